@@ -21,7 +21,7 @@
 #include "sim/memory/pool.h"
 #include "sim/memory/texture.h"
 #include "sim/memory/virtual.h"
-#include "sim/stream/device_resource.h"
+#include "sim/device/device_resource.h"
 #include "sim/stream/event.h"
 #include "sim/stream/execution_context.h"
 #include "sim/stream/schedule.h"

@@ -152,6 +152,8 @@ bool acu_sim_is_unloading(void);
 
 /* The value is in the table and not newer than the runtime, or the driver that is being called. */
 bool acu_sim_knows(const acu_type *type, int64_t value);
+/* The value is in the table and not newer than the driver. */
+bool acu_sim_driver_knows(const acu_type *type, int64_t value);
 
 /* Who called CUDA: the wrapper is inlined in the program, or its copy is what is seen. */
 #define SIM_CALLER                                                                                 \

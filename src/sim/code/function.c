@@ -4,7 +4,7 @@
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/stream/device_resource.h"
+#include "sim/device/device_resource.h"
 #include "sim/stream/execution_context.h"
 #include "sim/stream/stream.h"
 

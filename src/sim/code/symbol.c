@@ -2,18 +2,15 @@
  * Variables of device code that the host program names: each is found, and then the call is that
  * for its memory. Those of modules that the program loaded, cudaLibraryGetGlobal() finds.
  */
+#include "sim/code/symbol.h"
+
 #include "sim/code/compiled.h"
 #include "sim/device/context.h"
 
-/* Part of a variable. */
-typedef struct place {
-    const void *symbol;
-    size_t count, offset;
-} place;
-
 /* A whole call: finds the variable in the current context. `judged`: what else it is given is good.
  */
-static cudaError_t find(const place *p, bool judged, cudaError_t otherwise, char **at) {
+static cudaError_t find(const acu_sim_symbol_part *p, bool judged, cudaError_t otherwise,
+                        char **at) {
     void *begin = NULL;
     size_t size = 0;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
@@ -31,7 +28,7 @@ static cudaError_t find(const place *p, bool judged, cudaError_t otherwise, char
 cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
     char *at = NULL;
     cudaError_t result =
-        find(&(place){.symbol = symbol}, devPtr != NULL, cudaErrorInvalidValue, &at);
+        find(&(acu_sim_symbol_part){.symbol = symbol}, devPtr != NULL, cudaErrorInvalidValue, &at);
     if (!result && devPtr)
         *devPtr = at;
     return result;
@@ -47,13 +44,15 @@ cudaError_t acu_sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
 }
 
 /* A variable is memory of the device. */
-static cudaError_t find_to(const place *p, enum cudaMemcpyKind kind, char **at) {
+cudaError_t acu_sim_symbol_find_to(const acu_sim_symbol_part *p, enum cudaMemcpyKind kind,
+                                   char **at) {
     bool good = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
                 kind == cudaMemcpyDefault;
     return find(p, good, cudaErrorInvalidMemcpyDirection, at);
 }
 
-static cudaError_t find_from(const place *p, enum cudaMemcpyKind kind, char **at) {
+cudaError_t acu_sim_symbol_find_from(const acu_sim_symbol_part *p, enum cudaMemcpyKind kind,
+                                     char **at) {
     bool good = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
                 kind == cudaMemcpyDefault;
     return find(p, good, cudaErrorInvalidMemcpyDirection, at);
@@ -62,28 +61,32 @@ static cudaError_t find_from(const place *p, enum cudaMemcpyKind kind, char **at
 cudaError_t acu_sim_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
                                        size_t offset, enum cudaMemcpyKind kind) {
     char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_to(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy(at, src, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
                                          enum cudaMemcpyKind kind) {
     char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_from(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy(dst, at, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
                                             size_t offset, enum cudaMemcpyKind kind) {
     char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_to(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy_ptds(at, src, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
                                               size_t offset, enum cudaMemcpyKind kind) {
     char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_from(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy_ptds(dst, at, count, kind);
 }
 
@@ -91,7 +94,8 @@ cudaError_t acu_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *src,
                                             size_t offset, enum cudaMemcpyKind kind,
                                             cudaStream_t stream) {
     char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_to(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpyAsync(at, src, count, kind, stream);
 }
 
@@ -99,74 +103,7 @@ cudaError_t acu_sim_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, siz
                                               size_t offset, enum cudaMemcpyKind kind,
                                               cudaStream_t stream) {
     char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
+    cudaError_t result =
+        acu_sim_symbol_find_from(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpyAsync(dst, at, count, kind, stream);
-}
-
-/* ---- nodes of graphs ----------------------------------------------------------------------------
- */
-
-cudaError_t acu_sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                                   const cudaGraphNode_t *pDependencies,
-                                                   size_t numDependencies, const void *symbol,
-                                                   const void *src, size_t count, size_t offset,
-                                                   enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
-    return result ? result
-                  : acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies,
-                                                     numDependencies, at, src, count, kind);
-}
-
-cudaError_t acu_sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                                     const cudaGraphNode_t *pDependencies,
-                                                     size_t numDependencies, void *dst,
-                                                     const void *symbol, size_t count,
-                                                     size_t offset, enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
-    return result ? result
-                  : acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies,
-                                                     numDependencies, dst, at, count, kind);
-}
-
-cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
-                                                         const void *src, size_t count,
-                                                         size_t offset, enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
-    return result ? result : acu_sim_cudaGraphMemcpyNodeSetParams1D(node, at, src, count, kind);
-}
-
-cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
-                                                           const void *symbol, size_t count,
-                                                           size_t offset,
-                                                           enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
-    return result ? result : acu_sim_cudaGraphMemcpyNodeSetParams1D(node, dst, at, count, kind);
-}
-
-cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
-                                                             cudaGraphNode_t node,
-                                                             const void *symbol, const void *src,
-                                                             size_t count, size_t offset,
-                                                             enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
-    return result
-               ? result
-               : acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, at, src, count, kind);
-}
-
-cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
-                                                               cudaGraphNode_t node, void *dst,
-                                                               const void *symbol, size_t count,
-                                                               size_t offset,
-                                                               enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
-    return result
-               ? result
-               : acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, dst, at, count, kind);
 }

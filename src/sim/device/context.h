@@ -3,6 +3,8 @@
 #ifndef ACU_SIM_DEVICE_CONTEXT_H
 #define ACU_SIM_DEVICE_CONTEXT_H
 
+#include <anycuda/cuda.h>
+
 #include "sim/sim.h"
 
 /*
@@ -43,5 +45,26 @@ int acu_sim_contexts_leaks(int print);
 
 /* That no other context has had. */
 unsigned long long acu_sim_context_new_id(void);
+
+/*
+ * Creates a context of the program's, which is not current yet. Fails without memory, or where the
+ * device cannot be opened.
+ */
+cudaError_t acu_sim_context_new(acu_sim_device *device, unsigned flags, const void *where,
+                                acu_sim_context **context);
+
+/* ---- handles ---- */
+
+/* The context of a handle, also one that has ended; NULL if the handle was never a context's. */
+acu_sim_context *acu_sim_context_named(CUcontext handle);
+/* The context of a handle, and its device; NULL if there is none, or not any more. */
+acu_sim_context *acu_sim_context_of(CUcontext handle);
+acu_sim_device *acu_sim_device_of(CUcontext handle);
+CUcontext acu_sim_context_handle(const acu_sim_context *context);
+
+/* Whether the runtime or a caller of the driver holds the context of the device. */
+bool acu_sim_device_has_primary(const acu_sim_device *device);
+/* The unit in which the second-level cache can be set aside. */
+size_t acu_sim_persisting_unit(const acu_sim_device *device);
 
 #endif

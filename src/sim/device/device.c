@@ -139,25 +139,6 @@ cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
 /* ---- the context --------------------------------------------------------------------------------
  */
 
-/* The second-level cache is set aside by tenths of what can be. */
-static size_t persisting_unit(const acu_sim_device *device) {
-    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
-}
-
-void acu_sim_context_defaults(acu_sim_context *context) {
-    const acu_sim_device *device = context->device;
-    context->cache = cudaFuncCachePreferNone;
-    memset(context->limits, 0, sizeof context->limits);
-    context->limits[cudaLimitStackSize] = 1024;
-    context->limits[cudaLimitPrintfFifoSize] =
-        (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
-    context->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
-    context->limits[cudaLimitDevRuntimeSyncDepth] = 2;
-    context->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
-    context->limits[cudaLimitMaxL2FetchGranularity] = 64;
-    context->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
-}
-
 /* Addresses for four times the memory, so that those given back are not soon used again; but no
  * more than a process has for such devices. */
 static bool reserve_addresses(acu_sim_device *device) {
@@ -310,7 +291,7 @@ static size_t at_least(size_t value, size_t least) {
 
 /* What becomes of a value that was asked for. */
 static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
-    size_t unit = persisting_unit(d);
+    size_t unit = acu_sim_persisting_unit(d);
     switch ((int)limit) {
     case cudaLimitStackSize:
         return (value + 15) & ~(size_t)15;

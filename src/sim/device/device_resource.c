@@ -7,8 +7,7 @@
 #include "loader/platform.h"
 #include "sim/device/device.h"
 #include "sim/set.h"
-#include "sim/stream/device_resource.h"
-#include "sim/stream/execution_context.h"
+#include "sim/device/device_resource.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,24 +145,23 @@ struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *de
         .sharingScope = cudaDevWorkqueueConfigScopeDeviceCtx};
 }
 
-cudaError_t acu_sim_resource_get(const acu_sim_execution_context *context,
-                                 enum cudaDevResourceType type, cudaDevResource *resource) {
+cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,
+                                 cudaDevResource *resource) {
     unsigned least, together;
     granularity(&least, &together);
     if (type != cudaDevResourceTypeSm && acu_sim_configuration()->driver < 13010)
         return cudaErrorInvalidResourceType;
     if (type == cudaDevResourceTypeSm)
-        *resource =
-            describe((hidden){.device = context->device->index, .processors = context->processors},
-                     least, together, 0);
+        *resource = describe((hidden){.device = all->device->index, .processors = all->processors},
+                             least, together, 0);
     else if (type == cudaDevResourceTypeWorkqueueConfig)
-        *resource = (cudaDevResource){.type = type, .wqConfig = context->queues};
+        *resource = (cudaDevResource){.type = type, .wqConfig = all->queues};
     else if (type == cudaDevResourceTypeWorkqueue)
         *resource = (cudaDevResource){.type = type};
     else
         return cudaErrorInvalidResourceType;
     if (type == cudaDevResourceTypeWorkqueue) {
-        const hidden h = {.magic = MAGIC, .device = context->device->index};
+        const hidden h = {.magic = MAGIC, .device = all->device->index};
         memcpy(resource->_internal_padding, &h, sizeof h);
     }
     return cudaSuccess;
@@ -183,7 +181,9 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
     if (!result && type == cudaDevResourceTypeWorkqueue)
         result = cudaErrorInvalidResourceType;
     if (!result)
-        result = acu_sim_resource_get(acu_sim_primary_execution_context(d), type, resource);
+        result = acu_sim_resource_get(
+            &(acu_sim_resources){d, acu_sim_all_processors(d), acu_sim_queues_of(d)}, type,
+            resource);
     return acu_sim_leave(result);
 }
 

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_DRIVER_H
 #define ACU_SIM_DRIVER_H
 
+#include "sim/device/context.h"
 #include "sim/sim.h"
 
 #include <anycuda/cuda.h>
@@ -46,14 +47,6 @@ CUresult acu_sim_end(cudaError_t result);
         CUresult why_not = acu_sim_begin(need);                                                    \
         return why_not ? why_not : acu_sim_end(call);                                              \
     } while (0)
-
-/* The value is in the table and not newer than the driver. */
-bool acu_sim_driver_knows(const acu_type *type, int64_t value);
-
-/* NULL if the handle is no context, or it is not there now; and its device. */
-acu_sim_context *acu_sim_context_of(CUcontext handle);
-acu_sim_device *acu_sim_device_of(CUcontext handle);
-CUcontext acu_sim_context_handle(const acu_sim_context *context);
 
 /* cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,

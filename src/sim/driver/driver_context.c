@@ -39,72 +39,16 @@ static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **dev
 /* ---- handles ------------------------------------------------------------------------------------
  */
 
-static acu_sim_context *contexts; /* that were made, also those that ended: see is_taken() */
-static acu_sim_set handles;
-
-bool acu_sim_context_lives(const acu_sim_context *context) {
-    return context && acu_sim_set_has(&handles, context) && !context->ended;
-}
-
-acu_sim_context *acu_sim_context_now(void) {
-    acu_sim_context *context = acu_sim_self()->context;
-    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
-    return acu_sim_context_lives(context) ? context : device ? &device->own : NULL;
-}
-
-acu_sim_context *acu_sim_context_on(acu_sim_device *device) {
-    acu_sim_context *context = acu_sim_context_now();
-    return context->device == device ? context : &device->own;
-}
-
-bool acu_sim_contexts_are_on(const acu_sim_device *device) {
-    const acu_sim_context *o = contexts;
-    while (o && (o->ended || o->device != device))
-        o = o->next;
-    return o != NULL;
-}
-
-/* Somebody holds it. */
-static bool has_primary(const acu_sim_device *device) {
-    return device->active && (device->of_runtime || device->retained);
-}
-
-CUcontext acu_sim_context_handle(const acu_sim_context *context) {
-    return (CUcontext)(uintptr_t)context;
-}
-
 static CUcontext current(void) {
     const acu_sim_thread *self = acu_sim_self();
     return acu_sim_context_handle(self->context ? self->context
                                                 : &acu_sim_device_at(self->device)->own);
 }
 
-/* NULL if the handle was never a context's. */
-static acu_sim_context *named(CUcontext handle) {
-    acu_sim_context *context = (acu_sim_context *)(void *)handle;
-    if (acu_sim_set_has(&handles, context))
-        return context;
-    for (int i = 0; i < acu_sim_configuration()->devices; i++)
-        if (context == &acu_sim_device_at(i)->own)
-            return context;
-    return NULL;
-}
-
-acu_sim_context *acu_sim_context_of(CUcontext handle) {
-    acu_sim_context *context = named(handle);
-    bool is_there = context && (context->made ? !context->ended : has_primary(context->device));
-    return is_there ? context : NULL;
-}
-
-acu_sim_device *acu_sim_device_of(CUcontext handle) {
-    const acu_sim_context *context = acu_sim_context_of(handle);
-    return context ? context->device : NULL;
-}
-
 /* To be made current: CUDA does not see that one has ended, only what is done with it then does. */
 static bool is_taken(CUcontext handle) {
-    const acu_sim_context *context = named(handle);
-    return context && (context->made || has_primary(context->device));
+    const acu_sim_context *context = acu_sim_context_named(handle);
+    return context && (context->made || acu_sim_device_has_primary(context->device));
 }
 
 /* ---- the primary context ------------------------------------------------------------------------
@@ -164,7 +108,7 @@ CUresult acu_sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, i
     cudaError_t result = enter_device(dev, flags && active, &d);
     if (!result) {
         *flags = d->flags;
-        *active = has_primary(d);
+        *active = acu_sim_device_has_primary(d);
     }
     return leave(result);
 }
@@ -197,7 +141,7 @@ CUresult acu_sim_cuCtxGetCurrent(CUcontext *pctx) {
 
 static void make_current(CUcontext handle) {
     acu_sim_thread *self = acu_sim_self();
-    acu_sim_context *context = named(handle);
+    acu_sim_context *context = acu_sim_context_named(handle);
     self->bound = context != NULL;
     self->context = context && context->made ? context : NULL;
     if (context)
@@ -255,29 +199,6 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
 /* ---- contexts that programs make ----------------------------------------------------------------
  */
 
-/* It is current at once. */
-static cudaError_t create(acu_sim_device *device, unsigned flags, const void *where,
-                          CUcontext *handle) {
-    acu_sim_context *made = calloc(1, sizeof *made);
-    cudaError_t result = made ? acu_sim_device_open(device) : cudaErrorMemoryAllocation;
-    if (!result && !acu_sim_set_add(&handles, made))
-        result = cudaErrorMemoryAllocation;
-    if (result) {
-        free(made);
-        return result;
-    }
-    *made = (acu_sim_context){.device = device,
-                              .made = true,
-                              .flags = flags,
-                              .id = acu_sim_context_new_id(),
-                              .where = where,
-                              .next = contexts};
-    acu_sim_context_defaults(made);
-    contexts = made;
-    *handle = acu_sim_context_handle(made);
-    return push(*handle);
-}
-
 void acu_sim_context_drop(acu_sim_context *context) {
     acu_sim_wait_context(context);
     if (context->made && !acu_sim_context_lives(context)) /* the lock was given up */
@@ -291,28 +212,14 @@ void acu_sim_context_drop(acu_sim_context *context) {
     acu_sim_memory_drop(context);
 }
 
-void acu_sim_contexts_reset(const acu_sim_device *device) {
-    for (acu_sim_context **at = &contexts; *at;) {
-        acu_sim_context *o = *at;
-        if (o->device != device) {
-            at = &o->next;
-            continue;
-        }
-        acu_sim_context_drop(o);
-        *at = o->next;
-        acu_sim_set_remove(&handles, o);
-        free(o);
-    }
-}
-
-int acu_sim_contexts_leaks(int print) {
-    int count = 0;
-    for (const acu_sim_context *o = contexts; o; o = o->next) {
-        count += !o->ended;
-        if (print && !o->ended)
-            acu_sim_report("context", o, 0, o->where);
-    }
-    return count;
+static cudaError_t create(acu_sim_device *device, unsigned flags, const void *where,
+                          CUcontext *handle) {
+    acu_sim_context *made = NULL;
+    cudaError_t result = acu_sim_context_new(device, flags, where, &made);
+    if (result)
+        return result;
+    *handle = acu_sim_context_handle(made);
+    return push(*handle);
 }
 
 /* `why`: not, because of what else was asked for. */
@@ -357,7 +264,7 @@ static void destroy(acu_sim_context *context) {
     if (acu_sim_self()->context == context)
         pop();
     context->ended = true;
-    if (!has_primary(device) && !acu_sim_contexts_are_on(device))
+    if (!acu_sim_device_has_primary(device) && !acu_sim_contexts_are_on(device))
         acu_sim_device_clear(device, false);
 }
 

@@ -1,225 +1,26 @@
-/*
- * Values in memory that streams and nodes of graphs wait for, and write. Who writes one may be
- * another stream, or the host: what waits looks when something else is done, and every millisecond.
- */
-#include "sim/device/device.h"
+/* The driver's calls that let streams and graphs wait for values in memory, and write them. */
+#include "sim/device/context.h"
 #include "sim/driver/driver.h"
 #include "sim/graph/node.h"
-#include "sim/graph/plan.h"
 #include "sim/graph/update.h"
 #include "sim/graph/value_node.h"
-#include "sim/memory/range.h"
-#include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* The runtime has none. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
-static const enum cudaGraphNodeType type_of_nodes = SIM_NODE_VALUES;
+/* ---- in streams ---- */
 
-static void *pointer(CUdeviceptr at) {
-    return (void *)(uintptr_t)at;
-}
-
-/* Where the bytes are; NULL if the device cannot reach all of them, or no longer. */
-static void *bytes_of(const acu_sim_op *op) {
-    const acu_sim_range *range = acu_sim_range_in((uintptr_t)op->with.value.at, 1);
-    size_t size = op->with.value.wide ? 8 : 4;
-    return range && !range->dormant &&
-                   size <= range->base + range->size - (uintptr_t)op->with.value.at &&
-                   acu_sim_range_lets(range, op->with.value.device)
-               ? acu_sim_view(range, op->with.value.at)
-               : NULL;
-}
-
-static bool holds(const acu_sim_op *op, uint64_t found) {
-    uint64_t value = op->with.value.value, top = op->with.value.wide ? 1ULL << 63 : 1ULL << 31;
-    uint64_t all = top | (top - 1);
-    switch (op->with.value.flags) {
-    case CU_STREAM_WAIT_VALUE_GEQ: /* around the end of the numbers, too */
-        return !((found - value) & top);
-    case CU_STREAM_WAIT_VALUE_EQ:
-        return found == value;
-    case CU_STREAM_WAIT_VALUE_AND:
-        return (found & value) != 0;
-    default:
-        return (~(found | value) & all) != 0;
-    }
-}
-
-/* Under the lock. What cannot be read will not be waited for: it is an error when it runs. Nothing
- * is waited for where the context is lost. */
-static bool is_there(const acu_sim_op *op) {
-    const void *at = bytes_of(op);
-    return !at || op->with.value.device->sticky ||
-           holds(op, op->with.value.wide ? __atomic_load_n((const uint64_t *)at, __ATOMIC_SEQ_CST)
-                                         : __atomic_load_n((const uint32_t *)at, __ATOMIC_SEQ_CST));
-}
-
-static cudaError_t run(acu_sim_op *op) {
-    pthread_mutex_lock(&acu_sim_lock);
-    void *at = bytes_of(op);
-    if (at && !op->is_due && op->with.value.wide)
-        __atomic_store_n((uint64_t *)at, op->with.value.value, __ATOMIC_SEQ_CST);
-    else if (at && !op->is_due)
-        __atomic_store_n((uint32_t *)at, (uint32_t)op->with.value.value, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&acu_sim_lock);
-    return at ? cudaSuccess : cudaErrorIllegalAddress;
-}
-
-/* ---- what they may be ---------------------------------------------------------------------------
- */
-
-static bool waits(const CUstreamBatchMemOpParams *p) {
-    return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
-           p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-}
-
-static bool writes(const CUstreamBatchMemOpParams *p) {
-    return p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
-           p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-}
-
-static bool is_wide(const CUstreamBatchMemOpParams *p) {
-    return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
-           p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-}
-
-static bool is_memory(CUdeviceptr at, size_t size) {
-    const acu_sim_range *range = acu_sim_range_of(pointer(at));
-    return range && range->kind != SIM_MANAGED && size <= range->base + range->size - (uintptr_t)at;
-}
-
-/* Waits and writes are laid out alike. Nothing flushes remote writes: the attributes say so. What
- * memory there is, a node is not asked before it is launched. */
-static cudaError_t judge(const CUstreamBatchMemOpParams *p, bool in_node) {
-    const unsigned flags = p->waitValue.flags;
-    const size_t size = is_wide(p) ? 8 : 4;
-    if (p->operation == CU_STREAM_MEM_OP_BARRIER)
-        return p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? cudaSuccess
-                                                                           : cudaErrorInvalidValue;
-    if (!waits(p) && !writes(p))
-        return acu_sim_driver_knows(&acu_cuda_type_CUstreamBatchMemOpType_enum, p->operation)
-                   ? cudaErrorNotSupported
-                   : cudaErrorInvalidValue;
-    if (waits(p) && flags & CU_STREAM_WAIT_VALUE_FLUSH)
-        return cudaErrorNotSupported;
-    /* The flag that lets a write be early was for the first version of the calls only. */
-    if (flags > (waits(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
-        return cudaErrorInvalidValue;
-    return p->waitValue.address % size == 0 && (in_node || is_memory(p->waitValue.address, size))
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
-}
-
-/* No list at all crashes CUDA. */
-static cudaError_t judge_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
-    enum { TOO_MANY = 256 };
-    cudaError_t why =
-        params->count && params->count < TOO_MANY && params->paramArray && !params->flags
-            ? cudaSuccess
-            : cudaErrorInvalidValue;
-    for (unsigned i = 0; !why && i < params->count; i++)
-        why = judge(&params->paramArray[i], in_node);
-    return why;
-}
-
-/* ---- several in one operation -------------------------------------------------------------------
- */
-
-struct acu_sim_values {
-    CUDA_BATCH_MEM_OP_NODE_PARAMS params; /* its list is its own */
-    acu_sim_op **each;
-};
-
-/* A barrier does nothing where all is in order. */
-static acu_sim_op *new_one(const CUstreamBatchMemOpParams *p, const acu_sim_device *device) {
-    const bool orders = p->operation == CU_STREAM_MEM_OP_BARRIER;
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, orders ? NULL : run);
-    if (!op || orders)
-        return op;
-    op->is_due = waits(p) ? is_there : NULL;
-    op->with.value.at = pointer(p->waitValue.address);
-    op->with.value.value = is_wide(p) ? p->waitValue.value64 : p->waitValue.value;
-    op->with.value.wide = is_wide(p);
-    op->with.value.flags = p->waitValue.flags;
-    op->with.value.device = device;
-    return op;
-}
-
-static void free_values(acu_sim_values *v) {
-    for (unsigned i = 0; v->each && i < v->params.count; i++)
-        acu_sim_op_release(v->each[i]);
-    free(v->each);
-    free(v->params.paramArray);
-    free(v);
-}
-
-static void drop(acu_sim_op *op) {
-    free_values(op->with.values);
-}
-
-static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
-                                  const acu_sim_device *device) {
-    acu_sim_values *v = calloc(1, sizeof *v);
-    if (!v)
-        return NULL;
-    v->params = *params;
-    const size_t count =
-        params->count ? params->count : 1; /* one at least was judged: for the analyzer */
-    v->params.paramArray = calloc(count, sizeof *params->paramArray);
-    v->each = calloc(count, sizeof(acu_sim_op *));
-    bool good = v->params.paramArray && v->each;
-    for (unsigned i = 0; good && i < params->count; i++) {
-        v->params.paramArray[i] = params->paramArray[i];
-        good = (v->each[i] = new_one(&params->paramArray[i], device)) != NULL;
-    }
-    if (good)
-        return v;
-    free_values(v);
-    return NULL;
-}
-
-static cudaError_t make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, const acu_sim_device *device,
-                        acu_sim_op **op) {
-    acu_sim_values *values = new_values(params, device);
-    acu_sim_op *made = values ? acu_sim_op_new(type_of_nodes, NULL) : NULL;
-    if (!made) {
-        if (values)
-            free_values(values);
-        return cudaErrorMemoryAllocation;
-    }
-    made->with.values = values;
-    made->drop = drop;
-    *op = made;
-    return cudaSuccess;
-}
-
-/* ---- in streams ---------------------------------------------------------------------------------
- */
-
-/* All are judged before the first is done. In a capture they are one node. */
+/* An empty list does nothing. */
 static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, const void *caller) {
     acu_sim_stream *stream;
-    acu_sim_op *op = NULL;
     CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
     if (why)
         return why;
     cudaError_t result = acu_sim_enter_stream(handle, &stream);
     if (!result && (params.count || params.flags)) {
         params.ctx = acu_sim_context_handle(stream->context);
-        result = judge_all(&params, false);
-        if (!result)
-            result = make(&params, stream->device, &op);
+        result = acu_sim_values_submit(stream, &params);
     }
-    if (!result && op && stream->capture)
-        return acu_sim_end(acu_sim_leave(acu_sim_submit(stream, op, false)));
-    for (unsigned i = 0; !result && op && i < params.count; i++) {
-        op->with.values->each[i]->refs++;
-        result = acu_sim_submit(stream, op->with.values->each[i], false);
-    }
-    acu_sim_op_release(op);
     return acu_sim_end(acu_sim_leave(result));
 }
 
@@ -257,85 +58,12 @@ CUresult acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
     return do_all(stream, all, SIM_CALLER);
 }
 
-/* ---- in graphs ----------------------------------------------------------------------------------
- */
-
-_Static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) <=
-                   sizeof((struct cudaGraphNodeParams){0}.reserved1),
-               "the union has room for it");
-
-static struct cudaGraphNodeParams node_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS *values) {
-    struct cudaGraphNodeParams params = {.type = type_of_nodes};
-    if (values)
-        memcpy(params.reserved1, values, sizeof *values);
-    return params;
-}
-
-cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
-    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
-    memcpy(&values, params->reserved1, sizeof values);
-    const acu_sim_device *device = acu_sim_device_of(values.ctx); /* NULL if there is no context */
-    cudaError_t why = device ? judge_all(&values, true) : cudaErrorInvalidValue;
-    return why ? why : make(&values, device, op);
-}
-
-bool acu_sim_values_have_places(const acu_sim_plan *plan) {
-    bool have = true;
-    for (size_t i = 0; have && i < plan->count; i++) {
-        const acu_sim_op *op = plan->steps[i].op;
-        have = op->run != run ||
-               is_memory((CUdeviceptr)(uintptr_t)op->with.value.at, op->with.value.wide ? 8 : 4);
-    }
-    return have;
-}
-
-void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params) {
-    *params = node_of(&op->with.values->params);
-}
-
-acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count) {
-    *count = op->with.values->params.count;
-    return op->with.values->each;
-}
-
-bool acu_sim_values_wait(const acu_sim_op *op) {
-    bool found = false;
-    for (unsigned i = 0; i < op->with.values->params.count && !found; i++)
-        found = op->with.values->each[i]->is_due != NULL;
-    return found;
-}
-
-static unsigned flags_of(const CUstreamBatchMemOpParams *p) {
-    return waits(p)    ? 0 /* how it compares may change */
-           : writes(p) ? p->writeValue.flags
-                       : p->memoryBarrier.flags;
-}
-
-bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to) {
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS *a = &from->with.values->params;
-    const CUDA_BATCH_MEM_OP_NODE_PARAMS *b = &to->with.values->params;
-    bool fit = a->count == b->count && a->ctx == b->ctx;
-    for (unsigned i = 0; fit && i < a->count; i++)
-        fit = a->paramArray[i].operation == b->paramArray[i].operation &&
-              flags_of(&a->paramArray[i]) == flags_of(&b->paramArray[i]);
-    return fit;
-}
-
-bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b) {
-    bool are = acu_sim_values_fit(a, b);
-    for (unsigned i = 0; are && i < a->with.values->params.count; i++) {
-        const acu_sim_op *one = a->with.values->each[i], *other = b->with.values->each[i];
-        are = one->with.value.at == other->with.value.at &&
-              one->with.value.value == other->with.value.value &&
-              one->with.value.flags == other->with.value.flags;
-    }
-    return are;
-}
+/* ---- in graphs ---- */
 
 CUresult acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                           const CUgraphNode *dependencies, size_t numDependencies,
                                           const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    struct cudaGraphNodeParams params = node_of(nodeParams);
+    struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
     BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_add(phGraphNode, hGraph, dependencies, NULL,
                                                    numDependencies, nodeParams ? &params : NULL));
 }
@@ -345,7 +73,8 @@ CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
     struct cudaGraphNodeParams params;
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (!why)
-        why = acu_sim_end(acu_sim_node_get(hNode, type_of_nodes, nodeParams_out ? &params : NULL));
+        why = acu_sim_end(acu_sim_node_get(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
+                                           nodeParams_out ? &params : NULL));
     if (!why && nodeParams_out)
         memcpy(nodeParams_out, params.reserved1, sizeof *nodeParams_out);
     return why;
@@ -353,13 +82,13 @@ CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
 
 CUresult acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    const struct cudaGraphNodeParams params = node_of(nodeParams);
+    const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
     BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_put(hNode, nodeParams ? &params : NULL));
 }
 
 CUresult
 acu_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    const struct cudaGraphNodeParams params = node_of(nodeParams);
+    const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
     BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL));
 }

@@ -97,6 +97,10 @@ static bool copy_access(struct cudaMemAllocNodeParams *params) {
     return true;
 }
 
+/* The operation that frees the memory in stream order, which the program then no longer has; NULL
+ * where no launch has allocated it. */
+static acu_sim_op *free_allocation(acu_sim_range *range);
+
 static acu_sim_allocation *new_allocation(acu_sim_device *device,
                                           const struct cudaMemAllocNodeParams *params,
                                           const void *where) {
@@ -115,6 +119,7 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
         return NULL;
     }
     allocation->range->allocation = allocation;
+    allocation->range->free_of_graph = free_allocation;
     allocation->range->dormant = true;
     allocation->range->where = where;
     allocation->params.dptr = (void *)allocation->range->base;
@@ -269,10 +274,7 @@ cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool 
     return result;
 }
 
-/* ---- freeing it as any memory -------------------------------------------------------------------
- */
-
-acu_sim_op *acu_sim_free_allocation(acu_sim_range *range) {
+static acu_sim_op *free_allocation(acu_sim_range *range) {
     acu_sim_allocation *allocation = range->allocation;
     acu_sim_op *op = allocation->out ? acu_sim_op_new(cudaGraphNodeTypeMemFree, vanish) : NULL;
     if (!op)

@@ -9,8 +9,6 @@ cudaError_t acu_sim_alloc_op(struct cudaMemAllocNodeParams *params, acu_sim_grap
                              acu_sim_op **op);
 cudaError_t acu_sim_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
 
-/* What frees a graph's memory in stream order; the program has it no longer. NULL: it never had. */
-acu_sim_op *acu_sim_free_allocation(acu_sim_range *range);
 void acu_sim_allocations_reset(const acu_sim_device *device);
 bool acu_sim_is_memory(const acu_sim_op *op);
 struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op);

@@ -103,21 +103,6 @@ void acu_sim_node_free(acu_sim_node *node) {
 /* ---- what it does -------------------------------------------------------------------------------
  */
 
-static void drop_event(acu_sim_op *op) {
-    acu_sim_event_release(op->with.event);
-}
-
-cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op) {
-    if (!event)
-        return cudaErrorInvalidValue;
-    if (!(*op = acu_sim_op_new(type, NULL)))
-        return cudaErrorMemoryAllocation;
-    event->refs++;
-    (*op)->with.event = event;
-    (*op)->drop = drop_event;
-    return cudaSuccess;
-}
-
 static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
     *op = acu_sim_op_new(type, NULL);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;

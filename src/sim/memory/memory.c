@@ -11,7 +11,6 @@
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/graph/graph_memory.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
@@ -164,7 +163,7 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
 
 /* A graph's memory, if it was launched; its address stays. All work has been waited for. */
 static cudaError_t free_graphs(acu_sim_range *range) {
-    acu_sim_op *op = acu_sim_free_allocation(range);
+    acu_sim_op *op = range->free_of_graph(range);
     if (!op)
         return cudaErrorInvalidValue;
     range->dormant = true;

@@ -8,7 +8,6 @@
 #include "sim/memory/pool.h"
 #include "sim/caller.h"
 #include "sim/device/device.h"
-#include "sim/graph/graph_memory.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
@@ -184,38 +183,6 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     return cudaSuccess;
 }
 
-static bool is_as_before(const acu_sim_op *op, const struct cudaMemAllocNodeParams *params) {
-    const struct cudaMemAllocNodeParams before = acu_sim_allocation_params(op);
-    return before.bytesize == params->bytesize && before.accessDescCount == 0 &&
-           before.poolProps.location.id == params->poolProps.location.id;
-}
-
-/* While the stream is captured, the memory is the graph's. */
-static cudaError_t capture_alloc(const acu_sim_pool *pool, size_t size, void **at,
-                                 acu_sim_stream *stream) {
-    struct cudaMemAllocNodeParams params = {.poolProps = pool->props, .bytesize = size};
-    acu_sim_op *op = acu_sim_capture_expects(stream, cudaGraphNodeTypeMemAlloc);
-    cudaError_t result = cudaSuccess;
-    if (op && is_as_before(op, &params)) {
-        params = acu_sim_allocation_params(op);
-        op->refs++;
-    } else {
-        result = acu_sim_alloc_op(&params, acu_sim_capture_graph(stream), &op);
-    }
-    *at = params.dptr;
-    return result ? result : acu_sim_capture_add(stream, op, NULL);
-}
-
-static cudaError_t capture_free(void *at, acu_sim_stream *stream) {
-    acu_sim_op *op = acu_sim_capture_expects(stream, cudaGraphNodeTypeMemFree);
-    cudaError_t result = cudaSuccess;
-    if (op && acu_sim_allocation_params(op).dptr == at)
-        op->refs++;
-    else
-        result = acu_sim_free_op(at, acu_sim_capture_graph(stream), &op);
-    return result ? result : acu_sim_capture_add(stream, op, NULL);
-}
-
 cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,
                                 const void *where) {
     acu_sim_stream *s = NULL;
@@ -230,7 +197,8 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
     if (!result)
         result = acu_sim_capture_allows(s, SIM_ENQUEUES);
     if (!result)
-        result = s->capture ? capture_alloc(pool, size, at, s) : allocate(pool, size, at, where);
+        result = s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at)
+                            : allocate(pool, size, at, where);
     return acu_sim_leave(result);
 }
 
@@ -263,7 +231,7 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
 }
 
 static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
-    acu_sim_op *op = acu_sim_free_allocation(range);
+    acu_sim_op *op = range->free_of_graph(range);
     return op ? acu_sim_submit(stream, op, acu_sim_is_free(stream)) : cudaErrorInvalidValue;
 }
 
@@ -280,7 +248,7 @@ static cudaError_t judge_free(const acu_sim_range *range, const void *address) {
 static cudaError_t free_any(void *at, acu_sim_stream *stream) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (stream->capture)
-        return capture_free(at, stream);
+        return acu_sim_capture_free(stream, at);
     cudaError_t why = judge_free(range, at);
     if (why)
         return why;

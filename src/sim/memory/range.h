@@ -14,6 +14,9 @@ struct acu_sim_range {
     acu_sim_device *device;
     acu_sim_pool *pool;             /* NULL: not from a pool */
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
+    /* With `allocation`: makes the operation that frees the memory; NULL where no launch has
+     * allocated it. */
+    acu_sim_op *(*free_of_graph)(acu_sim_range *range);
     char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
     uint64_t access, writes;        /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */

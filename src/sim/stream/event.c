@@ -149,6 +149,21 @@ static cudaError_t record(acu_sim_event *event, acu_sim_stream *stream) {
     return acu_sim_submit(stream, op, false);
 }
 
+static void drop_event(acu_sim_op *op) {
+    acu_sim_event_release(op->with.event);
+}
+
+cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op) {
+    if (!event)
+        return cudaErrorInvalidValue;
+    if (!(*op = acu_sim_op_new(type, NULL)))
+        return cudaErrorMemoryAllocation;
+    event->refs++;
+    (*op)->with.event = event;
+    (*op)->drop = drop_event;
+    return cudaSuccess;
+}
+
 /* What is external is a node of a capture, and means nothing outside of one. */
 static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
@@ -156,7 +171,7 @@ static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
     cudaError_t result = stream->capture ? cudaSuccess : cudaErrorIllegalState;
     if (!result)
         result = acu_sim_event_op(type, event, &op);
-    return result ? result : acu_sim_capture_add(stream, op, NULL);
+    return result ? result : acu_sim_capture_add(stream, op);
 }
 
 cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,

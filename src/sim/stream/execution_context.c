@@ -11,7 +11,7 @@
 #include "sim/memory/pool.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
-#include "sim/stream/device_resource.h"
+#include "sim/device/device_resource.h"
 #include "sim/stream/event.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
@@ -22,11 +22,6 @@ static acu_sim_execution_context primaries[SIM_DEVICES];
 static acu_sim_execution_context *contexts; /* green */
 static acu_sim_set handles;
 static char no_stream;
-static unsigned long long last_id = SIM_DEVICES;
-
-unsigned long long acu_sim_context_new_id(void) {
-    return ++last_id;
-}
 
 acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device) {
     acu_sim_execution_context *execution = &primaries[device->index];
@@ -211,6 +206,12 @@ cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
 /* ---- what it is ---------------------------------------------------------------------------------
  */
 
+static cudaError_t resource_of(const acu_sim_execution_context *execution,
+                               enum cudaDevResourceType type, cudaDevResource *resource) {
+    const acu_sim_resources all = {execution->device, execution->processors, execution->queues};
+    return acu_sim_resource_get(&all, type, resource);
+}
+
 cudaError_t acu_sim_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
@@ -247,7 +248,7 @@ cudaError_t acu_sim_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
     acu_sim_execution_context *execution = NULL;
     cudaError_t result = enter(ctx, resource != NULL, &execution);
     if (!result)
-        result = acu_sim_resource_get(execution, type, resource);
+        result = resource_of(execution, type, resource);
     return acu_sim_leave(result);
 }
 
@@ -263,7 +264,7 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
     if (!result && type != cudaDevResourceTypeSm)
         result = cudaErrorInvalidResourceType;
     if (!result)
-        result = acu_sim_resource_get(acu_sim_execution_context_of_stream(s), type, resource);
+        result = resource_of(acu_sim_execution_context_of_stream(s), type, resource);
     return acu_sim_leave(result);
 }
 

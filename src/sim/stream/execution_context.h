@@ -3,7 +3,7 @@
 #define ACU_SIM_STREAM_EXECUTION_CONTEXT_H
 
 #include "sim/sim.h"
-#include "sim/stream/device_resource.h"
+#include "sim/device/device_resource.h"
 
 void acu_sim_execution_contexts_reset(const acu_sim_device *device);
 int acu_sim_execution_contexts_leaks(int print);

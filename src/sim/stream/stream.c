@@ -354,7 +354,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     acu_sim_device *device = stream->device;
     cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
     if (!why && stream->capture)
-        return acu_sim_capture_add(stream, op, NULL);
+        return acu_sim_capture_add(stream, op);
     bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
     bool now = good && !stream->head && is_ready(op) &&

@@ -1,13 +1,13 @@
 /*
- * Capture: work given to a stream becomes nodes of a graph.
+ * Capture: work that is given to a stream becomes nodes of a graph.
  *
  * A capture has streams, from the one where it began to those that waited for its events. Each
  * knows its tips: the nodes that its next node depends on; an event, those of when it was recorded.
- * What a capture does not allow makes it invalid, and then it must still be ended.
  */
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/graph/edge.h"
+#include "sim/graph/graph_memory.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
@@ -22,43 +22,9 @@
 
 #include <stdlib.h>
 
-struct acu_sim_capture {
-    unsigned refs; /* its own while it goes on, and those of events */
-    unsigned long long id;
-    enum cudaStreamCaptureStatus status; /* None: it has ended */
-    enum cudaStreamCaptureMode mode;
-    uint64_t thread;
-    acu_sim_graph *graph;
-    bool into;  /* a graph that was there before */
-    bool again; /* its nodes are captured once more: the next is there, up to the limit */
-    size_t next_node, limit;
-    struct cudaGraphRecaptureCallbackData asked;
-    acu_sim_stream *origin, *streams;
-    acu_sim_edge_list lost; /* tips of streams that were destroyed */
-    acu_sim_capture *next;
-};
+static const acu_sim_capture_calls calls;
 
-static acu_sim_capture *captures; /* under way */
-static unsigned long long last_id;
-
-/* ---- beginning and ending -----------------------------------------------------------------------
- */
-
-static void release(acu_sim_capture *capture) {
-    if (capture && --capture->refs == 0)
-        free(capture);
-}
-
-static void join(acu_sim_capture *capture, acu_sim_stream *stream) {
-    stream->capture = capture;
-    stream->next_captured = capture->streams;
-    capture->streams = stream;
-}
-
-static void leave(acu_sim_stream *stream) {
-    stream->capture = NULL;
-    acu_sim_edge_list_clear(&stream->tips);
-}
+/* ---- beginning and ending ---- */
 
 /* `graph` NULL: a new one. */
 static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
@@ -66,200 +32,38 @@ static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
     acu_sim_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
         return cudaErrorMemoryAllocation;
-    *capture = (acu_sim_capture){.refs = 1,
-                                 .id = ++last_id,
-                                 .status = cudaStreamCaptureStatusActive,
-                                 .mode = mode,
-                                 .thread = acu_sim_self()->id,
+    *capture = (acu_sim_capture){.mode = mode,
+                                 .calls = &calls,
                                  .graph = graph ? graph : acu_sim_graph_new(stream->device),
-                                 .into = graph != NULL,
-                                 .origin = stream,
-                                 .next = captures};
+                                 .into = graph != NULL};
     if (!capture->graph) {
         free(capture);
         return cudaErrorMemoryAllocation;
     }
     acu_sim_graph_root(capture->graph)->captures++;
-    captures = capture;
-    join(capture, stream);
+    acu_sim_capture_begin(capture, stream);
     return cudaSuccess;
-}
-
-static void invalidate(acu_sim_capture *capture) {
-    capture->status = cudaStreamCaptureStatusInvalidated;
 }
 
 /* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
  * unless that is in a node or was to be captured again. Other captures into it fail with it. */
 static void finish(acu_sim_capture *capture, bool keep) {
     acu_sim_graph *root = acu_sim_graph_root(capture->graph);
-    acu_sim_capture **link = &captures;
-    while (*link != capture)
-        link = &(*link)->next;
-    *link = capture->next;
-    for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        leave(s);
     root->captures--;
     root->doomed |= !keep && capture->graph == root && !capture->again;
-    for (acu_sim_capture *c = captures; c && root->doomed; c = c->next)
-        if (acu_sim_graph_root(c->graph) == root)
-            invalidate(c);
+    for (acu_sim_capture *c = acu_sim_capture_first(); c && root->doomed; c = c->next)
+        if (c != capture && acu_sim_graph_root(c->graph) == root)
+            acu_sim_capture_invalidate(c);
     if (root->doomed && !root->captures)
         acu_sim_graph_free(root);
-    acu_sim_edge_list_clear(&capture->lost);
-    capture->status = cudaStreamCaptureStatusNone;
-    capture->graph = NULL;
-    capture->streams = NULL;
-    release(capture);
+    acu_sim_capture_end(capture);
 }
 
-void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
-    acu_sim_capture *capture = stream->capture;
-    if (!capture)
-        return;
-    if (capture->origin == stream) {
-        finish(capture, false);
-        return;
-    }
-    acu_sim_stream **link = &capture->streams;
-    while (*link != stream)
-        link = &(*link)->next_captured;
-    *link = stream->next_captured;
-    if (!acu_sim_edge_list_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
-                                 stream->tips.count))
-        invalidate(capture);
-    leave(stream);
+static void abandon(acu_sim_capture *capture) {
+    finish(capture, false);
 }
 
-void acu_sim_capture_forget_event(acu_sim_event *event) {
-    release(event->capture);
-    event->capture = NULL;
-    acu_sim_edge_list_clear(&event->tips);
-}
-
-void acu_sim_captures_reset(acu_sim_device *device) {
-    acu_sim_capture *next;
-    for (acu_sim_capture *capture = captures; capture; capture = next) {
-        next = capture->next;
-        if (capture->origin->device == device)
-            finish(capture, false);
-    }
-}
-
-/* ---- what it allows -----------------------------------------------------------------------------
- */
-
-static bool is_blocking(const acu_sim_stream *stream) {
-    return !(stream->flags & cudaStreamNonBlocking);
-}
-
-static bool blocks(const acu_sim_capture *capture, const acu_sim_context *context) {
-    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (s->context == context && is_blocking(s))
-            return true;
-    return false;
-}
-
-static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
-    return stream->context == context;
-}
-
-static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
-    return acu_sim_execution_context_has(execution, stream);
-}
-
-static bool has(const acu_sim_capture *capture,
-                bool (*matches)(const acu_sim_stream *stream, const void *data), const void *data) {
-    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (matches(s, data))
-            return true;
-    return false;
-}
-
-/* The legacy stream would wait for those that block it. */
-static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
-    cudaError_t result = cudaSuccess;
-    for (acu_sim_capture *c = captures; c; c = c->next)
-        if (blocks(c, stream->context)) {
-            result = cudaErrorStreamCaptureImplicit;
-            if (!looks)
-                invalidate(c);
-        }
-    return result;
-}
-
-static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, const void *data),
-                                  const void *data) {
-    cudaError_t result = cudaSuccess;
-    for (acu_sim_capture *c = captures; c; c = c->next)
-        if (has(c, matches, data)) {
-            result = cudaErrorStreamCaptureUnsupported;
-            invalidate(c);
-        }
-    return result;
-}
-
-cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
-    return allows_waiting(is_of_owner, context);
-}
-
-cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *execution) {
-    return allows_waiting(is_of_context, execution);
-}
-
-cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
-    if (capture->status == cudaStreamCaptureStatusNone)
-        return cudaErrorInvalidValue;
-    if (!looks)
-        invalidate(capture);
-    return cudaErrorCapturedEvent;
-}
-
-/* As cudaThreadExchangeStreamCaptureMode() describes it. */
-static bool forbids_unsafe(const acu_sim_capture *capture, const acu_sim_thread *self) {
-    if (self->mode == cudaStreamCaptureModeRelaxed)
-        return false;
-    if (capture->thread == self->id)
-        return capture->mode != cudaStreamCaptureModeRelaxed;
-    return self->mode == cudaStreamCaptureModeGlobal &&
-           capture->mode == cudaStreamCaptureModeGlobal;
-}
-
-cudaError_t acu_sim_capture_allows_unsafe(void) {
-    cudaError_t result = cudaSuccess;
-    for (acu_sim_capture *c = captures; c; c = c->next)
-        if (forbids_unsafe(c, acu_sim_self())) {
-            result = cudaErrorStreamCaptureUnsupported;
-            invalidate(c);
-        }
-    return result;
-}
-
-cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
-    acu_sim_capture *capture = stream->capture;
-    if (!captures)
-        return cudaSuccess;
-    if (!capture) {
-        cudaError_t why = stream == stream->context->legacy ? judge_legacy(stream, use == SIM_LOOKS)
-                                                            : cudaSuccess;
-        return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
-    }
-    if (use == SIM_LOOKS)
-        return cudaSuccess;
-    if (use == SIM_WAITS) {
-        invalidate(capture);
-        return cudaErrorStreamCaptureUnsupported;
-    }
-    if (capture->status == cudaStreamCaptureStatusInvalidated)
-        return cudaErrorStreamCaptureInvalidated;
-    if (use == SIM_ENQUEUES)
-        return cudaSuccess;
-    invalidate(capture);
-    return cudaErrorStreamCaptureUnsupported;
-}
-
-/* ---- what becomes of work -----------------------------------------------------------------------
- */
+/* ---- what becomes of work ---- */
 
 static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
     for (size_t i = 0; i < tips->count; i++) {
@@ -271,12 +75,7 @@ static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
     return true;
 }
 
-acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream) {
-    return stream->capture ? stream->capture->graph : NULL;
-}
-
-/* ---- capturing again ----------------------------------------------------------------------------
- */
+/* ---- capturing again ---- */
 
 static acu_sim_node *expected(const acu_sim_capture *capture) {
     size_t i = capture->next_node;
@@ -285,7 +84,7 @@ static acu_sim_node *expected(const acu_sim_capture *capture) {
     return i < capture->limit ? capture->graph->nodes[i] : NULL;
 }
 
-acu_sim_op *acu_sim_capture_expects(const acu_sim_stream *stream, enum cudaGraphNodeType type) {
+static acu_sim_op *expected_op(const acu_sim_stream *stream, enum cudaGraphNodeType type) {
     const acu_sim_node *node = stream->capture->again ? expected(stream->capture) : NULL;
     return node && node->op->type == type ? node->op : NULL;
 }
@@ -297,7 +96,7 @@ static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
     capture->refs++;
     bool good = old && acu_sim_recapture(old, new, &capture->asked);
     if (capture->status == cudaStreamCaptureStatusNone) { /* ended by another thread meanwhile */
-        release(capture);
+        acu_sim_capture_release(capture);
         return cudaErrorStreamCaptureInvalidated;
     }
     acu_sim_unlink_all(new);
@@ -305,13 +104,13 @@ static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
     capture->graph->size--;
     capture->next_node = old ? old->id + 1 : capture->limit;
     if (!good)
-        invalidate(capture);
-    release(capture);
+        acu_sim_capture_invalidate(capture);
+    acu_sim_capture_release(capture);
     *made = old;
     return good ? cudaSuccess : cudaErrorGraphRecaptureFailure;
 }
 
-cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node) {
+static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
     acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
     if (!made)
         return cudaErrorMemoryAllocation;
@@ -329,58 +128,48 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
         if (why)
             return why;
     }
-    if (node)
-        *node = made;
     return acu_sim_edge_list_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
 
-cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event) {
-    const acu_sim_edge_list *tips = &stream->tips;
-    acu_sim_capture_forget_event(event);
-    if (!acu_sim_edge_list_merge(&event->tips, tips->nodes, tips->data, tips->count))
-        return cudaErrorMemoryAllocation;
-    event->capture = stream->capture;
-    event->capture->refs++;
-    return cudaSuccess;
+/* ---- memory that the graph allocates and frees ---- */
+
+static bool is_as_before(const acu_sim_op *op, const struct cudaMemAllocNodeParams *params) {
+    const struct cudaMemAllocNodeParams before = acu_sim_allocation_params(op);
+    return before.bytesize == params->bytesize && before.accessDescCount == 0 &&
+           before.poolProps.location.id == params->poolProps.location.id;
 }
 
-/* Between a capture and what is outside of it, or between two. */
-static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event) {
-    acu_sim_capture *theirs = event->capture;
-    bool active = theirs && theirs->status == cudaStreamCaptureStatusActive;
-    if (theirs == stream->capture)
-        return cudaSuccess;
-    if (stream->capture)
-        invalidate(stream->capture);
-    if (!theirs)
-        return cudaErrorStreamCaptureIsolation;
-    if (!active)
-        return cudaErrorInvalidValue;
-    if (stream->capture || stream == stream->context->legacy)
-        invalidate(theirs);
-    return stream->capture                     ? cudaErrorStreamCaptureMerge
-           : stream == stream->context->legacy ? cudaErrorStreamCaptureImplicit
-                                               : cudaSuccess;
+static cudaError_t alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *props, size_t size,
+                         void **at) {
+    struct cudaMemAllocNodeParams params = {.poolProps = *props, .bytesize = size};
+    acu_sim_op *op = expected_op(stream, cudaGraphNodeTypeMemAlloc);
+    cudaError_t result = cudaSuccess;
+    if (op && is_as_before(op, &params)) {
+        params = acu_sim_allocation_params(op);
+        op->refs++;
+    } else {
+        result = acu_sim_alloc_op(&params, stream->capture->graph, &op);
+    }
+    *at = params.dptr;
+    return result ? result : add(stream, op);
 }
 
-cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
-    if (!event->capture && !event->record) /* never recorded */
-        return cudaSuccess;
-    cudaError_t why = judge_wait(stream, event);
-    if (why)
-        return why;
-    if (!stream->capture && event->capture)
-        join(event->capture, stream);
-    return acu_sim_edge_list_merge(&stream->tips, event->tips.nodes, event->tips.data,
-                                   event->tips.count)
-               ? cudaSuccess
-               : cudaErrorMemoryAllocation;
+static cudaError_t free_memory(acu_sim_stream *stream, void *at) {
+    acu_sim_op *op = expected_op(stream, cudaGraphNodeTypeMemFree);
+    cudaError_t result = cudaSuccess;
+    if (op && acu_sim_allocation_params(op).dptr == at)
+        op->refs++;
+    else
+        result = acu_sim_free_op(at, stream->capture->graph, &op);
+    return result ? result : add(stream, op);
 }
 
-/* ---- joined -------------------------------------------------------------------------------------
- */
+static const acu_sim_capture_calls calls = {
+    .add = add, .alloc = alloc, .free = free_memory, .abandon = abandon};
+
+/* ---- joined ---- */
 
 static bool mark_tips(const acu_sim_edge_list *tips, uint64_t mark, acu_sim_node **stack,
                       size_t *count) {
@@ -413,8 +202,7 @@ static cudaError_t judge_joined(const acu_sim_capture *capture) {
     return joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
-/* ---- the API ------------------------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
 static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
@@ -436,7 +224,7 @@ cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamC
 
 static bool is_captured_into(const acu_sim_graph *graph) {
     bool found = false;
-    for (const acu_sim_capture *c = captures; c && !found; c = c->next)
+    for (const acu_sim_capture *c = acu_sim_capture_first(); c && !found; c = c->next)
         found = c->graph == graph;
     return found;
 }
@@ -499,7 +287,7 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
     if (!capture)
         return cudaErrorIllegalState;
     if (capture->origin != stream) {
-        invalidate(capture);
+        acu_sim_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;
     }
     if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id)

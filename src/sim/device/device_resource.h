@@ -1,6 +1,6 @@
 /* The multiprocessors and work queues of a device, and how they are split. */
-#ifndef ACU_SIM_STREAM_DEVICE_RESOURCE_H
-#define ACU_SIM_STREAM_DEVICE_RESOURCE_H
+#ifndef ACU_SIM_DEVICE_DEVICE_RESOURCE_H
+#define ACU_SIM_DEVICE_DEVICE_RESOURCE_H
 
 #include "sim/sim.h"
 
@@ -10,6 +10,13 @@ void acu_sim_descriptors_reset(void);
 typedef struct acu_sim_processors {
     uint64_t bits[3];
 } acu_sim_processors;
+
+/* All that an execution context, or a device, has. */
+typedef struct acu_sim_resources {
+    acu_sim_device *device;
+    acu_sim_processors processors;
+    struct cudaDevWorkqueueConfigResource queues;
+} acu_sim_resources;
 
 acu_sim_processors acu_sim_all_processors(const acu_sim_device *device);
 unsigned acu_sim_processors_count(const acu_sim_processors *processors);
@@ -23,9 +30,9 @@ bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **devi
                              acu_sim_processors *processors,
                              struct cudaDevWorkqueueConfigResource *queues);
 
-/* What a context, or a device, has of a type. */
-cudaError_t acu_sim_resource_get(const acu_sim_execution_context *execution,
-                                 enum cudaDevResourceType type, cudaDevResource *resource);
+/* What an execution context, or a device, has of a type. */
+cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,
+                                 cudaDevResource *resource);
 struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device);
 
 #endif

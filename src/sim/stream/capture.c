@@ -1,0 +1,273 @@
+/*
+ * Captures, as streams and events see them: which stream is captured, and what a capture allows.
+ *
+ * What a capture does not allow makes it invalid, and then it must still be ended. What becomes of
+ * the work is the business of graphs (graph/capture_nodes.c), which a capture reaches through its
+ * acu_sim_capture_graph_calls.
+ */
+#include "sim/stream/capture.h"
+
+#include "sim/device/context.h"
+#include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
+
+#include <stdlib.h>
+
+static acu_sim_capture *captures; /* under way */
+
+/* ---- streams of a capture ---- */
+
+void acu_sim_capture_release(acu_sim_capture *capture) {
+    if (capture && --capture->refs == 0)
+        free(capture);
+}
+
+void acu_sim_capture_join(acu_sim_capture *capture, acu_sim_stream *stream) {
+    stream->capture = capture;
+    stream->next_captured = capture->streams;
+    capture->streams = stream;
+}
+
+static void leave(acu_sim_stream *stream) {
+    stream->capture = NULL;
+    acu_sim_edge_list_clear(&stream->tips);
+}
+
+void acu_sim_capture_invalidate(acu_sim_capture *capture) {
+    capture->status = cudaStreamCaptureStatusInvalidated;
+}
+
+acu_sim_capture *acu_sim_capture_first(void) {
+    return captures;
+}
+
+void acu_sim_capture_begin(acu_sim_capture *capture, acu_sim_stream *stream) {
+    static unsigned long long last_id;
+    capture->refs = 1;
+    capture->id = ++last_id;
+    capture->status = cudaStreamCaptureStatusActive;
+    capture->thread = acu_sim_self()->id;
+    capture->origin = stream;
+    capture->next = captures;
+    captures = capture;
+    acu_sim_capture_join(capture, stream);
+}
+
+void acu_sim_capture_end(acu_sim_capture *capture) {
+    acu_sim_capture **link = &captures;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        leave(s);
+    acu_sim_edge_list_clear(&capture->lost);
+    capture->status = cudaStreamCaptureStatusNone;
+    capture->graph = NULL;
+    capture->streams = NULL;
+    acu_sim_capture_release(capture);
+}
+
+void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
+    acu_sim_capture *capture = stream->capture;
+    if (!capture)
+        return;
+    if (capture->origin == stream) {
+        capture->calls->abandon(capture);
+        return;
+    }
+    acu_sim_stream **link = &capture->streams;
+    while (*link != stream)
+        link = &(*link)->next_captured;
+    *link = stream->next_captured;
+    if (!acu_sim_edge_list_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
+                                 stream->tips.count))
+        acu_sim_capture_invalidate(capture);
+    leave(stream);
+}
+
+void acu_sim_capture_forget_event(acu_sim_event *event) {
+    acu_sim_capture_release(event->capture);
+    event->capture = NULL;
+    acu_sim_edge_list_clear(&event->tips);
+}
+
+void acu_sim_captures_reset(acu_sim_device *device) {
+    acu_sim_capture *next;
+    for (acu_sim_capture *capture = captures; capture; capture = next) {
+        next = capture->next;
+        if (capture->origin->device == device)
+            capture->calls->abandon(capture);
+    }
+}
+
+/* ---- what a capture allows ---- */
+
+static bool is_blocking(const acu_sim_stream *stream) {
+    return !(stream->flags & cudaStreamNonBlocking);
+}
+
+static bool blocks(const acu_sim_capture *capture, const acu_sim_context *context) {
+    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        if (s->context == context && is_blocking(s))
+            return true;
+    return false;
+}
+
+static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
+    return stream->context == context;
+}
+
+static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
+    return acu_sim_execution_context_has(execution, stream);
+}
+
+static bool has(const acu_sim_capture *capture,
+                bool (*matches)(const acu_sim_stream *stream, const void *data), const void *data) {
+    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        if (matches(s, data))
+            return true;
+    return false;
+}
+
+/* The legacy stream would wait for those that block it. */
+static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (blocks(c, stream->context)) {
+            result = cudaErrorStreamCaptureImplicit;
+            if (!looks)
+                acu_sim_capture_invalidate(c);
+        }
+    return result;
+}
+
+static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, const void *data),
+                                  const void *data) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (has(c, matches, data)) {
+            result = cudaErrorStreamCaptureUnsupported;
+            acu_sim_capture_invalidate(c);
+        }
+    return result;
+}
+
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
+    return allows_waiting(is_of_owner, context);
+}
+
+cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *execution) {
+    return allows_waiting(is_of_context, execution);
+}
+
+cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
+    if (capture->status == cudaStreamCaptureStatusNone)
+        return cudaErrorInvalidValue;
+    if (!looks)
+        acu_sim_capture_invalidate(capture);
+    return cudaErrorCapturedEvent;
+}
+
+/* As cudaThreadExchangeStreamCaptureMode() describes it. */
+static bool forbids_unsafe(const acu_sim_capture *capture, const acu_sim_thread *self) {
+    if (self->mode == cudaStreamCaptureModeRelaxed)
+        return false;
+    if (capture->thread == self->id)
+        return capture->mode != cudaStreamCaptureModeRelaxed;
+    return self->mode == cudaStreamCaptureModeGlobal &&
+           capture->mode == cudaStreamCaptureModeGlobal;
+}
+
+cudaError_t acu_sim_capture_allows_unsafe(void) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (forbids_unsafe(c, acu_sim_self())) {
+            result = cudaErrorStreamCaptureUnsupported;
+            acu_sim_capture_invalidate(c);
+        }
+    return result;
+}
+
+cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
+    acu_sim_capture *capture = stream->capture;
+    if (!captures)
+        return cudaSuccess;
+    if (!capture) {
+        cudaError_t why = stream == stream->context->legacy ? judge_legacy(stream, use == SIM_LOOKS)
+                                                            : cudaSuccess;
+        return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
+    }
+    if (use == SIM_LOOKS)
+        return cudaSuccess;
+    if (use == SIM_WAITS) {
+        acu_sim_capture_invalidate(capture);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    if (capture->status == cudaStreamCaptureStatusInvalidated)
+        return cudaErrorStreamCaptureInvalidated;
+    if (use == SIM_ENQUEUES)
+        return cudaSuccess;
+    acu_sim_capture_invalidate(capture);
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+/* ---- events ---- */
+
+cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event) {
+    const acu_sim_edge_list *tips = &stream->tips;
+    acu_sim_capture_forget_event(event);
+    if (!acu_sim_edge_list_merge(&event->tips, tips->nodes, tips->data, tips->count))
+        return cudaErrorMemoryAllocation;
+    event->capture = stream->capture;
+    event->capture->refs++;
+    return cudaSuccess;
+}
+
+/* Between a capture and what is outside of it, or between two. */
+static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    acu_sim_capture *theirs = event->capture;
+    bool active = theirs && theirs->status == cudaStreamCaptureStatusActive;
+    if (theirs == stream->capture)
+        return cudaSuccess;
+    if (stream->capture)
+        acu_sim_capture_invalidate(stream->capture);
+    if (!theirs)
+        return cudaErrorStreamCaptureIsolation;
+    if (!active)
+        return cudaErrorInvalidValue;
+    if (stream->capture || stream == stream->context->legacy)
+        acu_sim_capture_invalidate(theirs);
+    return stream->capture                     ? cudaErrorStreamCaptureMerge
+           : stream == stream->context->legacy ? cudaErrorStreamCaptureImplicit
+                                               : cudaSuccess;
+}
+
+cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    if (!event->capture && !event->record) /* never recorded */
+        return cudaSuccess;
+    cudaError_t why = judge_wait(stream, event);
+    if (why)
+        return why;
+    if (!stream->capture && event->capture)
+        acu_sim_capture_join(event->capture, stream);
+    return acu_sim_edge_list_merge(&stream->tips, event->tips.nodes, event->tips.data,
+                                   event->tips.count)
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
+}
+
+/* ---- what becomes of the work ---- */
+
+cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op) {
+    return stream->capture->calls->add(stream, op);
+}
+
+cudaError_t acu_sim_capture_alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *props,
+                                  size_t size, void **at) {
+    return stream->capture->calls->alloc(stream, props, size, at);
+}
+
+cudaError_t acu_sim_capture_free(acu_sim_stream *stream, void *at) {
+    return stream->capture->calls->free(stream, at);
+}
