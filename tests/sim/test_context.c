@@ -140,7 +140,7 @@ typedef struct other {
 
 static void *use_it(void *data) {
     other *o = data;
-    o->before = cuCtxSetCurrent(o->execution_context);
+    o->before = cuCtxSetCurrent(o->context);
     pthread_barrier_wait(&o->meet);
     pthread_barrier_wait(&o->meet);
     o->after = cuCtxSynchronize();
@@ -148,12 +148,12 @@ static void *use_it(void *data) {
 }
 
 TEST(it_is_destroyed_under_another_thread) {
-    other o = {.execution_context = new_context()};
+    other o = {.context = new_context()};
     pthread_t thread;
     assert_int_equal(pthread_barrier_init(&o.meet, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, use_it, &o), 0);
     pthread_barrier_wait(&o.meet);
-    OK(cuCtxDestroy(o.execution_context));
+    OK(cuCtxDestroy(o.context));
     pthread_barrier_wait(&o.meet);
     pthread_join(thread, NULL);
     SAYS(CUDA_SUCCESS, o.before);
