@@ -455,14 +455,14 @@ static void dependent_launches_priorities_and_domains(void **state) {
 
 static void raw_attributes(void **state) {
     (void)state;
-    cudaLaunchAttribute raw[ACU_MAX_ATTRIBUTES] = {{.id = cudaLaunchAttributePriority}};
+    cudaLaunchAttribute raw[ACU_LAUNCH_MAX_ATTRIBUTES] = {{.id = cudaLaunchAttributePriority}};
     acu_stream *stream = stream_on(0);
     acu_kernel *kernel = kernel_on(0, "nothing");
     acu_grid g = grid_of(1, 1);
     g.raw = raw;
     g.raw_count = 1;
     OK(acu_launch(stream, kernel, g));
-    g.raw_count = ACU_MAX_ATTRIBUTES + 1;
+    g.raw_count = ACU_LAUNCH_MAX_ATTRIBUTES + 1;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "17 raw attributes");
     g.raw = NULL;
     g.raw_count = 1;
@@ -569,7 +569,7 @@ static void kernel_nodes(void **state) {
     (void)state;
     enum { N = 64 };
     const acu_grid g = grid_of(2, 32);
-    acu_prepared prepared;
+    acu_prepared_launch prepared;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaGraphNode_t node;
@@ -580,20 +580,20 @@ static void kernel_nodes(void **state) {
     const acu_arg thrice[] = {acu_inout(x), acu_arg_of(3.0f), acu_arg_of(N)};
     const acu_arg five[] = {acu_inout(x), acu_arg_of(5.0f), acu_arg_of(N)};
     OK(cudaGraphCreate(&graph, 0));
-    OK(acu_prepare("test", scale, &g, twice, 3, &prepared));
+    OK(acu_launch_prepare("test", scale, &g, twice, 3, &prepared));
     assert_int_equal(prepared.use_count, 1);
     assert_true(prepared.uses[0].buffer == x && prepared.uses[0].writes);
-    OK(acu_prepared_add_node(&prepared, graph, NULL, 0, &node));
-    OK(acu_prepare("test", scale, &g, thrice, 3, &prepared));
-    OK(acu_prepared_set_node(&prepared, node));
+    OK(acu_launch_add_node(&prepared, graph, NULL, 0, &node));
+    OK(acu_launch_prepare("test", scale, &g, thrice, 3, &prepared));
+    OK(acu_launch_set_node(&prepared, node));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     launch_graph(exec, stream);
     numbers_are(x, N, 3);
-    OK(acu_prepare("test", scale, &g, five, 3, &prepared));
-    OK(acu_prepared_set_exec_node(&prepared, exec, node));
+    OK(acu_launch_prepare("test", scale, &g, five, 3, &prepared));
+    OK(acu_launch_set_exec_node(&prepared, exec, node));
     launch_graph(exec, stream);
     numbers_are(x, N, 15);
-    assert_int_not_equal(acu_prepared_add_node(&prepared, NULL, NULL, 0, &node), 0);
+    assert_int_not_equal(acu_launch_add_node(&prepared, NULL, NULL, 0, &node), 0);
     assert_null(node);
     (void)cudaGetLastError();
     OK(cudaGraphExecDestroy(exec));

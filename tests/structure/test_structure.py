@@ -11,7 +11,6 @@ KNOWN_INCLUDES = """
 loader/bind.c -> layers/layers.h
 loader/library.c -> layers/layers.h
 loader/platform.c -> loader/ldcache.h
-safe/kernel/launch.h -> safe/graph/kept.h
 sim/device/device.c -> sim/stream/execution_context.h
 sim/device/device_resource.c -> sim/stream/execution_context.h
 sim/graph/conditional.c -> sim/driver/driver.h

@@ -41,6 +41,12 @@ struct acu_object {
     acu_object *next;      /* in the list of those to be destroyed later, or in the quarantine */
 };
 
+/* An object that something uses, and whether it is written to. */
+typedef struct acu_object_use {
+    acu_object *object;
+    bool writes;
+} acu_object_use;
+
 enum { ACU_CACHE_LINE = 64 };
 
 /*

@@ -14,10 +14,10 @@ static_assert((int)ACU_CAPTURE_INVALIDATED == (int)cudaStreamCaptureStatusInvali
 
 typedef struct graph_capture {
     acu_capture capture;
-    acu_graph *graph; /* an owner of it */
-    bool into;        /* it was there before */
-    bool again;       /* and was captured before; then also: */
-    acu_bag *uses;    /* what is captured this time */
+    acu_graph *graph;   /* an owner of it */
+    bool into;          /* it was there before */
+    bool again;         /* and was captured before; then also: */
+    acu_kept_set *uses; /* what is captured this time */
     acu_result (*changed)(void *data, acu_node node, acu_recapture how);
     void *data;
     struct cudaGraphRecaptureCallbackData asked;
@@ -31,11 +31,11 @@ typedef struct graph_capture {
 
 static int use(acu_capture *capture, acu_object *object, bool writes) {
     graph_capture *mine = (graph_capture *)capture;
-    int code = acu_graph_hold(mine->graph, object, writes);
+    int code = acu_graph_keep_object(mine->graph, object, writes);
     if (code || !mine->again)
         return code;
     acu_graph_lock();
-    code = acu_bag_add(&mine->uses, object, writes);
+    code = acu_kept_set_add(&mine->uses, object, writes);
     acu_graph_unlock();
     return code;
 }
@@ -43,7 +43,7 @@ static int use(acu_capture *capture, acu_object *object, bool writes) {
 static void free_capture(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
-    if (acu_bag_release(capture->uses))
+    if (acu_kept_set_release(capture->uses))
         acu_record_release_error();
     free(capture->raw);
     free(capture->nodes);
@@ -65,26 +65,26 @@ static void graph_is_lost(const graph_capture *capture, bool ended_well) {
         (void)cudaGraphDestroy(graph->raw);
     graph->raw = NULL;
     graph->owned = false;
-    acu_nodes_forget(graph);
+    acu_graph_forget_nodes(graph);
     for (acu_graph *part = graph->parts; part; part = part->next) {
         part->raw = NULL;
-        acu_nodes_forget(part);
+        acu_graph_forget_nodes(part);
     }
     acu_graph_unlock();
 }
 
 /* What the graph used before is the caller's to give up; NULL where there is no memory to do so. */
-static acu_bag *renew_uses(const graph_capture *capture) {
+static acu_kept_set *renew_uses(const graph_capture *capture) {
     acu_graph *graph = capture->graph;
-    acu_bag *before = NULL;
+    acu_kept_set *before = NULL;
     acu_saved_record saved;
     if (!capture->again || graph->root != graph || graph->parts)
         return NULL;
     acu_record_save(&saved);
     acu_graph_lock();
-    pthread_mutex_lock(&graph->bag_lock);
-    (void)acu_bag_renew(&graph->bag, capture->uses, &before);
-    pthread_mutex_unlock(&graph->bag_lock);
+    pthread_mutex_lock(&graph->kept_lock);
+    (void)acu_kept_set_recapture(&graph->kept, capture->uses, &before);
+    pthread_mutex_unlock(&graph->kept_lock);
     acu_graph_unlock();
     acu_record_restore(&saved);
     return before;
@@ -185,11 +185,11 @@ static int gather_nodes(graph_capture *capture) {
         return code;
     capture->raw = calloc(count, sizeof *capture->raw);
     capture->nodes = calloc(count, sizeof *capture->nodes);
-    if (!capture->raw || !capture->nodes || !acu_nodes_reserve(graph, count))
+    if (!capture->raw || !capture->nodes || !acu_graph_reserve_nodes(graph, count))
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
     code = (int)cudaGraphGetNodes(graph->raw, capture->raw, &capture->count);
     if (!code)
-        acu_nodes_tell(graph, capture->raw, capture->count, capture->nodes, count);
+        acu_node_list(graph, capture->raw, capture->count, capture->nodes, count);
     return code;
 }
 
@@ -208,7 +208,7 @@ static int begin_into(const char *call, acu_stream *stream, const acu_capture_op
     int code = raw_nodes(call, o->into, o->after, o->after_count, &after);
     if (code)
         return code;
-    if (acu_edges_raw(o->edges, o->after_count, &edges)) {
+    if (acu_edge_to_raw(o->edges, o->after_count, &edges)) {
         acu_graph_lock();
         code = (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, edges,
                                                   o->after_count, mode_of(o->mode));
@@ -255,7 +255,7 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
         return acu_object_refuse(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
         return refuse_legacy(call);
-    int code = o->into ? acu_graph_not_captured(call, o->into) : 0;
+    int code = o->into ? acu_graph_check_uncaptured(call, o->into) : 0;
     return code ? code : acu_outcome(call, stream, acu_stream_check_uncaptured(stream));
 }
 
@@ -348,7 +348,7 @@ static bool goes_on(const acu_stream *stream) {
 
 static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
     cudaGraph_t raw = NULL;
-    acu_bag *unused = NULL;
+    acu_kept_set *unused = NULL;
     int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
     bool ended_well = code && goes_on(stream) && give_up(capture);
     if (code && !ended_well && goes_on(stream))
@@ -364,7 +364,7 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
     } else
         graph_is_lost(capture, ended_well);
     end_all(capture);
-    if (acu_bag_release(unused))
+    if (acu_kept_set_release(unused))
         acu_record_release_error();
     return code;
 }
@@ -495,11 +495,11 @@ acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nod
     *count = 0;
     ACU_TRY(need_active(__func__, stream, &s, &graph));
     acu_graph_lock();
-    bool memory = acu_nodes_reserve(graph, s.count);
+    bool memory = acu_graph_reserve_nodes(graph, s.count);
     if (memory) {
-        acu_nodes_tell(graph, s.nodes, s.count, nodes, room);
+        acu_node_list(graph, s.nodes, s.count, nodes, room);
         if (s.edges)
-            acu_edges_tell(s.edges, s.count, edges, room);
+            acu_edge_list(s.edges, s.count, edges, room);
         *count = s.count;
     }
     acu_graph_unlock();
@@ -517,7 +517,7 @@ acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_nod
     ACU_TRY(need_active(__func__, stream, &s, &graph));
     ACU_TRY(raw_nodes(__func__, graph, nodes, count, &raw));
     int code = ACU_ERROR_HOST_MEMORY;
-    if (acu_edges_raw(edges, count, &data))
+    if (acu_edge_to_raw(edges, count, &data))
         code = (int)cudaStreamUpdateCaptureDependencies(stream->raw, raw, data, count,
                                                         add ? cudaStreamAddCaptureDependencies
                                                             : cudaStreamSetCaptureDependencies);

@@ -6,7 +6,7 @@
 /* ---- dependencies ------------------------------------------------------------------------------
  */
 
-bool acu_edges_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made) {
+bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made) {
     *made = NULL;
     if (!edges || count == 0)
         return true;
@@ -62,7 +62,7 @@ static int change_dependencies(const dependencies *d) {
     if (!d->from || !d->to)
         return acu_fail(d->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", d->from ? "to" : "from");
     cudaGraphNode_t *raw = d->count < SIZE_MAX / 32 ? malloc(2 * d->count * sizeof *raw) : NULL;
-    bool room = raw && acu_edges_raw(d->edges, d->count, &edges);
+    bool room = raw && acu_edge_to_raw(d->edges, d->count, &edges);
     int code =
         room ? change_with(d, raw, edges)
              : acu_fail(d->call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", d->count);
@@ -113,13 +113,13 @@ static int ask(const question *q, cudaGraphNode_t *from, cudaGraphNode_t *to,
     return (int)cudaGraphNodeGetDependentNodes(q->node, from, edges, count);
 }
 
-void acu_nodes_tell(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
-                    size_t room) {
+void acu_node_list(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
+                   size_t room) {
     for (size_t i = 0; nodes && i < count && i < room; i++)
-        nodes[i] = acu_node_of(graph, raw[i]);
+        nodes[i] = acu_node_from_raw(graph, raw[i]);
 }
 
-void acu_edges_tell(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room) {
+void acu_edge_list(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room) {
     for (size_t i = 0; edges && i < count && i < room; i++)
         edges[i] = (acu_edge){raw[i].from_port, raw[i].to_port, raw[i].type};
 }
@@ -129,16 +129,16 @@ static int tell(const question *q, size_t count, size_t room) {
     int code = ACU_ERROR_HOST_MEMORY;
     cudaGraphNode_t *from = calloc(2 * count, sizeof *from);
     cudaGraphEdgeData *edges = calloc(count, sizeof *edges);
-    bool room_for_all = from && edges && acu_nodes_reserve(q->graph, 2 * count);
+    bool room_for_all = from && edges && acu_graph_reserve_nodes(q->graph, 2 * count);
     if (room_for_all)
         code = ask(q, from, from + count, edges, q->count);
     else
         acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
     if (room_for_all && !code) {
-        acu_nodes_tell(q->graph, from, *q->count, q->from, room);
+        acu_node_list(q->graph, from, *q->count, q->from, room);
         if (q->about == EDGES)
-            acu_nodes_tell(q->graph, from + count, *q->count, q->to, room);
-        acu_edges_tell(edges, *q->count, q->edges, room);
+            acu_node_list(q->graph, from + count, *q->count, q->to, room);
+        acu_edge_list(edges, *q->count, q->edges, room);
     }
     free(from);
     free(edges);

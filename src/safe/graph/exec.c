@@ -31,20 +31,20 @@ void acu_exec_wait(acu_exec *exec) {
 /* ---- what it keeps -----------------------------------------------------------------------------
  */
 
-void acu_retired_free(acu_retired *retired) {
+void acu_exec_previous_free(acu_exec_previous *retired) {
     while (retired) {
-        acu_retired *old = retired;
+        acu_exec_previous *old = retired;
         retired = old->next;
-        int holding = acu_holding_release(old->holding), bag = acu_bag_release(old->bag);
+        int list = acu_kept_list_release(old->list), kept = acu_kept_set_release(old->kept);
         int gone = acu_timeline_release(old->timeline);
-        if (holding || bag || gone)
+        if (list || kept || gone)
             acu_record_release_error();
         free(old);
     }
 }
 
-acu_retired *acu_exec_take_unused(acu_exec *exec) {
-    acu_retired *first = exec->oldest, **link = &first;
+acu_exec_previous *acu_exec_take_unused(acu_exec *exec) {
+    acu_exec_previous *first = exec->oldest, **link = &first;
     while (*link &&
            (!(*link)->timeline || acu_timeline_is_over((*link)->timeline, (*link)->number)))
         link = &(*link)->next;
@@ -55,7 +55,7 @@ acu_retired *acu_exec_take_unused(acu_exec *exec) {
     return first;
 }
 
-static void retire(acu_exec *exec, acu_retired *old) {
+static void retire(acu_exec *exec, acu_exec_previous *old) {
     old->timeline = exec->last ? acu_timeline_retain(exec->last) : NULL;
     old->number = exec->number;
     *exec->newest = old;
@@ -64,20 +64,21 @@ static void retire(acu_exec *exec, acu_retired *old) {
     exec->shared_count = ACU_NOT_ALONE;
 }
 
-void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old) {
-    *old = (acu_retired){.holding = acu_bag_give(exec->bag, node, holding)};
+void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
+                           acu_exec_previous *old) {
+    *old = (acu_exec_previous){.list = acu_kept_set_replace(exec->kept, node, list)};
     retire(exec, old);
 }
 
-void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_retired *old) {
-    *old = (acu_retired){.bag = exec->bag};
-    exec->bag = bag;
+void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *kept, acu_exec_previous *old) {
+    *old = (acu_exec_previous){.kept = exec->kept};
+    exec->kept = kept;
     retire(exec, old);
 }
 
-int acu_exec_reserve(acu_exec *exec, size_t more) {
+int acu_exec_reserve_uses(acu_exec *exec, size_t more) {
     size_t room = 8;
-    while (room < acu_bag_size(exec->bag) + more)
+    while (room < acu_kept_set_size(exec->kept) + more)
         room *= 2;
     if (room <= exec->use_room)
         return 0;
@@ -99,7 +100,7 @@ int acu_exec_reserve(acu_exec *exec, size_t more) {
 }
 
 /* Memory that several nodes use is there once. */
-static void add_use(void *data, const acu_kept *kept) {
+static void add_use(void *data, const acu_object_use *kept) {
     acu_exec *exec = data;
     if (kept->object->was != &acu_storage_class)
         return;
@@ -120,7 +121,7 @@ static void add_use(void *data, const acu_kept *kept) {
 static void gather_uses(acu_exec *exec) {
     exec->use_count = 0;
     memset(exec->slots, 0, 2 * exec->use_room * sizeof *exec->slots);
-    acu_bag_each(exec->bag, add_use, exec);
+    acu_kept_set_each(exec->kept, add_use, exec);
     exec->stale = false;
 }
 
@@ -135,8 +136,8 @@ static int destroy_exec(acu_object *object) {
     exec->owned = false;
     if (exec->last && !acu_timeline_is_over(exec->last, exec->number))
         return ACU_LATER;
-    acu_retired_free(exec->oldest);
-    int kept = acu_bag_release(exec->bag);
+    acu_exec_previous_free(exec->oldest);
+    int kept = acu_kept_set_release(exec->kept);
     int gone = acu_timeline_release(exec->last);
     free(exec->uses);
     free(exec->slots);
@@ -229,8 +230,8 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
                      acu_exec *exec) {
     cudaGraphInstantiateParams params = {0};
     acu_graph_lock();
-    exec->bag = acu_graph_bag(graph);
-    int code = acu_outcome(call, graph, acu_exec_reserve(exec, 0));
+    exec->kept = acu_graph_kept_set(graph);
+    int code = acu_outcome(call, graph, acu_exec_reserve_uses(exec, 0));
     if (!code) {
         code = instantiate(graph, o, &exec->raw, &params);
         exec->owned = !code;
@@ -251,7 +252,7 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
     ACU_NEED(graph, acu_graph_class);
     if (o->upload)
         ACU_NEED_STREAM(o->upload);
-    ACU_TRY(acu_graph_not_captured(__func__, graph));
+    ACU_TRY(acu_graph_check_uncaptured(__func__, graph));
     ACU_TRY(OUTCOME(graph, acu_capture_check()));
     if (o->upload)
         ACU_TRY(OUTCOME(o->upload, acu_stream_check_uncaptured(o->upload)));

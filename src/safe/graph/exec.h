@@ -9,13 +9,13 @@
 #include "safe/graph/graph.h"
 
 /* What is kept no longer, and until when it is used. */
-typedef struct acu_retired {
-    acu_holding *holding;
-    acu_bag *bag;
+typedef struct acu_exec_previous {
+    acu_kept_list *list;
+    acu_kept_set *kept;
     acu_timeline *timeline;
     uint64_t number;
-    struct acu_retired *next;
-} acu_retired;
+    struct acu_exec_previous *next;
+} acu_exec_previous;
 
 /* Nothing is known of who else uses the memory: each is asked. */
 static const uint64_t ACU_NOT_ALONE = UINT64_MAX;
@@ -39,12 +39,12 @@ struct acu_exec {
     bool stale, owned;
     acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
     size_t use_count;
-    uint32_t source; /* the salt of the graph that it was made of; 0: unknown */
-    int failed;      /* to destroy it; what it keeps may still have to wait */
-    acu_bag *bag;    /* what the graph kept, and what nodes were given since then */
-    uint32_t *slots; /* hashed: index + 1 into `uses`; twice as many as there is room */
+    uint32_t source;    /* the salt of the graph that it was made of; 0: unknown */
+    int failed;         /* to destroy it; what it keeps may still have to wait */
+    acu_kept_set *kept; /* what the graph kept, and what nodes were given since then */
+    uint32_t *slots;    /* hashed: index + 1 into `uses`; twice as many as there is room */
     size_t use_room;
-    acu_retired *oldest, **newest;
+    acu_exec_previous *oldest, **newest;
 };
 
 extern ACU_OURS const acu_class acu_exec_class;
@@ -65,14 +65,15 @@ static inline void acu_exec_unlock(acu_exec *exec) {
 /* All of this needs the lock. */
 
 /* So that a launch need not allocate when `more` objects are kept; a failure is recorded. */
-int acu_exec_reserve(acu_exec *exec, size_t more);
-/* From the next launch on the node uses this holding, for which the bag has room, */
-void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old);
-/* or all uses what is in the bag. Either is taken; `old` is for what was used until then. */
-void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_retired *old);
+int acu_exec_reserve_uses(acu_exec *exec, size_t more);
+/* From the next launch on the node uses this list, for which the kept has room, */
+void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
+                           acu_exec_previous *old);
+/* or all uses what is in the kept. Either is taken; `old` is for what was used until then. */
+void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *kept, acu_exec_previous *old);
 /* What no launch uses any more; to be freed without the lock. */
-acu_retired *acu_exec_take_unused(acu_exec *exec);
+acu_exec_previous *acu_exec_take_unused(acu_exec *exec);
 
-void acu_retired_free(acu_retired *retired);
+void acu_exec_previous_free(acu_exec_previous *retired);
 
 #endif

@@ -65,10 +65,10 @@ static int destroy_graph(acu_object *object) {
         acu_graph_unlock();
     }
     if (graph->root == graph) {
-        kept = acu_bag_release(graph->bag);
-        pthread_mutex_destroy(&graph->bag_lock);
+        kept = acu_kept_set_release(graph->kept);
+        pthread_mutex_destroy(&graph->kept_lock);
     }
-    acu_nodes_forget(graph);
+    acu_graph_forget_nodes(graph);
     return code ? code : kept;
 }
 
@@ -95,11 +95,11 @@ acu_graph *acu_graph_new(const char *call) {
     if (!graph)
         return NULL;
     graph->root = graph;
-    pthread_mutex_init(&graph->bag_lock, NULL);
+    pthread_mutex_init(&graph->kept_lock, NULL);
     return graph;
 }
 
-acu_graph *acu_part_new(const char *call, acu_graph *parent) {
+acu_graph *acu_graph_new_part(const char *call, acu_graph *parent) {
     acu_graph *part = new_graph(call);
     if (!part)
         return NULL;
@@ -108,14 +108,14 @@ acu_graph *acu_part_new(const char *call, acu_graph *parent) {
     return part;
 }
 
-void acu_part_add(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within) {
+void acu_graph_add_part(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within) {
     part->raw = raw;
     part->within = within;
     part->next = part->root->parts;
     part->root->parts = part;
 }
 
-void acu_part_discard(acu_graph *part) {
+void acu_graph_discard_part(acu_graph *part) {
     if (part)
         acu_object_discard(&part->object);
 }
@@ -178,7 +178,7 @@ void acu_graph_cleanup(acu_graph **graph) {
     (void)acu_graph_release(graph ? *graph : NULL);
 }
 
-int acu_graph_not_captured(const char *call, const acu_graph *graph) {
+int acu_graph_check_uncaptured(const char *call, const acu_graph *graph) {
     if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
         return 0;
     return acu_fail_on(call, graph, ACU_ERROR_CAPTURE, "a stream is being captured into the graph");
@@ -189,13 +189,13 @@ acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
     *clone = NULL;
     acu_destroy_deferred();
     ACU_NEED(graph, acu_graph_class);
-    ACU_TRY(acu_graph_not_captured(__func__, graph));
+    ACU_TRY(acu_graph_check_uncaptured(__func__, graph));
     acu_graph *made = acu_graph_new(__func__);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
     acu_graph_lock();
     int code = (int)cudaGraphClone(&made->raw, graph->raw);
-    made->bag = acu_graph_bag(graph);
+    made->kept = acu_graph_kept_set(graph);
     acu_graph_unlock();
     made->owned = !code;
     if (code) {
@@ -209,50 +209,50 @@ acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
 /* ---- what it keeps -----------------------------------------------------------------------------
  */
 
-acu_bag *acu_graph_bag(acu_graph *graph) {
-    pthread_mutex_lock(&graph->root->bag_lock);
-    acu_bag *bag = acu_bag_retain(graph->root->bag);
-    pthread_mutex_unlock(&graph->root->bag_lock);
-    return bag;
+acu_kept_set *acu_graph_kept_set(acu_graph *graph) {
+    pthread_mutex_lock(&graph->root->kept_lock);
+    acu_kept_set *kept = acu_kept_set_retain(graph->root->kept);
+    pthread_mutex_unlock(&graph->root->kept_lock);
+    return kept;
 }
 
-int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes) {
-    pthread_mutex_lock(&graph->root->bag_lock);
-    int code = acu_bag_add(&graph->root->bag, object, writes);
-    pthread_mutex_unlock(&graph->root->bag_lock);
+int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes) {
+    pthread_mutex_lock(&graph->root->kept_lock);
+    int code = acu_kept_set_add(&graph->root->kept, object, writes);
+    pthread_mutex_unlock(&graph->root->kept_lock);
     return code;
 }
 
-int acu_graph_reserve(acu_graph *graph, const acu_holding *holding) {
+int acu_graph_reserve_kept(acu_graph *graph, const acu_kept_list *list) {
     int code = 0;
-    pthread_mutex_lock(&graph->root->bag_lock);
-    if (holding || graph->root->bag)
-        code = acu_bag_reserve(&graph->root->bag);
-    pthread_mutex_unlock(&graph->root->bag_lock);
+    pthread_mutex_lock(&graph->root->kept_lock);
+    if (list || graph->root->kept)
+        code = acu_kept_set_reserve(&graph->root->kept);
+    pthread_mutex_unlock(&graph->root->kept_lock);
     return code;
 }
 
-acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding) {
-    acu_holding *before = NULL;
-    pthread_mutex_lock(&graph->root->bag_lock);
-    if (holding || graph->root->bag)
-        before = acu_bag_give(graph->root->bag, node, holding);
-    pthread_mutex_unlock(&graph->root->bag_lock);
+acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_list *list) {
+    acu_kept_list *before = NULL;
+    pthread_mutex_lock(&graph->root->kept_lock);
+    if (list || graph->root->kept)
+        before = acu_kept_set_replace(graph->root->kept, node, list);
+    pthread_mutex_unlock(&graph->root->kept_lock);
     return before;
 }
 
 /* For good, whatever becomes of the nodes. */
 static int keep(acu_graph *graph, acu_object *object, bool writes) {
-    acu_holding *holding = NULL;
-    const acu_kept kept = {object, writes};
-    int code = acu_holding_new(&kept, 1, &holding);
+    acu_kept_list *list = NULL;
+    const acu_object_use kept = {object, writes};
+    int code = acu_kept_list_new(&kept, 1, &list);
     acu_graph_lock();
     if (!code)
-        code = acu_graph_reserve(graph, holding);
+        code = acu_graph_reserve_kept(graph, list);
     if (!code)
-        holding = acu_graph_give(graph, ++graph->root->given, holding);
+        list = acu_graph_replace_kept(graph, ++graph->root->given, list);
     acu_graph_unlock();
-    acu_holding_free(holding);
+    acu_kept_list_free(list);
     return code;
 }
 
@@ -294,7 +294,7 @@ static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
 }
 
 /* Also of those that were destroyed, whose ids are not given again. */
-bool acu_nodes_reserve(acu_graph *graph, size_t more) {
+bool acu_graph_reserve_nodes(acu_graph *graph, size_t more) {
     size_t count = graph->node_count, room = graph->node_room ? graph->node_room : 16;
     if (more <= graph->node_room - count)
         return true;
@@ -317,7 +317,7 @@ bool acu_nodes_reserve(acu_graph *graph, size_t more) {
     return true;
 }
 
-void acu_nodes_forget(acu_graph *graph) {
+void acu_graph_forget_nodes(acu_graph *graph) {
     free(graph->nodes);
     free(graph->slots);
     graph->nodes = NULL;
@@ -325,7 +325,7 @@ void acu_nodes_forget(acu_graph *graph) {
     graph->node_count = graph->node_room = 0;
 }
 
-acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw) {
+acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw) {
     if (!raw)
         return (acu_node){NULL, 0};
     uint32_t *slot = slot_of(graph, raw);
@@ -367,9 +367,9 @@ acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node 
     ACU_NEED(graph, acu_graph_class);
     ACU_NEED_POINTER(raw);
     acu_graph_lock();
-    bool room = acu_nodes_reserve(graph, 1);
+    bool room = acu_graph_reserve_nodes(graph, 1);
     if (room)
-        *node = acu_node_of(graph, raw);
+        *node = acu_node_from_raw(graph, raw);
     acu_graph_unlock();
     ACU_REQUIRE(room, ACU_ERROR_HOST_MEMORY, "no memory for a node");
     return 0;
@@ -390,28 +390,28 @@ static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
     }
 }
 
-static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_holding **unused) {
+static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_kept_list **unused) {
     acu_graph *graph = node.graph;
-    int code = acu_graph_reserve(graph, NULL);
+    int code = acu_graph_reserve_kept(graph, NULL);
     if (!code)
         code = (int)cudaGraphDestroyNode(raw);
     if (code)
         return code;
     graph->nodes[*slot_of(graph, raw) - 1] = NULL;
     forget_parts(graph, raw);
-    *unused = acu_graph_give(graph, node.id, NULL);
+    *unused = acu_graph_replace_kept(graph, node.id, NULL);
     return 0;
 }
 
 acu_result acu_node_destroy(acu_node node) {
     cudaGraphNode_t raw = NULL;
-    acu_holding *unused = NULL;
+    acu_kept_list *unused = NULL;
     acu_destroy_deferred();
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
     int code = OUTCOME(node.graph, destroy_node(node, raw, &unused));
     acu_graph_unlock();
-    acu_holding_free(unused);
+    acu_kept_list_free(unused);
     return code;
 }
 
@@ -438,7 +438,7 @@ const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[6
 }
 
 /* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
-int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
+int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
     acu_saved_record before;
     CUgraphNodeType theirs;
     acu_record_save(&before);
@@ -458,7 +458,7 @@ acu_result acu_node_get_type(acu_node node, acu_node_type *type) {
     *type = ACU_NODE_EMPTY;
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
-    int code = acu_node_type_of(raw, &raw_type);
+    int code = acu_node_read_type(raw, &raw_type);
     acu_graph_unlock();
     *type = (acu_node_type)raw_type;
     return OUTCOME(node.graph, code);
@@ -473,10 +473,10 @@ static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, a
     for (*child = graph->root->parts; *child; *child = (*child)->next)
         if ((*child)->raw == inner)
             return 0;
-    *child = acu_part_new(call, graph);
+    *child = acu_graph_new_part(call, graph);
     if (!*child)
         return ACU_ERROR_HOST_MEMORY;
-    acu_part_add(*child, inner, raw);
+    acu_graph_add_part(*child, inner, raw);
     return 0;
 }
 
@@ -489,10 +489,10 @@ acu_result acu_node_get_child(acu_node node, acu_graph **child) {
 static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
     cudaGraphNode_t found = NULL;
     int code = (int)cudaGraphNodeFindInClone(&found, raw, clone->raw);
-    if (!code && !acu_nodes_reserve(clone, 1))
+    if (!code && !acu_graph_reserve_nodes(clone, 1))
         code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
     if (!code)
-        *copy = acu_node_of(clone, found);
+        *copy = acu_node_from_raw(clone, found);
     return code;
 }
 

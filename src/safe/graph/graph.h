@@ -6,8 +6,8 @@
  *
  * One lock for all graphs is held around CUDA's calls on them: what is done to one concerns others,
  * since CUDA keeps a clone and its original connected, and a child and its copy in a node. (On GPUs
- * cudaGraphDestroy() of a clone crashes while another thread adds to the original.) `bag_lock`,
- * taken last, is held around the bag. Where an exec's lock is needed, too, it comes between them.
+ * cudaGraphDestroy() of a clone crashes while another thread adds to the original.) `kept_lock`,
+ * taken last, is held around the kept. Where an exec's lock is needed, too, it comes between them.
  */
 #ifndef ACU_SRC_GRAPH_H
 #define ACU_SRC_GRAPH_H
@@ -32,8 +32,8 @@ struct acu_graph {
     uint32_t node_count, node_room;
     uint32_t *slots; /* hashed: index + 1 into `nodes`; twice as many as there is room */
     /* Of the root: */
-    pthread_mutex_t bag_lock;
-    acu_bag *bag;
+    pthread_mutex_t kept_lock;
+    acu_kept_set *kept;
     uint32_t given; /* by acu_graph_keep(): these have numbers instead of nodes */
     acu_graph *parts;
     unsigned capturing; /* atomic: captures into the graph or its parts */
@@ -43,48 +43,48 @@ extern const acu_class acu_graph_class;
 
 /* A graph without a raw one yet; or a part: its owner is the root. */
 acu_graph *acu_graph_new(const char *call);
-acu_graph *acu_part_new(const char *call, acu_graph *parent);
+acu_graph *acu_graph_new_part(const char *call, acu_graph *parent);
 /* The part becomes known, or is forgotten. */
-void acu_part_add(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within);
-void acu_part_discard(acu_graph *part);
+void acu_graph_add_part(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within);
+void acu_graph_discard_part(acu_graph *part);
 
 void acu_graph_lock(void);
 void acu_graph_unlock(void);
 
 /* Room for `more` nodes; false without memory. */
-bool acu_nodes_reserve(acu_graph *graph, size_t more);
+bool acu_graph_reserve_nodes(acu_graph *graph, size_t more);
 /* All are gone. */
-void acu_nodes_forget(acu_graph *graph);
+void acu_graph_forget_nodes(acu_graph *graph);
 /* The node's handle, a new one if it has none yet; there must be room. */
-acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw);
+acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw);
 /* The raw node of a live handle; else NULL, and the failure is recorded in the name of `call`.
  * Needs no lock of the caller, and holds none afterwards. */
 int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw);
 
-/* Shares what the graph keeps, under the graph's lock: who has room in the bag there, is alone with
- * it until he gives. */
-acu_bag *acu_graph_bag(acu_graph *graph);
-/* Room for what a node uses, and that it uses it; under the lock. The holding is taken, what was is
+/* Shares what the graph keeps, under the graph's lock: who has room in the kept there, is alone
+ * with it until he gives. */
+acu_kept_set *acu_graph_kept_set(acu_graph *graph);
+/* Room for what a node uses, and that it uses it; under the lock. The list is taken, what was is
  * returned. */
-int acu_graph_reserve(acu_graph *graph, const acu_holding *holding);
-acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding);
+int acu_graph_reserve_kept(acu_graph *graph, const acu_kept_list *list);
+acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_list *list);
 /* Keeps what is captured. */
-int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes);
+int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes);
 
 /* 0, or ACU_ERROR_CAPTURE. */
-int acu_graph_not_captured(const char *call, const acu_graph *graph);
+int acu_graph_check_uncaptured(const char *call, const acu_graph *graph);
 
-int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
+int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
 
 /* "kernel node 3": for messages about a node, which may be in a part. */
 const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]);
 
 /* Makes CUDA's edge data; *made is NULL of none. False without memory; the caller frees it. */
-bool acu_edges_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made);
+bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made);
 /* An answer about nodes, as far as there is room; frees nothing. */
-void acu_nodes_tell(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
-                    size_t room);
-void acu_edges_tell(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room);
+void acu_node_list(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
+                   size_t room);
+void acu_edge_list(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room);
 
 /* ---- parameters, for nodes and for execs -------------------------------------------------------
  */
@@ -102,12 +102,12 @@ typedef struct acu_node_params {
         struct cudaMemsetParams fill;
     };
     unsigned count;
-    acu_kept keeps[2];
+    acu_object_use keeps[2];
 } acu_node_params;
 
-int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *params);
+int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params);
 /* Says what to do where CUDA refused a node that copies between devices; returns the code. */
-int acu_copy_advise(const acu_copy *copy, int code);
-int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *params);
+int acu_node_hint_at_copy(const acu_copy *copy, int code);
+int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params);
 
 #endif

@@ -25,7 +25,7 @@ typedef struct adding {
     const acu_node *after;
     size_t after_count;
     acu_node *node;
-    acu_holding *holding; /* what it keeps */
+    acu_kept_list *list; /* what it keeps */
     /* What CUDA's calls are given: */
     cudaGraphNode_t raw;
     cudaGraphNode_t *deps;
@@ -68,11 +68,11 @@ static int check(adding *a) {
 }
 
 /* Whatever can fail besides CUDA's call. */
-static int prepare(adding *a, int device, const acu_kept *keeps, size_t count) {
-    int code = acu_holding_new(keeps, count, &a->holding);
+static int prepare(adding *a, int device, const acu_object_use *keeps, size_t count) {
+    int code = acu_kept_list_new(keeps, count, &a->list);
     if (!code)
-        code = acu_graph_reserve(a->graph, a->holding);
-    if (!code && !acu_nodes_reserve(a->graph, 1))
+        code = acu_graph_reserve_kept(a->graph, a->list);
+    if (!code && !acu_graph_reserve_nodes(a->graph, 1))
         code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
     if (!code && device >= 0)
         code = acu_guard_enter(&a->guard, device);
@@ -83,21 +83,21 @@ static int prepare(adding *a, int device, const acu_kept *keeps, size_t count) {
 static int end(adding *a, int code) {
     acu_guard_leave(&a->guard);
     if (!code) {
-        acu_node node = acu_node_of(a->graph, a->raw);
-        if (a->holding)
-            a->holding = acu_graph_give(a->graph, node.id, a->holding);
+        acu_node node = acu_node_from_raw(a->graph, a->raw);
+        if (a->list)
+            a->list = acu_graph_replace_kept(a->graph, node.id, a->list);
         if (a->node)
             *a->node = node;
     }
     acu_graph_unlock();
     free_deps(a);
     code = acu_outcome(a->call, a->graph, code);
-    acu_holding_free(a->holding);
+    acu_kept_list_free(a->list);
     return code;
 }
 
 /* On success, end() follows. */
-static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
+static int begin(adding *a, int device, const acu_object_use *keeps, size_t count) {
     int code = check(a);
     if (code)
         return code;
@@ -133,18 +133,18 @@ acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t a
 acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t after_count,
                                 acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                                 size_t arg_count, acu_node *node) {
-    acu_prepared prepared;
+    acu_prepared_launch prepared;
     ADDING(a);
-    acu_kept keeps[ACU_MAX_KEPT];
-    ACU_TRY(acu_prepare(__func__, kernel, grid, args, arg_count, &prepared));
-    ACU_TRY(begin(&a, acu_kernel_device(kernel), keeps, acu_prepared_keeps(&prepared, keeps)));
-    return end(&a, acu_prepared_add_node(&prepared, graph->raw, a.deps, after_count, &a.raw));
+    acu_object_use keeps[ACU_LAUNCH_MAX_OBJECTS];
+    ACU_TRY(acu_launch_prepare(__func__, kernel, grid, args, arg_count, &prepared));
+    ACU_TRY(begin(&a, acu_kernel_device(kernel), keeps, acu_launch_objects(&prepared, keeps)));
+    return end(&a, acu_launch_add_node(&prepared, graph->raw, a.deps, after_count, &a.raw));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------
  */
 
-int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *params) {
+int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params) {
     if (!copy)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'copy' is NULL");
     size_t count = copy->count;
@@ -165,7 +165,7 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
     return 0;
 }
 
-int acu_copy_advise(const acu_copy *copy, int code) {
+int acu_node_hint_at_copy(const acu_copy *copy, int code) {
     int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
     if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
         acu_fail_hint(
@@ -179,11 +179,11 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t af
                               const acu_copy *copy, acu_node *node) {
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
-    ACU_TRY(acu_copy_params(__func__, copy, &p));
+    ACU_TRY(acu_node_params_of_copy(__func__, copy, &p));
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
     int code =
         (int)cudaGraphAddMemcpyNode1D(PLACE(a), p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
-    return acu_copy_advise(copy, end(&a, code));
+    return acu_node_hint_at_copy(copy, end(&a, code));
 }
 
 static acu_kept_closure *keep_bytes(const char *call, const void *host, size_t bytes) {
@@ -200,7 +200,7 @@ static acu_kept_closure *keep_bytes(const char *call, const void *host, size_t b
 
 static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure *host,
                      size_t bytes) {
-    acu_kept keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};
+    acu_object_use keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};
     enum cudaMemcpyKind kind =
         acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     int code = begin(a, buffer->object.device, keeps, 2);
@@ -261,7 +261,7 @@ static bool rows_fit(const acu_buffer *buffer, size_t at, size_t width, size_t h
            end <= buffer->count;
 }
 
-int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *params) {
+int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params) {
     if (!fill || !fill->element)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         fill ? "fill->element" : "fill");
@@ -299,7 +299,7 @@ acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t af
                               const acu_fill *fill, acu_node *node) {
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
-    ACU_TRY(acu_fill_params(__func__, fill, &p));
+    ACU_TRY(acu_node_params_of_fill(__func__, fill, &p));
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
     return end(&a, (int)cudaGraphAddMemsetNode(PLACE(a), &p.fill));
 }
@@ -313,7 +313,7 @@ static int add_host(adding *a, const acu_closure *closure) {
     acu_kept_closure *kept = acu_closure_new(a->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
-    acu_kept keep = {&kept->object, false};
+    acu_object_use keep = {&kept->object, false};
     struct cudaHostNodeParams params = {acu_closure_run, kept};
     int code = begin(a, -1, &keep, 1);
     if (!code)
@@ -335,11 +335,11 @@ acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t af
 
 /* What the child keeps, the whole keeps, too. */
 static int add_child(adding *a, acu_graph *child) {
-    acu_bag *bag = acu_graph_bag(child);
-    int code = acu_holding_of(bag, &a->holding);
-    (void)acu_bag_release(bag);
+    acu_kept_set *kept = acu_graph_kept_set(child);
+    int code = acu_kept_list_from_set(kept, &a->list);
+    (void)acu_kept_set_release(kept);
     if (!code)
-        code = acu_graph_reserve(a->graph, a->holding);
+        code = acu_graph_reserve_kept(a->graph, a->list);
     return code ? code : (int)cudaGraphAddChildGraphNode(PLACE(*a), child->raw);
 }
 
@@ -348,7 +348,7 @@ acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t a
     ADDING(a);
     ACU_NEED(child, acu_graph_class);
     ACU_REQUIRE(child != graph, ACU_ERROR_ARGUMENT, "a graph cannot be its own child");
-    ACU_TRY(acu_graph_not_captured(__func__, child));
+    ACU_TRY(acu_graph_check_uncaptured(__func__, child));
     ACU_TRY(begin(&a, -1, NULL, 0));
     return end(&a, add_child(&a, child));
 }
@@ -357,7 +357,7 @@ acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, s
                                       acu_event *event, acu_node *node) {
     ADDING(a);
     ACU_NEED(event, acu_event_class);
-    acu_kept keep = {&event->object, false};
+    acu_object_use keep = {&event->object, false};
     ACU_TRY(begin(&a, event->object.device, &keep, 1));
     acu_event_mark_recorded(event);
     return end(&a, (int)cudaGraphAddEventRecordNode(PLACE(a), event->raw));
@@ -367,7 +367,7 @@ acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, siz
                                     acu_event *event, acu_node *node) {
     ADDING(a);
     ACU_NEED(event, acu_event_class);
-    acu_kept keep = {&event->object, false};
+    acu_object_use keep = {&event->object, false};
     ACU_TRY(begin(&a, event->object.device, &keep, 1));
     return end(&a, (int)cudaGraphAddEventWaitNode(PLACE(a), event->raw));
 }
@@ -396,7 +396,7 @@ acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after,
 
 static int add_alloc(adding *a, acu_buffer *buffer) {
     acu_storage *s = buffer->storage;
-    acu_kept keep = {&s->object, true};
+    acu_object_use keep = {&s->object, true};
     struct cudaMemAllocNodeParams params = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice, .id = s->device}},
@@ -441,7 +441,7 @@ acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t af
     ADDING(a);
     ACU_TRY(need_graph_memory(__func__, buffer));
     acu_storage *s = buffer->storage;
-    acu_kept keep = {&s->object, true};
+    acu_object_use keep = {&s->object, true};
     ACU_TRY(begin(&a, s->device, &keep, 1));
     return end(&a, (int)cudaGraphAddMemFreeNode(PLACE(a), s->pointer));
 }
@@ -488,16 +488,16 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
     unsigned count = params->conditional.size;
     int code = 0;
     for (unsigned i = 0; i < count && !code; i++) {
-        bodies[i] = acu_part_new(a->call, a->graph);
+        bodies[i] = acu_graph_new_part(a->call, a->graph);
         code = bodies[i] ? 0 : ACU_ERROR_HOST_MEMORY;
     }
     if (!code)
         code = (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->after_count, params);
     for (unsigned i = 0; i < count; i++) {
         if (!code)
-            acu_part_add(bodies[i], params->conditional.phGraph_out[i], a->raw);
+            acu_graph_add_part(bodies[i], params->conditional.phGraph_out[i], a->raw);
         else {
-            acu_part_discard(bodies[i]);
+            acu_graph_discard_part(bodies[i]);
             bodies[i] = NULL;
         }
     }
@@ -541,7 +541,7 @@ acu_result acu_graph_add_node(acu_graph *graph, const acu_node *after, size_t af
     ACU_NEED_POINTER(params);
     ACU_TRY(begin(&a, -1, NULL, 0));
     int code = ACU_ERROR_HOST_MEMORY;
-    if (!acu_edges_raw(edges, after_count, &data))
+    if (!acu_edge_to_raw(edges, after_count, &data))
         acu_record(code, "no memory for edges");
     else
         code = (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, data, after_count, params);

@@ -42,12 +42,13 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
     return code;
 }
 
-static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old,
+static int update_locked(acu_exec *exec, acu_graph *graph, acu_exec_previous *old,
                          acu_exec_update_info *update) {
     cudaGraphExecUpdateResultInfo info = {0};
-    acu_bag *bag = acu_graph_bag(graph);
-    int code = acu_outcome("acu_exec_update", exec, acu_exec_reserve(exec, acu_bag_size(bag)));
-    if (!code && !acu_nodes_reserve(graph, 1))
+    acu_kept_set *kept = acu_graph_kept_set(graph);
+    int code =
+        acu_outcome("acu_exec_update", exec, acu_exec_reserve_uses(exec, acu_kept_set_size(kept)));
+    if (!code && !acu_graph_reserve_nodes(graph, 1))
         code = acu_fail("acu_exec_update", "", ACU_ERROR_HOST_MEMORY, "no memory for a node");
     if (!code) {
         code = (int)cudaGraphExecUpdate(exec->raw, graph->raw, &info);
@@ -55,12 +56,12 @@ static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old,
             refuse_update("acu_exec_update", exec, graph, &info, code);
         if ((unsigned)info.result <= ACU_UPDATE_ATTRIBUTES_CHANGED)
             update->result = (acu_exec_update_result)info.result;
-        update->error_node = code ? acu_node_of(graph, info.errorNode) : (acu_node){NULL, 0};
+        update->error_node = code ? acu_node_from_raw(graph, info.errorNode) : (acu_node){NULL, 0};
     }
     if (!code)
-        acu_exec_take_over(exec, bag, old);
+        acu_exec_replace_all_kept(exec, kept, old);
     else
-        (void)acu_bag_release(bag);
+        (void)acu_kept_set_release(kept);
     return code;
 }
 
@@ -70,18 +71,18 @@ acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_exec_update_inf
     acu_destroy_deferred();
     ACU_NEED(exec, acu_exec_class);
     ACU_NEED(graph, acu_graph_class);
-    ACU_TRY(acu_graph_not_captured(__func__, graph));
-    acu_retired *old = malloc(sizeof *old);
+    ACU_TRY(acu_graph_check_uncaptured(__func__, graph));
+    acu_exec_previous *old = malloc(sizeof *old);
     ACU_REQUIRE(old, ACU_ERROR_HOST_MEMORY, "no memory for an update");
     acu_graph_lock();
     acu_exec_lock(exec);
     int code = update_locked(exec, graph, old, told);
-    acu_retired *unused = acu_exec_take_unused(exec);
+    acu_exec_previous *unused = acu_exec_take_unused(exec);
     acu_exec_unlock(exec);
     acu_graph_unlock();
     if (code)
         free(old);
-    acu_retired_free(unused);
+    acu_exec_previous_free(unused);
     return code;
 }
 
@@ -95,8 +96,8 @@ typedef struct changing {
     acu_exec *exec;
     acu_node node;
     cudaGraphNode_t raw;
-    acu_holding *holding; /* what the node keeps from now on; after end(), what it kept before */
-    acu_retired *retired; /* of an exec: for that */
+    acu_kept_list *list; /* what the node keeps from now on; after end(), what it kept before */
+    acu_exec_previous *retired; /* of an exec: for that */
     acu_guard guard;
 } changing;
 
@@ -138,47 +139,47 @@ static int outcome(const changing *c, int code) {
     return acu_cuda_failed(c->call, said, code);
 }
 
-/* Room for the holding, so that nothing can fail once CUDA has changed the node. */
+/* Room for the list, so that nothing can fail once CUDA has changed the node. */
 static int reserve(changing *c) {
     if (!c->in_exec)
-        return acu_graph_reserve(c->node.graph, c->holding);
+        return acu_graph_reserve_kept(c->node.graph, c->list);
     c->retired = malloc(sizeof *c->retired);
     if (!c->retired)
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a change");
-    int code = acu_bag_reserve(&c->exec->bag);
-    return code ? code : acu_exec_reserve(c->exec, c->holding ? c->holding->count : 0);
+    int code = acu_kept_set_reserve(&c->exec->kept);
+    return code ? code : acu_exec_reserve_uses(c->exec, c->list ? c->list->count : 0);
 }
 
 /* Nothing that the node used is given up where CUDA refused. */
 static int end(changing *c, int code) {
-    acu_retired *unused = c->retired;
+    acu_exec_previous *unused = c->retired;
     acu_guard_leave(&c->guard);
     if (!code && c->in_exec) {
-        acu_exec_give(c->exec, c->node.id, c->holding, c->retired);
-        c->holding = NULL;
+        acu_exec_replace_kept(c->exec, c->node.id, c->list, c->retired);
+        c->list = NULL;
         unused = acu_exec_take_unused(c->exec);
     } else {
         if (!code)
-            c->holding = acu_graph_give(c->node.graph, c->node.id, c->holding);
+            c->list = acu_graph_replace_kept(c->node.graph, c->node.id, c->list);
         if (unused)
-            *unused = (acu_retired){.holding = NULL};
+            *unused = (acu_exec_previous){.list = NULL};
     }
     code = outcome(c, code);
     unlock(c);
-    acu_holding_free(c->holding);
-    acu_retired_free(unused);
+    acu_kept_list_free(c->list);
+    acu_exec_previous_free(unused);
     return code;
 }
 
 /* On success, end() follows. */
-static int begin(changing *c, int device, const acu_kept *keeps, size_t count) {
+static int begin(changing *c, int device, const acu_object_use *keeps, size_t count) {
     int code = check_change(c);
     if (code)
         return code;
     acu_destroy_deferred();
     c->guard.changed = false;
     lock(c);
-    code = acu_holding_new(keeps, count, &c->holding);
+    code = acu_kept_list_new(keeps, count, &c->list);
     if (!code)
         code = reserve(c);
     if (!code && device >= 0)
@@ -198,15 +199,15 @@ static int begin(changing *c, int device, const acu_kept *keeps, size_t count) {
 
 static int set_kernel(changing *c, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                       size_t arg_count) {
-    acu_prepared p;
-    acu_kept keeps[ACU_MAX_KEPT];
-    int code = acu_prepare(c->call, kernel, grid, args, arg_count, &p);
+    acu_prepared_launch p;
+    acu_object_use keeps[ACU_LAUNCH_MAX_OBJECTS];
+    int code = acu_launch_prepare(c->call, kernel, grid, args, arg_count, &p);
     if (!code)
-        code = begin(c, acu_kernel_device(kernel), keeps, acu_prepared_keeps(&p, keeps));
+        code = begin(c, acu_kernel_device(kernel), keeps, acu_launch_objects(&p, keeps));
     if (code)
         return code;
-    return end(c, c->in_exec ? acu_prepared_set_exec_node(&p, c->exec->raw, c->raw)
-                             : acu_prepared_set_node(&p, c->raw));
+    return end(c, c->in_exec ? acu_launch_set_exec_node(&p, c->exec->raw, c->raw)
+                             : acu_launch_set_node(&p, c->raw));
 }
 
 acu_result acu_exec_set_kernel(acu_exec *exec, acu_node node, acu_kernel *kernel,
@@ -226,13 +227,13 @@ acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid
 
 static int set_copy(changing *c, const acu_copy *copy) {
     acu_node_params p = {.device = -1, .count = 0};
-    int code = acu_copy_params(c->call, copy, &p);
+    int code = acu_node_params_of_copy(c->call, copy, &p);
     if (!code)
         code = begin(c, p.device, p.keeps, p.count);
     if (code)
         return code;
     code = SET(c, MemcpyNodeSetParams1D, p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
-    return acu_copy_advise(copy, end(c, code));
+    return acu_node_hint_at_copy(copy, end(c, code));
 }
 
 acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy) {
@@ -247,7 +248,7 @@ acu_result acu_node_set_copy(acu_node node, const acu_copy *copy) {
 
 static int set_fill(changing *c, const acu_fill *fill) {
     acu_node_params p = {.device = -1, .count = 0};
-    int code = acu_fill_params(c->call, fill, &p);
+    int code = acu_node_params_of_fill(c->call, fill, &p);
     if (!code)
         code = begin(c, p.device, p.keeps, p.count);
     return code ? code : end(c, SET(c, MemsetNodeSetParams, &p.fill));
@@ -273,7 +274,7 @@ static int set_kept_host(changing *c, const acu_closure *closure) {
     acu_kept_closure *kept = acu_closure_new(c->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
-    acu_kept keep = {&kept->object, false};
+    acu_object_use keep = {&kept->object, false};
     struct cudaHostNodeParams params = {acu_closure_run, kept};
     int code = begin(c, -1, &keep, 1);
     if (!code)
@@ -302,9 +303,9 @@ acu_result acu_node_set_host(acu_node node, acu_closure closure) {
 }
 
 static int set_child(changing *c, acu_graph *child) {
-    acu_bag *bag = acu_graph_bag(child);
-    int code = acu_holding_of(bag, &c->holding);
-    (void)acu_bag_release(bag);
+    acu_kept_set *kept = acu_graph_kept_set(child);
+    int code = acu_kept_list_from_set(kept, &c->list);
+    (void)acu_kept_set_release(kept);
     if (!code)
         code = reserve(c);
     return code ? code
@@ -314,7 +315,7 @@ static int set_child(changing *c, acu_graph *child) {
 acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child) {
     IN_EXEC(c);
     ACU_NEED(child, acu_graph_class);
-    ACU_TRY(acu_graph_not_captured(__func__, child));
+    ACU_TRY(acu_graph_check_uncaptured(__func__, child));
     ACU_TRY(check_change(&c));
     acu_destroy_deferred();
     c.guard.changed = false;
@@ -334,7 +335,7 @@ static int set_event_of(const changing *c, cudaEvent_t event) {
 static int set_event(changing *c, acu_event *event) {
     if (!acu_is(event, &acu_event_class))
         return acu_object_refuse(c->call, event, &acu_event_class);
-    acu_kept keep = {&event->object, false};
+    acu_object_use keep = {&event->object, false};
     int code = begin(c, event->object.device, &keep, 1);
     acu_event_mark_recorded(event);
     return code ? code : end(c, set_event_of(c, event->raw));
@@ -361,7 +362,7 @@ static cudaGraphExec_t exec_of(const changing *c) {
 static int set_raw_of_kind(const changing *c, struct cudaGraphNodeParams *params) {
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
-        return acu_runtime_backend.put_node(exec_of(c), c->raw, &params->kernel);
+        return acu_runtime_backend.set_node_params(exec_of(c), c->raw, &params->kernel);
     case cudaGraphNodeTypeMemcpy:
         return SET(c, MemcpyNodeSetParams, &params->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:
@@ -409,7 +410,7 @@ static int put_raw(const changing *c, struct cudaGraphNodeParams *params) {
         return code;
     (void)cudaGetLastError();
     acu_record_restore(&before);
-    return acu_driver_backend.put_node(exec_of(c), c->raw, &params->kernel);
+    return acu_driver_backend.set_node_params(exec_of(c), c->raw, &params->kernel);
 }
 
 static int set_raw(changing *c, struct cudaGraphNodeParams *params) {

@@ -9,12 +9,12 @@
 static int get_kernel(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
     acu_saved_record before;
     acu_record_save(&before);
-    int code = acu_runtime_backend.get_node(node, params);
+    int code = acu_runtime_backend.get_node_params(node, params);
     if (code != cudaErrorInvalidDeviceFunction)
         return code;
     (void)cudaGetLastError();
     acu_record_restore(&before);
-    return acu_driver_backend.get_node(node, params);
+    return acu_driver_backend.get_node_params(node, params);
 }
 
 static int get_fill(cudaGraphNode_t node, struct cudaMemsetParamsV2 *params) {
@@ -101,7 +101,7 @@ static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
         (void)cudaGetLastError();
         acu_record_restore(&before);
     }
-    int code = acu_node_type_of(node, &params->type);
+    int code = acu_node_read_type(node, &params->type);
     return code ? code : get_of_kind(node, params);
 }
 

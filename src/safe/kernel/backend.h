@@ -13,13 +13,13 @@
 
 #include "safe/base/stream.h"
 
-struct acu_prepared;
+struct acu_prepared_launch;
 
 /* Where code runs: a device and, for the driver, its primary context. */
-typedef struct acu_place {
+typedef struct acu_backend_place {
     int device;
     struct CUctx_st *context;
-} acu_place;
+} acu_backend_place;
 
 typedef struct acu_backend_guard {
     acu_guard device;
@@ -28,22 +28,22 @@ typedef struct acu_backend_guard {
 
 /* Options for the compiler of PTX, as both APIs number them. */
 enum { ACU_JIT_OPTIONS = 16 };
-typedef struct acu_jit {
+typedef struct acu_backend_jit {
     unsigned count;
     enum cudaJitOption options[ACU_JIT_OPTIONS];
     void *values[ACU_JIT_OPTIONS];
-} acu_jit;
+} acu_backend_jit;
 
 typedef struct acu_backend {
     /* Enters and leaves by itself. */
-    int (*launch)(const struct acu_prepared *prepared, const acu_stream *stream);
+    int (*launch)(const struct acu_prepared_launch *prepared, const acu_stream *stream);
     /* open: fills the place's context, which close gives up. */
-    int (*open)(acu_place *place);
-    int (*close)(const acu_place *place);
-    int (*enter)(const acu_place *place, acu_backend_guard *guard);
+    int (*open)(acu_backend_place *place);
+    int (*close)(const acu_backend_place *place);
+    int (*enter)(const acu_backend_place *place, acu_backend_guard *guard);
     void (*leave)(acu_backend_guard *guard);
 
-    int (*load)(void **module, const void *image, acu_jit *jit);
+    int (*load)(void **module, const void *image, acu_backend_jit *jit);
     int (*unload)(void *module);
     int (*kernel)(const void **function, void *module, const char *name);
     int (*global)(void **at, size_t *bytes, void *module, const char *name);
@@ -58,17 +58,17 @@ typedef struct acu_backend {
 
     int (*occupancy)(int *blocks, const void *function, int threads, size_t shared, unsigned flags);
     int (*available_shared)(size_t *bytes, const void *function, int blocks, int threads);
-    int (*clusters)(int *clusters, const struct acu_prepared *prepared);
-    int (*cluster_size)(int *blocks, const struct acu_prepared *prepared);
+    int (*clusters)(int *clusters, const struct acu_prepared_launch *prepared);
+    int (*cluster_size)(int *blocks, const struct acu_prepared_launch *prepared);
 
-    int (*add_node)(const struct acu_prepared *prepared, cudaGraph_t graph,
+    int (*add_node)(const struct acu_prepared_launch *prepared, cudaGraph_t graph,
                     const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
     /* Raw parameters, whose function is the API's own; `exec`: its node's, or NULL. */
-    int (*get_node)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
-    int (*put_node)(cudaGraphExec_t exec, cudaGraphNode_t node,
-                    const struct cudaKernelNodeParamsV2 *params);
-    int (*set_node)(const struct acu_prepared *prepared, cudaGraphNode_t node);
-    int (*set_exec_node)(const struct acu_prepared *prepared, cudaGraphExec_t exec,
+    int (*get_node_params)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
+    int (*set_node_params)(cudaGraphExec_t exec, cudaGraphNode_t node,
+                           const struct cudaKernelNodeParamsV2 *params);
+    int (*set_node)(const struct acu_prepared_launch *prepared, cudaGraphNode_t node);
+    int (*set_exec_node)(const struct acu_prepared_launch *prepared, cudaGraphExec_t exec,
                          cudaGraphNode_t node);
 } acu_backend;
 

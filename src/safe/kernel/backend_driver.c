@@ -33,7 +33,7 @@ static CUfunction function_of(const void *raw) {
 /* ---- where --------------------------------------------------------------------------------------
  */
 
-static int open_place(acu_place *place) {
+static int open_place(acu_backend_place *place) {
     CUdevice device = 0;
     int code = acu_translate_driver(cuInit(0));
     if (!code)
@@ -43,13 +43,13 @@ static int open_place(acu_place *place) {
     return code;
 }
 
-static int close_place(const acu_place *place) {
+static int close_place(const acu_backend_place *place) {
     CUdevice device = 0;
     int code = acu_translate_driver(cuDeviceGet(&device, place->device));
     return code ? code : acu_translate_driver(cuDevicePrimaryCtxRelease(device));
 }
 
-static int enter(const acu_place *place, acu_backend_guard *guard) {
+static int enter(const acu_backend_place *place, acu_backend_guard *guard) {
     CUcontext current = NULL;
     *guard = (acu_backend_guard){.pushed = false};
     int code = acu_translate_driver(cuCtxGetCurrent(&current));
@@ -75,7 +75,7 @@ static void leave(acu_backend_guard *guard) {
 /* ---- modules ------------------------------------------------------------------------------------
  */
 
-static int load(void **module, const void *image, acu_jit *jit) {
+static int load(void **module, const void *image, acu_backend_jit *jit) {
     CUmodule loaded = NULL;
     int code = acu_translate_driver(cuModuleLoadDataEx(
         &loaded, image, jit->count, (CUjit_option *)(void *)jit->options, jit->values));
@@ -212,7 +212,7 @@ static int available_shared(size_t *bytes, const void *function, int blocks, int
         cuOccupancyAvailableDynamicSMemPerBlock(bytes, function_of(function), blocks, threads));
 }
 
-static CUlaunchConfig config_of(const acu_prepared *p, cudaStream_t stream) {
+static CUlaunchConfig config_of(const acu_prepared_launch *p, cudaStream_t stream) {
     return (CUlaunchConfig){.gridDimX = p->blocks.x,
                             .gridDimY = p->blocks.y,
                             .gridDimZ = p->blocks.z,
@@ -225,13 +225,13 @@ static CUlaunchConfig config_of(const acu_prepared *p, cudaStream_t stream) {
                             .numAttrs = p->attribute_count};
 }
 
-static int clusters(int *most, const acu_prepared *p) {
+static int clusters(int *most, const acu_prepared_launch *p) {
     CUlaunchConfig config = config_of(p, NULL);
     return acu_translate_driver(
         cuOccupancyMaxActiveClusters(most, function_of(p->kernel->raw), &config));
 }
 
-static int cluster_size(int *blocks, const acu_prepared *p) {
+static int cluster_size(int *blocks, const acu_prepared_launch *p) {
     CUlaunchConfig config = config_of(p, NULL);
     return acu_translate_driver(
         cuOccupancyMaxPotentialClusterSize(blocks, function_of(p->kernel->raw), &config));
@@ -240,7 +240,7 @@ static int cluster_size(int *blocks, const acu_prepared *p) {
 /* ---- launches -----------------------------------------------------------------------------------
  */
 
-static int launch_on(const acu_prepared *p, cudaStream_t stream) {
+static int launch_on(const acu_prepared_launch *p, cudaStream_t stream) {
     CUfunction function = function_of(p->kernel->raw);
     void **params = (void **)p->params;
     if (ACU_LIKELY(p->attribute_count == 0))
@@ -255,7 +255,7 @@ static int launch_on(const acu_prepared *p, cudaStream_t stream) {
     return acu_translate_driver(cuLaunchKernelEx(&config, function, params, NULL));
 }
 
-static int launch(const acu_prepared *p, const acu_stream *stream) {
+static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
     acu_backend_guard guard;
     int code = enter(&p->kernel->place, &guard);
     if (!code)
@@ -264,7 +264,7 @@ static int launch(const acu_prepared *p, const acu_stream *stream) {
     return code;
 }
 
-static CUDA_KERNEL_NODE_PARAMS node_of(const acu_prepared *p) {
+static CUDA_KERNEL_NODE_PARAMS node_of(const acu_prepared_launch *p) {
     return (CUDA_KERNEL_NODE_PARAMS){.func = function_of(p->kernel->raw),
                                      .gridDimX = p->blocks.x,
                                      .gridDimY = p->blocks.y,
@@ -276,7 +276,7 @@ static CUDA_KERNEL_NODE_PARAMS node_of(const acu_prepared *p) {
                                      .kernelParams = (void **)p->params};
 }
 
-static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
+static int set_attributes(const acu_prepared_launch *p, cudaGraphNode_t node) {
     int code = 0;
     for (unsigned i = 0; i < p->attribute_count && !code; i++)
         code = acu_translate_driver(cuGraphKernelNodeSetAttribute(
@@ -303,7 +303,7 @@ static int of_old(const acu_function *function, int result) {
     return result ? acu_record(result, "%s failed with %d", function->name, result) : 0;
 }
 
-static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+static int add_node(const acu_prepared_launch *p, cudaGraph_t graph, const cudaGraphNode_t *after,
                     size_t afters, cudaGraphNode_t *node) {
     const acu_function *function = &acu_function_cuGraphAddKernelNode;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
@@ -316,7 +316,7 @@ static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNod
     return code ? code : set_attributes(p, *node);
 }
 
-static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
+static int get_node_params(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
     const acu_function *function = &acu_function_cuGraphKernelNodeGetParams;
     CUDA_KERNEL_NODE_PARAMS p = {0};
     int (*old)(CUgraphNode, void *);
@@ -357,8 +357,8 @@ static int set_exec_params(cudaGraphExec_t exec, cudaGraphNode_t node,
                : acu_translate_driver(cuGraphExecKernelNodeSetParams(exec, node, params));
 }
 
-static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
-                    const struct cudaKernelNodeParamsV2 *p) {
+static int set_node_params(cudaGraphExec_t exec, cudaGraphNode_t node,
+                           const struct cudaKernelNodeParamsV2 *p) {
     const CUDA_KERNEL_NODE_PARAMS params = {.func = p->cuFunc,
                                             .gridDimX = p->gridDim.x,
                                             .gridDimY = p->gridDim.y,
@@ -372,13 +372,13 @@ static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
     return exec ? set_exec_params(exec, node, &params) : set_params(node, &params);
 }
 
-static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+static int set_node(const acu_prepared_launch *p, cudaGraphNode_t node) {
     const CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int code = set_params(node, &params);
     return code ? code : set_attributes(p, node);
 }
 
-static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+static int set_exec_node(const acu_prepared_launch *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
     const CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     return set_exec_params(exec, node, &params);
 }
@@ -404,8 +404,8 @@ const acu_backend acu_driver_backend = {
     .cluster_size = cluster_size,
     .launch = launch,
     .add_node = add_node,
-    .get_node = get_node,
-    .put_node = put_node,
+    .get_node_params = get_node_params,
+    .set_node_params = set_node_params,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

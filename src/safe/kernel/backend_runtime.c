@@ -14,17 +14,17 @@ const acu_backend *acu_backend_for_modules(void) {
 /* ---- where --------------------------------------------------------------------------------------
  */
 
-static int open_place(acu_place *place) {
+static int open_place(acu_backend_place *place) {
     (void)place;
     return 0;
 }
 
-static int close_place(const acu_place *place) {
+static int close_place(const acu_backend_place *place) {
     (void)place;
     return 0;
 }
 
-static int enter(const acu_place *place, acu_backend_guard *guard) {
+static int enter(const acu_backend_place *place, acu_backend_guard *guard) {
     guard->pushed = false;
     return acu_guard_enter(&guard->device, place->device);
 }
@@ -37,7 +37,7 @@ static void leave(acu_backend_guard *guard) {
  */
 
 /* CUDA loads lazily, and tells what is wrong with the code to whom first needs it: that is here. */
-static int load(void **module, const void *image, acu_jit *jit) {
+static int load(void **module, const void *image, acu_backend_jit *jit) {
     cudaLibrary_t library = NULL;
     unsigned kernels;
     acu_saved_record why;
@@ -139,7 +139,7 @@ static int available_shared(size_t *bytes, const void *function, int blocks, int
     return (int)cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads);
 }
 
-static cudaLaunchConfig_t config_of(const acu_prepared *prepared, cudaStream_t stream) {
+static cudaLaunchConfig_t config_of(const acu_prepared_launch *prepared, cudaStream_t stream) {
     return (cudaLaunchConfig_t){.gridDim = prepared->blocks,
                                 .blockDim = prepared->threads,
                                 .dynamicSmemBytes = prepared->shared_bytes,
@@ -148,12 +148,12 @@ static cudaLaunchConfig_t config_of(const acu_prepared *prepared, cudaStream_t s
                                 .numAttrs = prepared->attribute_count};
 }
 
-static int clusters(int *most, const acu_prepared *prepared) {
+static int clusters(int *most, const acu_prepared_launch *prepared) {
     cudaLaunchConfig_t config = config_of(prepared, NULL);
     return (int)cudaOccupancyMaxActiveClusters(most, prepared->kernel->raw, &config);
 }
 
-static int cluster_size(int *blocks, const acu_prepared *prepared) {
+static int cluster_size(int *blocks, const acu_prepared_launch *prepared) {
     cudaLaunchConfig_t config = config_of(prepared, NULL);
     return (int)cudaOccupancyMaxPotentialClusterSize(blocks, prepared->kernel->raw, &config);
 }
@@ -161,7 +161,7 @@ static int cluster_size(int *blocks, const acu_prepared *prepared) {
 /* ---- launches -----------------------------------------------------------------------------------
  */
 
-ACU_COLD static int launch_with_attributes(const acu_prepared *p, cudaStream_t stream) {
+ACU_COLD static int launch_with_attributes(const acu_prepared_launch *p, cudaStream_t stream) {
     const void *function = p->kernel->raw;
     void **params = (void **)p->params;
     if (p->cooperative && p->attribute_count == 1)
@@ -171,7 +171,7 @@ ACU_COLD static int launch_with_attributes(const acu_prepared *p, cudaStream_t s
     return (int)cudaLaunchKernelExC(&config, function, params);
 }
 
-static int launch(const acu_prepared *p, const acu_stream *stream) {
+static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
     acu_guard guard;
     bool by_stream = p->kernel->by_stream && p->attribute_count == 0;
     int code = by_stream ? acu_stream_enter(stream, &guard)
@@ -187,7 +187,7 @@ static int launch(const acu_prepared *p, const acu_stream *stream) {
     return code;
 }
 
-static struct cudaKernelNodeParams node_of(const acu_prepared *p) {
+static struct cudaKernelNodeParams node_of(const acu_prepared_launch *p) {
     return (struct cudaKernelNodeParams){.func = (void *)p->kernel->raw,
                                          .gridDim = p->blocks,
                                          .blockDim = p->threads,
@@ -195,7 +195,7 @@ static struct cudaKernelNodeParams node_of(const acu_prepared *p) {
                                          .kernelParams = (void **)p->params};
 }
 
-static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
+static int set_attributes(const acu_prepared_launch *p, cudaGraphNode_t node) {
     int code = 0;
     for (unsigned i = 0; i < p->attribute_count && !code; i++)
         code =
@@ -203,14 +203,14 @@ static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
     return code;
 }
 
-static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+static int add_node(const acu_prepared_launch *p, cudaGraph_t graph, const cudaGraphNode_t *after,
                     size_t afters, cudaGraphNode_t *node) {
     struct cudaKernelNodeParams params = node_of(p);
     int code = (int)cudaGraphAddKernelNode(node, graph, after, afters, &params);
     return code ? code : set_attributes(p, *node);
 }
 
-static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
+static int get_node_params(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
     struct cudaKernelNodeParams p = {0};
     int code = (int)cudaGraphKernelNodeGetParams(node, &p);
     *params = (struct cudaKernelNodeParamsV2){.func = p.func,
@@ -222,8 +222,8 @@ static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params)
     return code;
 }
 
-static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
-                    const struct cudaKernelNodeParamsV2 *p) {
+static int set_node_params(cudaGraphExec_t exec, cudaGraphNode_t node,
+                           const struct cudaKernelNodeParamsV2 *p) {
     const struct cudaKernelNodeParams params = {.func = p->func,
                                                 .gridDim = p->gridDim,
                                                 .blockDim = p->blockDim,
@@ -234,13 +234,13 @@ static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
                       : cudaGraphKernelNodeSetParams(node, &params));
 }
 
-static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+static int set_node(const acu_prepared_launch *p, cudaGraphNode_t node) {
     struct cudaKernelNodeParams params = node_of(p);
     int code = (int)cudaGraphKernelNodeSetParams(node, &params);
     return code ? code : set_attributes(p, node);
 }
 
-static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+static int set_exec_node(const acu_prepared_launch *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
     struct cudaKernelNodeParams params = node_of(p);
     return (int)cudaGraphExecKernelNodeSetParams(exec, node, &params);
 }
@@ -266,8 +266,8 @@ const acu_backend acu_runtime_backend = {
     .cluster_size = cluster_size,
     .launch = launch,
     .add_node = add_node,
-    .get_node = get_node,
-    .put_node = put_node,
+    .get_node_params = get_node_params,
+    .set_node_params = set_node_params,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

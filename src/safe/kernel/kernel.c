@@ -40,7 +40,7 @@ static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
     return 0;
 }
 
-static int ask_limits(acu_limits *l, int device) {
+static int ask_limits(acu_kernel_limits *l, int device) {
     const limit all[] = {
         {&l->threads, cudaDevAttrMaxThreadsPerBlock},
         {&l->block[0], cudaDevAttrMaxBlockDimX},
@@ -399,7 +399,8 @@ static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, u
     return code;
 }
 
-int acu_kernel_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks) {
+int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared,
+                              size_t *blocks) {
     int each = 0;
     int code = blocks_per(kernel, (size_t)threads, shared, 0, &each);
     *blocks = (size_t)each * (size_t)kernel->limits.multiprocessors;
@@ -478,17 +479,17 @@ acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_
     return OUTCOME(kernel, code);
 }
 
-typedef int cluster_question(int *answer, const acu_prepared *prepared);
+typedef int cluster_question(int *answer, const acu_prepared_launch *prepared);
 
 static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *grid, bool size,
                         int *answer) {
-    acu_prepared prepared;
+    acu_prepared_launch prepared;
     if (!answer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", size ? "blocks" : "clusters");
     *answer = 0;
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_object_refuse(call, kernel, &acu_kernel_class);
-    int code = acu_prepare_grid(call, kernel, grid, &prepared);
+    int code = acu_launch_prepare_grid(call, kernel, grid, &prepared);
     if (code)
         return code;
     cluster_question *ask = size ? kernel->backend->cluster_size : kernel->backend->clusters;

@@ -8,21 +8,21 @@
 #include "safe/kernel/ptx.h"
 
 /* What a device allows; -1 where the runtime does not know. */
-typedef struct acu_limits {
+typedef struct acu_kernel_limits {
     int threads;           /* per block */
     int block[3], grid[3]; /* in x, y and z */
     int shared_most;       /* bytes per block, where a kernel is set to have them */
     int clusters;          /* it has thread block clusters */
     int cooperative;       /* it launches cooperatively */
     int multiprocessors;
-} acu_limits;
+} acu_kernel_limits;
 
 struct acu_kernel {
     acu_object object;
     const acu_backend *backend;
     const void *raw;
     acu_module *module; /* an owner of it; NULL: wrapped, and the place is its own */
-    acu_place place;
+    acu_backend_place place;
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic */
@@ -30,7 +30,7 @@ struct acu_kernel {
     acu_parameter_check check;
     size_t count; /* of parameters */
     acu_parameter *parameters;
-    acu_limits limits;
+    acu_kernel_limits limits;
     /* from here on not looked at by each launch */
     int registers;     /* per thread */
     int static_shared; /* bytes */
@@ -42,7 +42,7 @@ extern ACU_OURS const acu_class acu_kernel_class;
 /* Where a kernel comes from. */
 typedef struct acu_kernel_source {
     const acu_backend *backend;
-    acu_place place;
+    acu_backend_place place;
     acu_module *module; /* NULL: it is someone else's `raw` */
     const void *raw;
     const char *name, *lowered;
@@ -56,6 +56,6 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
 int acu_kernel_refresh(acu_kernel *kernel);
 
 /* Blocks of so many threads and dynamic bytes that run at once on the device. */
-int acu_kernel_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks);
+int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks);
 
 #endif

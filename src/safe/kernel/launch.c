@@ -46,7 +46,7 @@ ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const
                        n[axis], what, axes[axis], kernel->object.device, most[axis]);
 }
 
-static size_t threads_of(const acu_prepared *p) {
+static size_t threads_of(const acu_prepared_launch *p) {
     return (size_t)p->threads.x * p->threads.y * p->threads.z;
 }
 
@@ -100,14 +100,14 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
 /* ---- what is not the default --------------------------------------------------------------------
  */
 
-static cudaLaunchAttributeValue *add(acu_prepared *p, cudaLaunchAttributeID id) {
+static cudaLaunchAttributeValue *add(acu_prepared_launch *p, cudaLaunchAttributeID id) {
     cudaLaunchAttribute *attribute = &p->attributes[p->attribute_count++];
     *attribute = (cudaLaunchAttribute){.id = id};
     return &attribute->val;
 }
 
-static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLaunchAttributeID id,
-                     bool at_start) {
+static int add_event(const char *call, acu_prepared_launch *p, acu_event *event,
+                     cudaLaunchAttributeID id, bool at_start) {
     if (!acu_is(event, &acu_event_class))
         return acu_object_refuse(call, event, &acu_event_class);
     if (event->object.device != p->kernel->object.device)
@@ -133,7 +133,7 @@ static bool is_given(const acu_size3 *size) {
     return size->x || size->y || size->z;
 }
 
-static int add_cluster(const char *call, const acu_grid *grid, acu_prepared *p) {
+static int add_cluster(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
     const acu_kernel *kernel = p->kernel;
     const acu_size3 c = {at_least_one(grid->cluster.x), at_least_one(grid->cluster.y),
                          at_least_one(grid->cluster.z)};
@@ -158,7 +158,7 @@ static int add_cluster(const char *call, const acu_grid *grid, acu_prepared *p) 
     return 0;
 }
 
-static void add_window(acu_prepared *p, const acu_access_window *window) {
+static void add_window(acu_prepared_launch *p, const acu_access_window *window) {
     add(p, cudaLaunchAttributeAccessPolicyWindow)->accessPolicyWindow =
         (struct cudaAccessPolicyWindow){
             .base_ptr = window->pointer,
@@ -169,8 +169,8 @@ static void add_window(acu_prepared *p, const acu_access_window *window) {
     };
 }
 
-static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
-    unsigned left = ACU_MAX_ATTRIBUTES - p->attribute_count;
+static int add_raw(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
+    unsigned left = ACU_LAUNCH_MAX_ATTRIBUTES - p->attribute_count;
     if (grid->raw_count > left || (grid->raw_count && !grid->raw))
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
                            grid->raw ? "%u raw attributes, where there is room for %u"
@@ -183,7 +183,7 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
 
 /* `cooperative` is the first: alone, runtimes of any age have a call for it. Most launches have no
  * attributes, and shall not have this between what they run. */
-ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
+ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
     int code = 0;
     if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
@@ -230,7 +230,7 @@ static bool is_plain(const acu_grid *g) {
 }
 
 /* All but the arrays, which are large and counted. */
-static void clear(acu_prepared *p, acu_kernel *kernel) {
+static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->kernel = kernel;
     p->blocks = p->threads = (dim3){1, 1, 1};
     p->shared_bytes = 0;
@@ -239,14 +239,14 @@ static void clear(acu_prepared *p, acu_kernel *kernel) {
 }
 
 static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
-                               acu_prepared *p) {
+                               acu_prepared_launch *p) {
     int code = 0;
     clear(p, kernel);
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_object_refuse(call, kernel, &acu_kernel_class);
     if (!grid)
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
-    const acu_limits *limits = &kernel->limits;
+    const acu_kernel_limits *limits = &kernel->limits;
     if (!ACU_LIKELY(fill_dim(&grid->blocks, limits->grid, &p->blocks)))
         return refuse_dim(call, kernel, "blocks", &grid->blocks, limits->grid);
     if (!ACU_LIKELY(fill_dim(&grid->threads, limits->block, &p->threads)))
@@ -265,7 +265,8 @@ static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_g
     return code;
 }
 
-int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                            acu_prepared_launch *p) {
     return prepare_grid(call, kernel, grid, p);
 }
 
@@ -371,7 +372,7 @@ ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, 
 }
 
 /* False: it cannot be passed. */
-static inline bool add_argument(acu_prepared *p, size_t i, const acu_arg *arg) {
+static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg *arg) {
     if (arg->kind > ACU_ARG_BYTES || !fits(p->kernel, i, arg))
         return false;
     if (KIND(arg->kind) & BUFFERS) {
@@ -387,8 +388,8 @@ static inline bool add_argument(acu_prepared *p, size_t i, const acu_arg *arg) {
     return p->params[i] != NULL;
 }
 
-int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
-                size_t count, acu_prepared *p) {
+int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                       const acu_arg *args, size_t count, acu_prepared_launch *p) {
     int code = prepare_grid(call, kernel, grid, p);
     if (code)
         return code;
@@ -409,20 +410,20 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
  */
 
 /* More about a launch that CUDA refused, where there is more to say. Returns the code. */
-ACU_COLD static int explain(const acu_prepared *p, int code) {
+ACU_COLD static int explain(const acu_prepared_launch *p, int code) {
     char said[400];
     size_t threads = threads_of(p), fit = 0;
     if (code != cudaErrorCooperativeLaunchTooLarge)
         return code;
     snprintf(said, sizeof said, "%s", acu_last_error_message());
-    if (acu_kernel_resident(p->kernel, (int)threads, p->shared_bytes, &fit))
+    if (acu_kernel_count_resident(p->kernel, (int)threads, p->shared_bytes, &fit))
         return acu_record(code, "%s", said);
     return acu_record(code, "%s; %zu blocks of %zu threads and %u bytes run at once, not %zu", said,
                       fit, threads, p->shared_bytes,
                       (size_t)p->blocks.x * p->blocks.y * p->blocks.z);
 }
 
-static void hint_at_refusal(const acu_prepared *p, int code) {
+static void hint_at_refusal(const acu_prepared_launch *p, int code) {
     if (code == cudaErrorCooperativeLaunchTooLarge)
         acu_fail_hint(
             "use fewer blocks: acu_kernel_get_blocks_per_multiprocessor() tells how many fit");
@@ -438,18 +439,18 @@ static void hint_at_refusal(const acu_prepared *p, int code) {
 /* ---- on a stream --------------------------------------------------------------------------------
  */
 
-static int begin_uses(acu_prepared *p, acu_stream *stream, unsigned *begun) {
+static int begin_uses(acu_prepared_launch *p, acu_stream *stream, unsigned *begun) {
     int code = 0;
     for (*begun = 0; *begun < p->use_count && !code; *begun += code == 0) {
-        acu_prepared_use *use = &p->uses[*begun];
+        acu_launch_use *use = &p->uses[*begun];
         code = acu_storage_begin_use(use->buffer->storage, stream, use->writes, &use->version);
     }
     return code;
 }
 
-static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, int code) {
+static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned begun, int code) {
     for (unsigned i = 0; i < begun; i++) {
-        const acu_prepared_use *use = &p->uses[i];
+        const acu_launch_use *use = &p->uses[i];
         int ended = acu_storage_end_use(use->buffer->storage, stream, use->writes, use->version);
         code = code ? code : ended;
     }
@@ -457,7 +458,7 @@ static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, i
 }
 
 /* The capture, or the module, remembers that the kernel will run. */
-static int note_use(const acu_prepared *p, acu_stream *stream) {
+static int note_use(const acu_prepared_launch *p, acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
     if (capture) {
         int code = capture->use(capture, &p->kernel->object, false);
@@ -466,19 +467,19 @@ static int note_use(const acu_prepared *p, acu_stream *stream) {
         return code;
     }
     if (p->kernel->module)
-        acu_module_used_on(p->kernel->module, stream->timeline);
+        acu_module_record_use(p->kernel->module, stream->timeline);
     return 0;
 }
 
-static void note_events(const acu_prepared *p, const acu_stream *stream) {
-    for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS; i++) {
+static void note_events(const acu_prepared_launch *p, const acu_stream *stream) {
+    for (unsigned i = 0; i < p->event_count && i < ACU_LAUNCH_MAX_EVENTS; i++) {
         __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
         if (acu_is_shared(&stream->shared))
             acu_mark_shared(&p->events[i]->shared);
     }
 }
 
-static int launch_prepared(acu_prepared *p, acu_stream *stream) {
+static int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     unsigned begun = 0;
     int code = note_use(p, stream);
     if (!code)
@@ -494,9 +495,9 @@ static int launch_prepared(acu_prepared *p, acu_stream *stream) {
 
 acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                            const acu_arg *args, size_t count) {
-    acu_prepared p;
+    acu_prepared_launch p;
     ACU_TRY(acu_stream_check(launch_name, stream));
-    ACU_TRY(acu_prepare(launch_name, kernel, grid, args, count, &p));
+    ACU_TRY(acu_launch_prepare(launch_name, kernel, grid, args, count, &p));
     if (stream->object.device != kernel->object.device)
         return acu_fail_on(launch_name, kernel, ACU_ERROR_DEVICE,
                            "the stream is on device %d, %s on device %d", stream->object.device,
@@ -512,13 +513,14 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
 /* ---- in a graph ---------------------------------------------------------------------------------
  */
 
-size_t acu_prepared_keeps(const acu_prepared *p, acu_kept kept[ACU_MAX_KEPT]) {
+size_t acu_launch_objects(const acu_prepared_launch *p,
+                          acu_object_use kept[ACU_LAUNCH_MAX_OBJECTS]) {
     size_t count = 0;
-    kept[count++] = (acu_kept){&p->kernel->object, false};
+    kept[count++] = (acu_object_use){&p->kernel->object, false};
     for (unsigned i = 0; i < p->use_count; i++)
-        kept[count++] = (acu_kept){&p->uses[i].buffer->storage->object, p->uses[i].writes};
+        kept[count++] = (acu_object_use){&p->uses[i].buffer->storage->object, p->uses[i].writes};
     for (unsigned i = 0; i < p->event_count; i++)
-        kept[count++] = (acu_kept){&p->events[i]->object, false};
+        kept[count++] = (acu_object_use){&p->events[i]->object, false};
     return count;
 }
 
@@ -532,8 +534,8 @@ size_t acu_prepared_keeps(const acu_prepared *p, acu_kept kept[ACU_MAX_KEPT]) {
         (p)->kernel->backend->leave(&guard);                                                       \
     } while (0)
 
-int acu_prepared_add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
-                          size_t count, cudaGraphNode_t *node) {
+int acu_launch_add_node(const acu_prepared_launch *p, cudaGraph_t graph,
+                        const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node) {
     int code = 0;
     *node = NULL;
     AT_KERNEL(p, code, add_node(p, graph, after, count, node));
@@ -544,13 +546,14 @@ int acu_prepared_add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGr
     return code;
 }
 
-int acu_prepared_set_node(const acu_prepared *p, cudaGraphNode_t node) {
+int acu_launch_set_node(const acu_prepared_launch *p, cudaGraphNode_t node) {
     int code = 0;
     AT_KERNEL(p, code, set_node(p, node));
     return code;
 }
 
-int acu_prepared_set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+int acu_launch_set_exec_node(const acu_prepared_launch *p, cudaGraphExec_t exec,
+                             cudaGraphNode_t node) {
     int code = 0;
     AT_KERNEL(p, code, set_exec_node(p, exec, node));
     return code;

@@ -72,7 +72,7 @@ static int check_text(const char *call, const char *text) {
     return ACU_ERROR_ARGUMENT;
 }
 
-static int check_image(const char *call, const acu_image *image) {
+static int check_image(const char *call, const acu_module_image *image) {
     format is = format_of(image->bytes, image->size);
     if (!image->bytes || image->size == 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
@@ -88,17 +88,18 @@ static int check_image(const char *call, const acu_image *image) {
 /* ---- options of the compiler --------------------------------------------------------------------
  */
 
-static void add_option(acu_jit *jit, enum cudaJitOption option, uintptr_t value) {
+static void add_option(acu_backend_jit *jit, enum cudaJitOption option, uintptr_t value) {
     jit->options[jit->count] = option;
     jit->values[jit->count++] = (void *)value;
 }
 
-static void add_number(acu_jit *jit, enum cudaJitOption option, unsigned value) {
+static void add_number(acu_backend_jit *jit, enum cudaJitOption option, unsigned value) {
     if (value)
         add_option(jit, option, value);
 }
 
-static void fill_jit(acu_jit *jit, const acu_jit_options *o, acu_module *module, size_t log_bytes) {
+static void fill_jit(acu_backend_jit *jit, const acu_jit_options *o, acu_module *module,
+                     size_t log_bytes) {
     jit->count = 0;
     add_option(jit, cudaJitInfoLogBuffer, (uintptr_t)module->info_log);
     add_option(jit, cudaJitInfoLogBufferSizeBytes, log_bytes);
@@ -131,7 +132,7 @@ static int with_log(const acu_module *module, int code) {
 /* ---- life ---------------------------------------------------------------------------------------
  */
 
-void acu_module_note_stream(acu_module *module, acu_timeline *timeline) {
+void acu_module_record_stream(acu_module *module, acu_timeline *timeline) {
     for (size_t i = 0; i < ACU_MODULE_STREAMS; i++) {
         acu_timeline *here = __atomic_load_n(&module->streams[i], __ATOMIC_RELAXED);
         if (ACU_LIKELY(here == timeline))
@@ -255,7 +256,7 @@ static int make_logs(const char *call, acu_module *module, size_t bytes) {
     return 0;
 }
 
-static int read_ptx(const char *call, acu_module *module, const acu_image *image) {
+static int read_ptx(const char *call, acu_module *module, const acu_module_image *image) {
     const char *text = image->ptx ? image->ptx : image->bytes;
     module->has_ptx = image->ptx || format_of(image->bytes, image->size) == FORMAT_TEXT;
     if (module->has_ptx && !acu_ptx_read(&module->ptx, text, strlen(text)))
@@ -263,12 +264,12 @@ static int read_ptx(const char *call, acu_module *module, const acu_image *image
     return 0;
 }
 
-static int load_image(const char *call, acu_module *module, const acu_image *image) {
+static int load_image(const char *call, acu_module *module, const acu_module_image *image) {
     static const acu_jit_options none;
     const acu_jit_options *options = image->jit ? image->jit : &none;
     size_t log_bytes = options->log_bytes ? options->log_bytes : DEFAULT_LOG_BYTES;
     acu_backend_guard guard;
-    acu_jit jit;
+    acu_backend_jit jit;
     if ((unsigned)options->level > ACU_JIT_O4)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
                         (int)options->level);
@@ -289,7 +290,7 @@ static int load_image(const char *call, acu_module *module, const acu_image *ima
     return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
-int acu_module_new(const char *call, acu_device device, const acu_image *image,
+int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module) {
     acu_module *made = NULL;
     int code = check_image(call, image);
@@ -366,7 +367,7 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
                 "exactly one of ptx, image and file is needed");
     ACU_TRY(acu_device_resolve(__func__, &device));
     char *copy = NULL;
-    acu_image image = {.bytes = source->image, .size = source->size, .jit = &source->jit};
+    acu_module_image image = {.bytes = source->image, .size = source->size, .jit = &source->jit};
     if (source->ptx) {
         image.bytes = source->ptx;
         image.size = strlen(source->ptx);

@@ -11,22 +11,22 @@
 #include <pthread.h>
 
 /* A C++ name, and what the code calls it. */
-typedef struct acu_lowered {
+typedef struct acu_module_name {
     char *expression, *name;
-} acu_lowered;
+} acu_module_name;
 
 enum { ACU_MODULE_STREAMS = 16 };
 
 struct acu_module {
     acu_object object;
     const acu_backend *backend;
-    acu_place place;
+    acu_backend_place place;
     void *raw; /* cudaLibrary_t or CUmodule */
     bool owned;
     bool opened;  /* the place was: to be closed */
     bool has_ptx; /* `ptx` tells all of its kernels */
     acu_ptx ptx;
-    acu_lowered *lowered;
+    acu_module_name *lowered;
     size_t lowered_count;
     char *info_log, *error_log; /* CUDA may write to them as long as it is loaded */
     /* Where its kernels may run: it is not unloaded before these have ended. Atomic, filled from
@@ -41,20 +41,20 @@ struct acu_module {
 extern ACU_OURS const acu_class acu_module_class;
 
 /* Code in memory, ended by a zero if it is text. The size is the caller's word. */
-typedef struct acu_image {
+typedef struct acu_module_image {
     const void *bytes;
     size_t size;
     const char *ptx; /* where parameters are read from; NULL: from `bytes`, if that is text */
     const acu_jit_options *jit;
-} acu_image;
-int acu_module_new(const char *call, acu_device device, const acu_image *image,
+} acu_module_image;
+int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module);
 
 /* A kernel of the module is about to be put on the stream; mostly it is the first one's again. */
-void acu_module_note_stream(acu_module *module, acu_timeline *timeline);
-static inline void acu_module_used_on(acu_module *module, acu_timeline *timeline) {
+void acu_module_record_stream(acu_module *module, acu_timeline *timeline);
+static inline void acu_module_record_use(acu_module *module, acu_timeline *timeline) {
     if (!ACU_LIKELY(__atomic_load_n(&module->streams[0], __ATOMIC_RELAXED) == timeline))
-        acu_module_note_stream(module, timeline);
+        acu_module_record_stream(module, timeline);
 }
 
 #endif

@@ -44,7 +44,7 @@ typedef struct job {
     char architecture[48]; /* an option; "" if the program brings one */
     char *code, *ptx;      /* `code` is NULL: the PTX is all */
     size_t code_bytes;
-    acu_lowered *lowered;
+    acu_module_name *lowered;
     size_t lowered_count;
 } job;
 
@@ -264,10 +264,10 @@ static int build(job *j, acu_device device) {
 }
 
 static int load(job *j, acu_device device, acu_module **module) {
-    const acu_image image = {.bytes = j->code ? j->code : j->ptx,
-                             .size = j->code ? j->code_bytes : strlen(j->ptx),
-                             .ptx = j->ptx,
-                             .jit = &j->program->jit};
+    const acu_module_image image = {.bytes = j->code ? j->code : j->ptx,
+                                    .size = j->code ? j->code_bytes : strlen(j->ptx),
+                                    .ptx = j->ptx,
+                                    .jit = &j->program->jit};
     int code = acu_module_new(j->call, device, &image, module);
     if (code)
         return code;
