@@ -8,6 +8,10 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 # The example that `make demo` runs
 DEMO   ?= vector_add
+# The C tests that quick and test-busy run,
+TESTS  ?= .
+# For clang-tidy: --checks=-clang-analyzer-* leaves out what takes nearly all of its time
+TIDY_FLAGS ?=
 # For configuring, such as CMAKE_FLAGS=-DCMAKE_C_COMPILER=clang
 CMAKE_FLAGS ?=
 
@@ -20,8 +24,8 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench check-generated clean cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
-	structure test test-build test-gpu toolkits
+.PHONY: all bench c-tools check-generated clean cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
@@ -40,12 +44,21 @@ docs: ## make the reference from the headers (needs doxygen)
 install: all ## install it: PREFIX=/usr/local, DESTDIR=
 	@cmake --install $(BUILD)/release --prefix $(PREFIX)
 
+quick: c-tools ## build, and run the C tests that need no toolkit: TESTS=regex
+	@$(CONFIGURE) -B $(BUILD)/quick -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
+	@$(COMPILE) $(BUILD)/quick
+	@ctest --test-dir $(BUILD)/quick --output-on-failure --progress --parallel $(JOBS) \
+		--label-exclude 'slow|toolkit' --tests-regex '$(TESTS)'
+
 test: test-build ## run every test that needs no GPU; ends with one count
 	@python tools/run_tests.py $(BUILD)/test
 
 test-build: toolkits
 	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	@$(COMPILE) $(BUILD)/test
+
+test-busy: test-build ## run the C tests on a busy machine: ROUNDS=10 TESTS=regex
+	@TESTS='$(TESTS)' tools/test_busy.sh $(BUILD)/test
 
 test-gpu: ## test every real libcudart on a GPU; print a report
 	@tools/test_gpu.sh
@@ -86,7 +99,7 @@ lint-python: environment
 lint-c: test-build
 	@echo $(C_FILES) | xargs --no-run-if-empty clang-format --dry-run -Werror
 	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 \
-		clang-tidy --quiet -p $(BUILD)/test
+		clang-tidy --quiet $(TIDY_FLAGS) -p $(BUILD)/test
 
 structure: environment ## show what each folder of src/ includes
 	@python tools/structure.py
@@ -104,6 +117,9 @@ help: ## show this list
 
 cmake:
 	@tools/bootstrap.sh cmake
+
+c-tools:
+	@tools/bootstrap.sh c
 
 environment:
 	@tools/bootstrap.sh

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Sets up what the Makefile's targets need, once; with nothing to do it takes a moment.
 #
-#   tools/bootstrap.sh          a Python environment in .venv, CMake, Ninja and cmocka
-#   tools/bootstrap.sh cmake    only CMake, which is all that building the library needs
+#   tools/bootstrap.sh          all: a Python environment in .venv, CMake, Ninja, cmocka, and doxygen where it may
+#   tools/bootstrap.sh c        what the C tests need: CMake, Ninja and cmocka
+#   tools/bootstrap.sh cmake    what building the library needs: CMake
 #
 # Everything from a package index is pinned by hash (requirements*.lock). A CMake that the system
 # has is used if it is new enough.
@@ -112,8 +113,14 @@ if [ "${1:-all}" = cmake ]; then
     has_cmake || install_lock requirements-cmake.lock
     exit
 fi
-install_lock requirements.lock
+[ "${1:-all}" = c ] || install_lock requirements.lock
 { has_cmake && command -v ninja >/dev/null; } || install_lock requirements-cmake.lock
 has_cmocka || { apt_install libcmocka-dev && has_cmocka; } ||
     fail "the C tests need cmocka, and it cannot be installed from here;" \
         "run \`apt-get install libcmocka-dev\` as root (or what your system calls it)"
+# The reference and its test need doxygen. Without it the test is skipped, so installing it is tried once only.
+if [ "${1:-all}" = all ] && [ ! -e "$venv/.doxygen" ]; then
+    command -v doxygen >/dev/null || apt_install doxygen ||
+        say "there is no doxygen, and it cannot be installed from here; \`make docs\` needs it"
+    : >"$venv/.doxygen"
+fi
