@@ -1,5 +1,7 @@
 /*
- * The safe layer, whole. It declares none of NVIDIA's names, so it can stand beside NVIDIA's
+ * The whole safe layer.
+ *
+ * None of these headers declares a name of NVIDIA's, so that they can stand beside NVIDIA's
  * headers.
  */
 #ifndef ACU_ANYCUDA_H
@@ -17,6 +19,7 @@
 #include <anycuda/layers.h>
 #include <anycuda/load.h>
 #include <anycuda/module.h>
+#include <anycuda/object.h>
 #include <anycuda/pool.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>

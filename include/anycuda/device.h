@@ -1,8 +1,8 @@
 /*
  * Devices: what there is, what it can do, and which one is current.
  *
- * A device is its ordinal. It is neither made nor destroyed, so a handle would own nothing, and the
- * number is what CUDA_VISIBLE_DEVICES, frameworks and people use.
+ * A device is its ordinal: the number that CUDA_VISIBLE_DEVICES, frameworks and people use. It is
+ * neither made nor destroyed, so that a handle would own nothing.
  */
 #ifndef ACU_DEVICE_H
 #define ACU_DEVICE_H
@@ -17,36 +17,36 @@ ACU_BEGIN_C
 typedef int acu_device;
 
 enum {
-    ACU_DEVICE_CURRENT = -1, /* the one that is current in this thread */
-    ACU_DEVICE_HOST = -2     /* the host, where a place of memory is asked for */
+    ACU_DEVICE_CURRENT = -1, /* the current device of the calling thread */
+    ACU_DEVICE_HOST = -2     /* the host, as a place of managed memory */
 };
 
-/** How many devices there are; 0 with the reason as result where CUDA cannot run. */
+/** Counts the devices. Where CUDA cannot run there are 0, and the result is the reason. */
 ACU_CHECKED acu_result acu_device_get_count(int *count);
 
-/** This thread's current device. */
+/** Asks for this thread's current device. */
 ACU_CHECKED acu_result acu_device_get_current(acu_device *device);
 
 /**
  * Makes a device current in this thread.
  *
- * Only CUDA's own calls and ACU_DEVICE_CURRENT depend on it: an object of the safe layer knows its
+ * Only CUDA's own calls and ACU_DEVICE_CURRENT depend on it. An object of the safe layer knows its
  * device, and its functions leave the current one as it was.
  */
 ACU_CHECKED acu_result acu_device_set_current(acu_device device);
 
-/** What a scope changes back when it ends. */
+/** The device that was current before a scope, to be made current again at its end. */
 typedef struct acu_device_guard {
     acu_device previous;
     bool changed;
 } acu_device_guard;
 
 /**
- * Makes a device current until acu_device_leave(), or until the guard's scope ends:
- * `ACU_AUTO(acu_device_guard) guard = {0}; ACU_TRY(acu_device_enter(&guard, 1));`
+ * Makes a device current until acu_device_leave(), or until the guard's scope ends.
  *
- * ACU_ERROR_STATE of a guard that has changed the device and was not left: it knows one device
- * only.
+ * `ACU_AUTO(acu_device_guard) guard = {0}; ACU_TRY(acu_device_enter(&guard, 1));` Errors:
+ * ACU_ERROR_STATE where the guard has changed the device and was not left since, because it
+ * remembers one device only.
  */
 ACU_CHECKED acu_result acu_device_enter(acu_device_guard *guard, acu_device device);
 
@@ -55,7 +55,8 @@ acu_result acu_device_leave(acu_device_guard *guard);
 
 void acu_device_guard_cleanup(acu_device_guard *guard);
 
-/** Attributes that are asked for often; any other is asked for by CUDA's number (cudaDeviceAttr).
+/**
+ * Attributes that are often asked for; any other is asked for by CUDA's number (cudaDeviceAttr).
  */
 enum acu_device_attribute {
     ACU_DEVICE_MAX_THREADS_PER_BLOCK = 1,
@@ -81,10 +82,12 @@ enum acu_device_attribute {
     ACU_DEVICE_MEMORY_POOLS = 115
 };
 
-/** One attribute, by acu_device_attribute or CUDA's number. */
+/** Asks for one attribute, by acu_device_attribute or CUDA's number. */
 ACU_CHECKED acu_result acu_device_get_attribute(acu_device device, int attribute, int *value);
 
-/** A device as programs ask for it: the same whatever the runtime's own struct looks like. */
+/**
+ * What programs ask about a device; the same struct on every runtime, though CUDA's has changed.
+ */
 typedef struct acu_device_info {
     char name[256];
     unsigned char uuid[16];
@@ -99,32 +102,35 @@ typedef struct acu_device_info {
     size_t shared_memory_per_multiprocessor;
     size_t memory, constant_memory, l2_bytes;
     int memory_bus_bits;
-    int clock_khz, memory_clock_khz; /* 0 where the runtime does not tell */
+    int clock_khz, memory_clock_khz; /* 0 where the runtime does not report them */
     int async_engines;
     bool integrated, ecc, unified_addressing, managed_memory, concurrent_managed_access;
     bool pageable_memory_access, concurrent_kernels, cooperative_launch, stream_priorities;
     bool can_map_host_memory, memory_pools, cluster_launch;
 } acu_device_info;
 
-/** All that acu_device_info holds. */
+/** Asks for all that acu_device_info holds. */
 ACU_CHECKED acu_result acu_device_get_info(acu_device device, acu_device_info *info);
 
 enum { ACU_PCI_BUS_ID_SIZE = 16, ACU_UUID_SIZE = 41 };
 
-/** Where the device is plugged in: "0000:3b:00.0". */
+/** Asks where the device is plugged in: "0000:3b:00.0". */
 ACU_CHECKED acu_result acu_device_get_pci_bus_id(acu_device device, char text[ACU_PCI_BUS_ID_SIZE]);
 
-/** The device that is plugged in there. */
+/** Finds the device that is plugged in there. */
 ACU_CHECKED acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device);
 
-/** What tells it from every other: "GPU-5ee2b1ad-…", as nvidia-smi prints it. */
+/** Asks for the id that no other device has: "GPU-5ee2b1ad-…", as nvidia-smi prints it. */
 ACU_CHECKED acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]);
 
-/** Free and total memory in bytes; either may be NULL. */
+/** Asks for the free and the total memory in bytes; either pointer may be NULL. */
 ACU_CHECKED acu_result acu_device_get_memory(acu_device device, size_t *free_bytes,
                                              size_t *total_bytes);
 
-/** The priorities that its streams can have; the greatest is the smaller number. */
+/**
+ * Asks for the priorities that the device's streams can have; the greatest one is the smaller
+ * number.
+ */
 ACU_CHECKED acu_result acu_device_get_priority_range(acu_device device, int *least, int *greatest);
 
 /** Limits of a device, with CUDA's numbers (cudaLimit). */
@@ -137,11 +143,11 @@ typedef enum acu_device_limit {
     ACU_LIMIT_PERSISTING_L2_SIZE = 6
 } acu_device_limit;
 
-/** A limit of the device. */
+/** Asks for a limit of the device. */
 ACU_CHECKED acu_result acu_device_get_limit(acu_device device, acu_device_limit limit,
                                             size_t *value);
 
-/** Asks for another limit; the device may take a value near it. */
+/** Sets a limit of the device, which may take a value near it. */
 ACU_CHECKED acu_result acu_device_set_limit(acu_device device, acu_device_limit limit,
                                             size_t value);
 
@@ -154,41 +160,36 @@ enum acu_device_flag {
     ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX = 16
 };
 
-/** The device's flags; CUDA may add bits of its own. */
+/** Asks for the device's flags; CUDA may add bits of its own. */
 ACU_CHECKED acu_result acu_device_get_flags(acu_device device, unsigned *flags);
 
 /** Sets the device's flags (acu_device_flag bits). */
 ACU_CHECKED acu_result acu_device_set_flags(acu_device device, unsigned flags);
 
-/** Whether `device` can read and write the memory of `peer` directly. */
+/** Asks whether `device` can read and write the memory of `peer` directly. */
 ACU_CHECKED acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can);
 
 /** Lets `device` use the memory of `peer`; success if it could already. */
 ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_device peer);
 
-/** Ends that; success if it could not. */
+/** Ends that `device` can use the memory of `peer`; success if it could not. */
 ACU_CHECKED acu_result acu_device_disable_peer_access(acu_device device, acu_device peer);
 
-/** Waits until all work of the device is done, and returns the error of any that failed;
- * ACU_ERROR_CAPTURE while any of its streams is captured, which CUDA would break. */
+/**
+ * Waits until all work of the device is done.
+ *
+ * Errors: that of work that failed; ACU_ERROR_CAPTURE while any stream of the device is captured,
+ * because CUDA would break the capture.
+ */
 ACU_CHECKED acu_result acu_device_synchronize(acu_device device);
 
 /**
  * Destroys everything that the process has on the device, also what others made.
  *
- * Refused with ACU_ERROR_STATE while anything of the safe layer is alive on it, which would be left
- * dangling, or any graph, which may have something there.
+ * Errors: ACU_ERROR_STATE while an object of the safe layer is alive on the device, or any graph,
+ * because a graph may have something there.
  */
 ACU_CHECKED acu_result acu_device_reset(acu_device device);
-
-/**
- * Keeps so many dead handles recognisable, of all kinds together.
- *
- * The use of a handle that was released too often is ACU_ERROR_HANDLE as long as the dead object is
- * kept, and undefined after that. The default is 1024 in debug builds of the library and 0, none,
- * in others (NDEBUG).
- */
-void acu_quarantine(size_t objects);
 
 ACU_END_C
 

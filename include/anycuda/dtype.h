@@ -12,11 +12,11 @@
 
 ACU_BEGIN_C
 
-/** The type of an element; its size stands in the lower 24 bits. */
+/** The type of an element; the lower 24 bits are its size in bytes. */
 typedef uint32_t acu_dtype;
 
 enum {
-    ACU_ANY = 0, /* of a host pointer: whatever the buffer holds, unchecked */
+    ACU_ANY = 0, /* for a host pointer: what the buffer holds, unchecked */
     ACU_F64 = 0x01000008,
     ACU_F32 = 0x02000004,
     ACU_F16 = 0x03000002,
@@ -37,21 +37,28 @@ enum {
     ACU_BYTES_KIND = 0x7f000000
 };
 
-/** Elements of `n` bytes each, up to 16 MiB - 1: a struct, a row. It goes with every type of that
- * size. */
+/**
+ * The type of elements of `n` raw bytes each, up to 16 MiB - 1: a struct, or a row. It fits every
+ * type of that size.
+ */
 #define ACU_BYTES(n)                                                                               \
     ((acu_dtype)ACU_BYTES_KIND | ((size_t)(n) < 0x1000000u ? (acu_dtype)(n) : (acu_dtype)0))
 
-/** Bytes of an element; 0 of what is no type. */
+/** Returns the bytes of an element; 0 where the number is not a type. */
 size_t acu_dtype_size(acu_dtype dtype);
 
-/** "f32", "bytes(12)"; "unknown" of what is no type. The text holds until the thread asks twice
- * more. */
+/**
+ * Returns "f32" or "bytes(12)"; "unknown" where the number is not a type.
+ *
+ * The text stays valid until the thread asks twice more.
+ */
 const char *acu_dtype_name(acu_dtype dtype);
 
 /**
- * Whether memory of one type may be read and written as the other: the same type; raw bytes of the
- * same size; an unsigned integer for a type that C lacks (f16, bf16, fp8); or ACU_ANY.
+ * Returns whether memory of one type may be read and written as the other.
+ *
+ * That is so for the same type, for raw bytes of the same size, for an unsigned integer in place of
+ * a type that C lacks (f16, bf16, fp8), and for ACU_ANY.
  */
 bool acu_dtype_fits(acu_dtype dtype, acu_dtype other);
 
@@ -59,7 +66,10 @@ ACU_END_C
 
 #if !defined(__cplusplus)
 #define ACU_DTYPE_CASE(type, dtype) type * : (acu_dtype)(dtype), const type * : (acu_dtype)(dtype)
-/** The type that a pointer points at; ACU_ANY of `void *`. A type that is not listed: an error. */
+/**
+ * The type that a pointer points at; ACU_ANY for `void *`. A type that is not listed does not
+ * compile.
+ */
 #define ACU_DTYPE_OF(pointer)                                                                      \
     _Generic((pointer),                                                                            \
         ACU_DTYPE_CASE(void, ACU_ANY),                                                             \
@@ -101,7 +111,7 @@ ACU_DTYPE_CASE(unsigned long, ACU_U64)
 ACU_DTYPE_CASE(unsigned long long, ACU_U64)
 ACU_DTYPE_CASE(bool, ACU_BOOL)
 #undef ACU_DTYPE_CASE
-/* Of a type that C++ knows and we do not, such as std::complex<float>: say what it is. */
+/* A type that only C++ knows, such as std::complex<float>, must be named by the caller. */
 template <typename T> acu_dtype acu_dtype_of(const T *) = delete;
 #endif
 

@@ -1,8 +1,8 @@
 /*
- * Streams: work in order, on a device.
+ * Streams: work that a device does in order.
  *
- * Streams may be used by several threads at once; their counts of references too. What is done on
- * one by two threads without a lock of their own has no defined order.
+ * Several threads may use a stream at once, and retain and release it. What two threads put on one
+ * stream at the same time, without a lock of their own, has no defined order.
  */
 #ifndef ACU_STREAM_H
 #define ACU_STREAM_H
@@ -17,86 +17,96 @@ ACU_BEGIN_C
 
 /** Work in order, on a device. */
 typedef struct acu_stream acu_stream;
-/** A place in a stream: <anycuda/event.h>. */
+/** A place in a stream; declared in <anycuda/event.h>. */
 typedef struct acu_event acu_event;
 
 /** Bits of acu_stream_options.flags. */
 enum acu_stream_flag {
-    ACU_STREAM_NON_BLOCKING = 1 /* does not wait for the legacy default stream, nor it for this */
+    ACU_STREAM_NON_BLOCKING = 1 /* no waiting between it and the legacy default stream */
 };
 
-/** How a stream is made; zero is what CUDA does by default. */
+/** How a stream is made; all zero is what CUDA does by default. */
 typedef struct acu_stream_options {
     unsigned flags; /* acu_stream_flag bits */
-    int priority;   /* smaller is more urgent; acu_device_get_priority_range() tells the range */
+    int priority;   /* a smaller number is more urgent; acu_device_get_priority_range() */
 } acu_stream_options;
 
 /**
- * Makes a stream; the caller owns it and releases it with acu_stream_release().
+ * Makes a stream, which the caller owns.
  *
- * `options` may be NULL. Errors: ACU_ERROR_ARGUMENT, ACU_ERROR_HOST_MEMORY, CUDA's own.
+ * `options` may be NULL. Errors: ACU_ERROR_ARGUMENT where the flags do not exist,
+ * ACU_ERROR_HOST_MEMORY, CUDA's own.
  */
 ACU_CHECKED acu_result acu_stream_create(acu_device device, const acu_stream_options *options,
                                          acu_stream **stream);
 
-/** The device's legacy default stream, as a handle that the caller releases. */
+/** Makes a handle for the device's legacy default stream; the caller owns the handle. */
 ACU_CHECKED acu_result acu_stream_get_legacy(acu_device device, acu_stream **stream);
 
 /**
- * The calling thread's default stream, as a handle that the caller releases.
+ * Makes a handle for the calling thread's default stream; the caller owns the handle.
  *
- * It stands for another stream in each thread, so any other thread that uses it gets
- * ACU_ERROR_STATE; releasing is for all.
+ * CUDA's handle means another stream in each thread, so that any other thread that uses this one
+ * gets ACU_ERROR_STATE. Any thread may release it.
  */
 ACU_CHECKED acu_result acu_stream_get_per_thread(acu_device device, acu_stream **stream);
 
 /**
- * A handle for a stream of someone else, which stays theirs: releasing the handle leaves it alone.
+ * Makes a handle for a raw stream that stays someone else's; the caller owns the handle.
  *
- * The raw stream must live until the handle, and every buffer created on it, is released. It must
- * be one of that device's: nobody asks CUDA.
+ * The last release leaves the raw stream alone. The raw stream must live until the handle, and
+ * every buffer made on it, is released. It must belong to that device; CUDA is not asked.
  */
 ACU_CHECKED acu_result acu_stream_wrap(acu_device device, struct CUstream_st *raw,
                                        acu_stream **stream);
 
-/** Like acu_stream_wrap(), but takes the raw stream over: it is destroyed with the handle. */
+/**
+ * Makes a handle that owns a raw stream: the last release destroys both.
+ *
+ * Errors: ACU_ERROR_ARGUMENT where the raw stream is NULL or a default stream.
+ */
 ACU_CHECKED acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw,
                                         acu_stream **stream);
 
 /**
- * The cudaStream_t, which is a CUstream, too; it stays the handle's. NULL if it is no stream.
+ * Returns the cudaStream_t, which is also a CUstream; NULL where the handle is not a stream.
  *
- * Whoever has it can capture the stream, so from then on CUDA is asked about that before the thread
- * waits for the stream or asks after its work.
+ * The raw stream stays the handle's. Code that has it can capture the stream, so that from then on
+ * CUDA is asked about that before a thread waits for the stream or queries it.
  */
 struct CUstream_st *acu_stream_raw(const acu_stream *stream);
 
-/** One more owner; returns the stream, NULL if it is none. */
+/** Adds an owner and returns the stream; NULL where the handle is not a stream. */
 acu_stream *acu_stream_retain(acu_stream *stream);
 
 /**
- * One owner less; the last one destroys the stream, which does not wait for its work.
+ * Takes an owner away; the last release destroys the stream, without waiting for its work.
  *
- * NULL is fine. The result is that of the destruction; acu_release_error() keeps it. A second
- * release is ACU_ERROR_HANDLE as long as acu_quarantine() remembers the stream.
+ * NULL is fine. Returns the result of the destruction, which acu_release_error() keeps, too. A
+ * second release gives ACU_ERROR_HANDLE as long as acu_quarantine() keeps the dead stream.
  */
 acu_result acu_stream_release(acu_stream *stream);
 
 void acu_stream_cleanup(acu_stream **stream);
 
-/** Its device; ACU_DEVICE_CURRENT if it is no stream. */
+/** Returns the stream's device; ACU_DEVICE_CURRENT where the handle is not a stream. */
 acu_device acu_stream_device(const acu_stream *stream);
 
-/** Its flags (acu_stream_flag bits), as CUDA tells them. */
+/** Asks CUDA for the stream's flags (acu_stream_flag bits). */
 ACU_CHECKED acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags);
 
-/** Its priority, which CUDA may have brought into the device's range. */
+/** Asks CUDA for the stream's priority, which CUDA keeps within the device's range. */
 ACU_CHECKED acu_result acu_stream_get_priority(acu_stream *stream, int *priority);
 
-/** CUDA's number of the stream, which no other one of the process ever has; since CUDA 12.0. */
+/**
+ * Asks CUDA for the stream's number, which no other stream of the process ever has; since CUDA
+ * 12.0.
+ */
 ACU_CHECKED acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id);
 
-/** How a thread waits in acu_stream_synchronize(). */
+/**
+ * How a thread waits in acu_stream_synchronize(), with CUDA's numbers (cudaSynchronizationPolicy).
+ */
 typedef enum acu_sync_policy {
     ACU_SYNC_AUTO = 1,
     ACU_SYNC_SPIN = 2,
@@ -104,83 +114,99 @@ typedef enum acu_sync_policy {
     ACU_SYNC_BLOCK = 4
 } acu_sync_policy;
 
-/** How threads wait for this stream. */
+/** Asks how threads wait for the stream. */
 ACU_CHECKED acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy);
 
-/** Sets how threads wait for this stream. */
+/** Sets how threads wait for the stream. */
 ACU_CHECKED acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy);
 
-/** A part of memory that the L2 cache shall treat in its own way for work on a stream. */
+/** A part of memory that the L2 cache treats in its own way for work on a stream. */
 typedef struct acu_access_window {
     void *pointer;
     size_t bytes;
-    float hit_ratio;    /* of the accesses, how many get `hit` */
-    unsigned hit, miss; /* 0 normal, 1 streaming, 2 persisting; `miss` not persisting */
+    float hit_ratio;    /* the part of the accesses that get `hit`, from 0 to 1 */
+    unsigned hit, miss; /* 0 normal, 1 streaming, 2 persisting; `miss` cannot be 2 */
 } acu_access_window;
 
-/** Sets the window; NULL ends it. */
+/** Sets the stream's access window; NULL removes it. */
 ACU_CHECKED acu_result acu_stream_set_access_window(acu_stream *stream,
                                                     const acu_access_window *window);
 
-/** Copies all attributes from one stream to another of the same device. */
+/** Copies all attributes of a stream to another one of the same device. */
 ACU_CHECKED acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from);
 
-/** Success if all its work is done, ACU_NOT_READY if not, or the error of work that failed;
- * ACU_ERROR_CAPTURE as of acu_stream_synchronize(). */
+/**
+ * Returns ACU_SUCCESS if all work on the stream is done, ACU_NOT_READY if not.
+ *
+ * Errors: that of work that failed; ACU_ERROR_CAPTURE as of acu_stream_synchronize().
+ */
 ACU_CHECKED acu_result acu_stream_query(acu_stream *stream);
 
-/** Waits until all its work is done; ACU_ERROR_CAPTURE, and the capture goes on, if it is captured,
- * or the thread captures another stream and CUDA would break that. */
+/**
+ * Waits until all work on the stream is done.
+ *
+ * Errors: that of work that failed; ACU_ERROR_CAPTURE where the stream is being captured, or where
+ * CUDA would break a capture of another stream by this thread. The capture then goes on.
+ */
 ACU_CHECKED acu_result acu_stream_synchronize(acu_stream *stream);
 
-/** Whether the stream is being captured into a graph, and nothing has broken that. */
+/** Asks whether the stream is being captured into a graph, and nothing has broken the capture. */
 ACU_CHECKED acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing);
 
-/** Lets what comes next on the stream wait for an event. One never recorded is not waited for. */
+/**
+ * Lets later work on the stream wait for an event; an event that was never recorded is not waited
+ * for.
+ */
 ACU_CHECKED acu_result acu_stream_wait_event(acu_stream *stream, acu_event *event);
 
 /**
- * Captures a node that waits, at each launch, for what an event means then, also if it is recorded
- * outside of the graph; acu_stream_wait_event() captures a dependency instead. The graph keeps the
- * event.
+ * Captures a node that waits for an event at each launch of the graph.
  *
- * ACU_ERROR_STATE if the stream is not being captured.
+ * The event stands for what it was last recorded for, in the graph or elsewhere. The graph keeps
+ * the event. acu_stream_wait_event() captures a dependency instead. Errors: ACU_ERROR_STATE where
+ * the stream is not being captured.
  */
 ACU_CHECKED acu_result acu_stream_wait_event_external(acu_stream *stream, acu_event *event);
 
-/** Lets what comes next on the stream wait for all that is on `other` now; needs no event. */
+/** Lets later work on the stream wait for all that is on `other` now; no event is needed. */
 ACU_CHECKED acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other);
 
-/** Lets `count` streams go on after what is on `from` now. Stops at the first failure. */
+/**
+ * Lets later work on `count` streams wait for what is on `from` now; stops at the first failure.
+ */
 ACU_CHECKED acu_result acu_stream_fork(acu_stream *from, acu_stream *const *streams, size_t count);
 
-/** Lets `into` go on after what is on `count` streams now. Stops at the first failure. */
+/**
+ * Lets later work on `into` wait for what is on `count` streams now; stops at the first failure.
+ */
 ACU_CHECKED acu_result acu_stream_join(acu_stream *into, acu_stream *const *streams, size_t count);
 
-/** A function with data of its own. */
+/** A function of the host with data of its own. */
 typedef struct acu_closure {
     void (*call)(void *data);
     void *data;
-    void (*destroy)(void *data); /* NULL: nothing is to be done */
+    void (*destroy)(void *data); /* NULL: the data needs no destruction */
 } acu_closure;
 
 /**
  * Calls a closure on a thread of CUDA when the stream gets there, and then destroys its data.
  *
- * Takes the data over in any case: `destroy` runs exactly once, after `call`, or without it if this
- * call fails or the stream does; on a device that is lost, where CUDA calls nobody, the next
- * synchronisation or release of a stream does it. Neither may call CUDA; releasing handles is fine,
- * they are destroyed a little later. In a capture (<anycuda/capture.h>) `call` runs at each launch
- * of the graph, and `destroy` when nothing needs the graph any more; ACU_ERROR_CAPTURE in one of
- * CUDA's that anycuda does not know of.
+ * The closure's data is taken over in any case: `destroy` runs exactly once. That is after `call`;
+ * or without it, if this function or the stream fails. On a device that has failed, where CUDA
+ * calls nothing any more, the next synchronisation or release of a stream destroys the data.
+ *
+ * Neither function may call CUDA. Both may release handles, which are then destroyed a little
+ * later. In a capture (<anycuda/capture.h>) `call` runs at each launch of the graph, and `destroy`
+ * when nothing needs the graph any more. Errors: ACU_ERROR_CAPTURE in a capture that anycuda did
+ * not begin.
  */
 ACU_CHECKED acu_result acu_stream_call(acu_stream *stream, acu_closure closure);
 
 /**
- * Calls `function` on a thread of CUDA when the stream gets there; the data stays the caller's.
+ * Calls a function on a thread of CUDA when the stream gets there; the data stays the caller's.
  *
- * It must not call CUDA, but may release handles; it does not run if the stream has failed. It can
- * be captured.
+ * The function must not call CUDA, but may release handles. It does not run if the stream has
+ * failed. In a capture it runs at each launch of the graph.
  */
 ACU_CHECKED acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data),
                                                 void *data);

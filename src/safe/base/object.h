@@ -10,6 +10,7 @@
 
 #include <anycuda/cudart.h>
 #include <anycuda/device.h>
+#include <anycuda/object.h>
 
 #include "core/error.h"
 
