@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 
-from . import facts, gates, report, verify
+from . import facts, gates, report, simulator, verify
 from .abi import COPY, PREFIX, Route, Router
 from .ctype import CType
 from .describe import Describer, ParamRow, TypeRow
@@ -201,6 +201,7 @@ class Bindings:
     describer: Describer
     slots: list[Slot] = field(default_factory=list)
     aliases: list[tuple[str, str]] = field(default_factory=list)
+    simulated: list[simulator.Entry] = field(default_factory=list)
 
     shared_records: set[str] = field(default_factory=set)
     result_type: str = ""
@@ -326,6 +327,7 @@ def bind(
                 bindings.slots.append(_slot(bindings, parameters, gone, api, True, features or {}))
     verify.used(router)
     bindings.result_type = bindings.describer.result_type(info["result"])
+    bindings.simulated = simulator.entries(spec, library, bindings.slots)
     return bindings
 
 

@@ -149,5 +149,11 @@ class Spec:
     def decisions(self) -> list[Decision]:
         return load_decisions(self.root / "decisions.yaml")
 
+    @cached_property
+    def simulator(self) -> yamlfile.Mapping:
+        """What the simulator has; a folder without the file has no simulator."""
+        file = self.root / "simulator.yaml"
+        return yamlfile.load(file, SCHEMA / "simulator.json") if file.exists() else yamlfile.Mapping(Location("", 1))
+
     def parameters(self, library: str) -> Parameters:
         return Parameters.load(self.root / "parameters" / f"{library}.yaml")

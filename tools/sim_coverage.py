@@ -1,6 +1,6 @@
-"""Writes docs/simulator-coverage.md: which of the runtime's functions the simulator plays, by subject.
+"""Writes docs/simulator-coverage.md: which of the runtime's functions the simulator has, by subject.
 
-It compares src/sim/entry/functions.h with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
+It compares spec/simulator.yaml with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "simulator-coverage.md"
@@ -28,12 +30,12 @@ SUBJECTS = [
 ]
 
 
-# Why the rest of a subject is not played, and will not be. What has no reason is to be played.
+# Why the rest of a subject is not simulated, and will not be. What has no reason is to be simulated.
 REASONS = {
     "graphics": "there is no graphics API whose resources could be registered.",
     "external memory and semaphores": "how another API lays out its images is its own affair.",
     "sharing between processes": "each process has its own simulator; where CUDA has an attribute for it, it says so.",
-    "devices": "the library that it is for is not played.",
+    "devices": "the library that it is for is not simulated.",
     "the rest": "what such tables hold is NVIDIA's own affair.",
 }
 
@@ -43,8 +45,9 @@ def newest() -> set[str]:
     return set(re.findall(r"ACU_SYMBOL\((\w+)\)", (ROOT / "generated/src/sim_symbols.h").read_text()))
 
 
-def played() -> set[str]:
-    return set(re.findall(r"^SIM(?:_PTDS)?\((cuda\w+)", (ROOT / "src/sim/entry/functions.h").read_text(), re.MULTILINE))
+def simulated(library: str) -> set[str]:
+    """What spec/simulator.yaml lists of a library."""
+    return set(yaml.safe_load((ROOT / "spec" / "simulator.yaml").read_text())[library])
 
 
 def presented() -> list[str]:
@@ -58,24 +61,23 @@ def subject(function: str) -> str:
 
 
 def render() -> str:
-    plays = played()
+    has = simulated("cudart")
     names = [name for name in presented() if name in newest()]
-    driver = len(re.findall(r"^DRIVER\w*\(cu", (ROOT / "src/sim/entry/driver_functions.h").read_text(), re.MULTILINE))
     intro = (
-        f"{len(plays.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` that the newest "
+        f"{len(has.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` that the newest "
         "libcudart has. A call of any other is refused with 801 (`cudaErrorNotSupported`), and the message says that "
-        f"the simulator does not play it. Of the driver API it plays the {driver} functions that "
-        "`src/sim/entry/driver_functions.h` lists."
+        f"the simulator does not have it. Of the driver API it has the {len(simulated('cuda'))} functions that "
+        "`spec/simulator.yaml` lists."
     )
-    lines = ["# What the simulator plays", "", "Written by `python tools/sim_coverage.py`; do not edit.", ""]
+    lines = ["# What the simulator has", "", "Written by `python tools/sim_coverage.py`; do not edit.", ""]
     lines += textwrap.wrap(intro, 116)
     for name, _ in SUBJECTS:
         mine = [function for function in names if subject(function) == name]
-        missing = [function for function in mine if function not in plays]
+        missing = [function for function in mine if function not in has]
         lines += ["", f"## {name[0].upper()}{name[1:]}: {len(mine) - len(missing)} of {len(mine)}"]
         if missing:
             listed = ", ".join(f"`{function}`" for function in missing)
-            lines += textwrap.wrap(f"Not played: {listed}: {REASONS[name]}", 116)
+            lines += textwrap.wrap(f"Not simulated: {listed}: {REASONS[name]}", 116)
     return "\n".join(lines) + "\n"
 
 

@@ -73,7 +73,7 @@ build_all() {
     # shellcheck disable=SC2046
     objects library $(find "$root/src" -name '*.c' ! -path '*/src/sim/*') "$root"/generated/src/*.c
     # shellcheck disable=SC2046
-    objects sim $(find "$root/src/sim" -name '*.c' ! -path '*/shared/*')
+    objects sim $(find "$root/src/sim" "$root/generated/src/sim" -name '*.c' ! -path '*/shared/*')
     objects smoke "$root"/tests/gpu/*.c
     define=$more objects conformance "$root"/tests/conformance/*.c
     define=$more objects examples "$root"/examples/*.c

@@ -10,6 +10,7 @@
 #include "sim/device/device.h"
 #include "sim/device/notify.h"
 #include "sim/driver/driver.h"
+#include "sim/entry/entries.h"
 #include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/user_object.h"
@@ -34,9 +35,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Not one that spins before it sleeps: waiting for a stream would take twice as long. */
-pthread_mutex_t acu_sim_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static struct {
     acu_sim_config config;
     bool configured;
@@ -48,30 +46,13 @@ static struct {
     pthread_key_t thread_ends;
 } sim = {.era = 1};
 
-static _Thread_local acu_sim_thread self;
-
-/* ---- symbols ------------------------------------------------------------------------------------
- */
-
-static const struct {
-    const char *name;
-    acu_fn fn;
-} symbols[] = {
-#define SIM(name)              {#name, (acu_fn)acu_sim_##name},
-#define SIM_PTDS(name, suffix) SIM(name){#name "_" #suffix, (acu_fn)acu_sim_##name##_##suffix},
-#include "sim/entry/functions.h"
-#undef SIM
-#undef SIM_PTDS
-};
+/* ---- the provider ---- */
 
 static acu_fn resolve(const char *symbol) {
     acu_fn fn = acu_sim_driver_symbol(symbol);
     if (!fn)
         fn = acu_sim_nvrtc_symbol(symbol);
-    for (size_t i = 0; !fn && i < sizeof symbols / sizeof *symbols; i++)
-        if (strcmp(symbols[i].name, symbol) == 0)
-            fn = symbols[i].fn;
-    return fn;
+    return fn ? fn : acu_sim_entries_find(acu_sim_cudart_entries, symbol);
 }
 
 static int version_of(acu_library_id library) {
@@ -102,8 +83,7 @@ static __attribute__((constructor)) void stay(void) {
         (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* ---- configuration ------------------------------------------------------------------------------
- */
+/* ---- configuration ---- */
 
 static bool read_size(const char *text, uint64_t *size) {
     static const struct {
@@ -275,123 +255,41 @@ const acu_sim_config *acu_sim_configuration(void) {
     return &sim.config;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------
- */
+/* ---- the process ---- */
 
 bool acu_sim_is_unloading(void) {
     return sim.unloading;
 }
 
-acu_sim_thread *acu_sim_self(void) {
-    return &self;
+bool acu_sim_is_forked(void) {
+    return sim.forked;
 }
 
-/* What the thread had before acu_sim_reset() is gone. */
-static void renew_thread(void) {
-    if (self.era == sim.era)
-        return;
-    static uint64_t last_id;
-    bool in_callback = self.in_callback;
-    uint64_t id = self.id ? self.id : ++last_id;
-    self = (acu_sim_thread){.era = sim.era, .in_callback = in_callback, .id = id};
-    (void)pthread_setspecific(sim.thread_ends, &self);
-}
-
-/* A driver runs the runtimes of its own major version and older ones. */
-static cudaError_t judge_machine(const acu_sim_config *config) {
-    if (ACU_MAJOR(config->driver) < ACU_MAJOR(config->runtime))
-        return cudaErrorInsufficientDriver;
-    return config->devices ? cudaSuccess : cudaErrorNoDevice;
-}
-
-cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
-    pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_config *config = acu_sim_configuration();
-    renew_thread();
-    if (need == SIM_NEEDS_NOTHING)
-        return cudaSuccess;
-    if (sim.unloading)
-        return cudaErrorCudartUnloading;
-    if (sim.forked)
-        return cudaErrorInitializationError;
-    cudaError_t result = self.by_driver ? cudaSuccess : judge_machine(config);
-    acu_sim_device *current = acu_sim_device_at(self.device);
-    if (!result)
-        acu_sim_init();
-    if (!result && self.in_callback)
-        result = cudaErrorNotPermitted;
-    if (!result && need >= SIM_NEEDS_A_CONTEXT && !self.by_driver) { /* it has judged that */
-        result = !self.context                         ? acu_sim_device_activate(current)
-                 : acu_sim_context_lives(self.context) ? cudaSuccess
-                                                       : cudaErrorContextIsDestroyed;
-        if (!result && need == SIM_NEEDS_CONTEXT)
-            result = current->sticky;
-        self.bound = true;
-    }
-    if (device)
-        *device = current;
-    return result;
-}
-
-cudaError_t acu_sim_leave(cudaError_t result) {
-    pthread_mutex_unlock(&acu_sim_lock);
-    if (result && result != cudaErrorNotReady && !self.by_driver)
-        self.last = result;
-    return result;
-}
-
-cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code) {
-    const acu_sim_device *current = acu_sim_device_at(self.device);
-    bool first = !result || (current && current->sticky == result);
-    return first && mistaken ? code : result;
-}
-
-static cudaError_t judge_context(const acu_sim_device *device) {
-    bool lives = self.context ? acu_sim_context_lives(self.context) : device->active;
-    return self.in_callback ? cudaErrorNotPermitted
-           : !self.bound    ? cudaErrorDeviceUninitialized
-           : lives          ? device->sticky
-                            : cudaErrorContextIsDestroyed;
-}
-
-cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device) {
-    pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_config *config = acu_sim_configuration();
-    renew_thread();
-    acu_sim_device *current = acu_sim_device_at(self.device);
-    if (device)
-        *device = current;
-    if (sim.unloading)
-        return cudaErrorCudartUnloading;
-    if (need == SIM_NEEDS_NOTHING)
-        return cudaSuccess;
-    if (sim.forked || !sim.initialized || !config->driver)
-        return cudaErrorInitializationError;
-    return need == SIM_NEEDS_CONTEXT ? judge_context(current) : cudaSuccess;
-}
-
-cudaError_t acu_sim_may_wait(void) {
-    return self.in_callback ? cudaErrorNotPermitted : cudaSuccess;
-}
-
-void acu_sim_leave_driver(void) {
-    pthread_mutex_unlock(&acu_sim_lock);
+bool acu_sim_is_initialized(void) {
+    return sim.initialized;
 }
 
 void acu_sim_init(void) {
     sim.initialized = sim.in_use = true;
 }
 
+uint64_t acu_sim_era(void) {
+    return sim.era;
+}
+
+void acu_sim_watch_thread(const acu_sim_thread *self) {
+    (void)pthread_setspecific(sim.thread_ends, self);
+}
+
 bool acu_sim_knows(const acu_type *type, int64_t value) {
-    int version = self.by_driver ? sim.config.driver : sim.config.runtime;
+    int version = acu_sim_self()->call.by_driver ? sim.config.driver : sim.config.runtime;
     for (uint32_t i = 0; i < type->count; i++)
         if (type->values[i].value == value && type->values[i].since <= version)
             return true;
     return false;
 }
 
-/* ---- for people who test ------------------------------------------------------------------------
- */
+/* ---- for tests ---- */
 
 int acu_sim_leaks(int print) {
     pthread_mutex_lock(&acu_sim_lock);

@@ -283,12 +283,23 @@ cudaError_t acu_sim_compiled_GetKernel(cudaKernel_t *kernel, const void *host) {
     return acu_sim_leave(result);
 }
 
+static cudaError_t launch(acu_sim_call call, cudaKernel_t kernel, dim3 grid, dim3 block,
+                          void **args, size_t shared, cudaStream_t stream) {
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
+    return acu_sim_call_end(&call, result);
+}
+
 cudaError_t acu_sim_compiled_LaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
                                           size_t shared, cudaStream_t stream) {
-    return acu_sim_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
+    const acu_sim_call call = {.caller = __builtin_return_address(0)};
+    return launch(call, kernel, grid, block, args, shared, stream);
 }
 
 cudaError_t acu_sim_compiled_LaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                void **args, size_t shared, cudaStream_t stream) {
-    return acu_sim_cudaLaunchKernel_ptsz(kernel, grid, block, args, shared, stream);
+    const acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
+    return launch(call, kernel, grid, block, args, shared, stream);
 }

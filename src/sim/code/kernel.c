@@ -475,7 +475,7 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
     acu_sim_prepared *prepared = NULL;
     cudaError_t result = acu_sim_stream_of(handle, &stream);
     /* The runtime's device must be the stream's below 13.0; the driver goes by the stream. */
-    if (!result && !acu_sim_self()->by_driver && acu_sim_configuration()->runtime < 13000 &&
+    if (!result && !acu_sim_self()->call.by_driver && acu_sim_configuration()->runtime < 13000 &&
         stream->device->index != acu_sim_self()->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result)

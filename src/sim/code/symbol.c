@@ -74,22 +74,6 @@ cudaError_t acu_sim_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t c
     return result ? result : acu_sim_cudaMemcpy(dst, at, count, kind);
 }
 
-cudaError_t acu_sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
-                                            size_t offset, enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result =
-        acu_sim_symbol_find_to(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
-    return result ? result : acu_sim_cudaMemcpy_ptds(at, src, count, kind);
-}
-
-cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
-                                              size_t offset, enum cudaMemcpyKind kind) {
-    char *at = NULL;
-    cudaError_t result =
-        acu_sim_symbol_find_from(&(acu_sim_symbol_part){symbol, count, offset}, kind, &at);
-    return result ? result : acu_sim_cudaMemcpy_ptds(dst, at, count, kind);
-}
-
 cudaError_t acu_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                             size_t offset, enum cudaMemcpyKind kind,
                                             cudaStream_t stream) {

@@ -39,6 +39,10 @@ acu_sim_device *acu_sim_device_at(int index) {
     return device;
 }
 
+acu_sim_device *acu_sim_device_now(void) {
+    return acu_sim_device_at(acu_sim_self()->device);
+}
+
 /* ---- the current device -------------------------------------------------------------------------
  */
 
@@ -179,10 +183,10 @@ void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
 }
 
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {
-    device->of_runtime |= !acu_sim_self()->by_driver;
+    device->of_runtime |= !acu_sim_self()->call.by_driver;
     if (device->active)
         return cudaSuccess;
-    if (lost && !acu_sim_self()->by_driver)
+    if (lost && !acu_sim_self()->call.by_driver)
         return cudaErrorDevicesUnavailable;
     cudaError_t result = acu_sim_device_open(device);
     if (result)

@@ -28,6 +28,9 @@ struct acu_sim_device {
 /* NULL if there is no such device. */
 acu_sim_device *acu_sim_device_at(int index);
 
+/* The calling thread's current device; NULL if there is no such device. */
+acu_sim_device *acu_sim_device_now(void);
+
 /* Makes its own context. */
 cudaError_t acu_sim_device_activate(acu_sim_device *device);
 

@@ -6,6 +6,7 @@
  */
 #include "sim/driver/driver.h"
 #include "sim/device/device.h"
+#include "sim/entry/entries.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,33 +14,44 @@
 /* ---- symbols ------------------------------------------------------------------------------------
  */
 
-static const struct {
-    const acu_function *function;
-    acu_fn fn;
-    bool per_thread;
-} functions[] = {
-#define DRIVER(name) {&acu_function_##name, (acu_fn)acu_sim_##name, false},
-#define DRIVER_PTDS(name, suffix, params, args)                                                    \
-    {&acu_function_##name, (acu_fn)acu_sim_##name, false},                                         \
-        {&acu_function_##name##_ptds, (acu_fn)acu_sim_##name##_##suffix, true},
-#include "sim/entry/driver_functions.h"
-#undef DRIVER
-#undef DRIVER_PTDS
-};
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
+/* Entries of what the names meant before, with parameters that no generated one has. */
+#define OLDER(name, params, args)                                                                  \
+    static CUresult enter_##name params {                                                          \
+        acu_sim_call call = {.caller = __builtin_return_address(0)};                               \
+        acu_sim_call_exchange(&call);                                                              \
+        CUresult result = acu_sim_##name args;                                                     \
+        acu_sim_call_exchange(&call);                                                              \
+        return result;                                                                             \
+    }
+OLDER(cuCtxCreate_v2, (CUcontext * handle, unsigned flags, CUdevice device),
+      (handle, flags, device))
+OLDER(cuCtxCreate_v3,
+      (CUcontext * handle, CUexecAffinityParam *params, int count, unsigned flags, CUdevice device),
+      (handle, params, count, flags, device))
+OLDER(cuGraphAddKernelNode_v1,
+      (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
+       const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+      (node, graph, dependencies, count, params))
+OLDER(cuGraphKernelNodeGetParams_v1, (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *params),
+      (node, params))
+OLDER(cuGraphKernelNodeSetParams_v1, (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+      (node, params))
+OLDER(cuGraphExecKernelNodeSetParams_v1,
+      (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+      (exec, node, params))
 
 /* What the names meant before, and their plain symbols still do. */
 static const struct {
     const char *name;
     acu_fn fn;
 } older[] = {
-    {"cuCtxCreate", (acu_fn)acu_sim_cuCtxCreate_v2},
-    {"cuCtxCreate_v2", (acu_fn)acu_sim_cuCtxCreate_v2},
-    {"cuCtxCreate_v3", (acu_fn)acu_sim_cuCtxCreate_v3},
-    {"cuGraphAddKernelNode", (acu_fn)acu_sim_cuGraphAddKernelNode_v1},
-    {"cuGraphKernelNodeGetParams", (acu_fn)acu_sim_cuGraphKernelNodeGetParams_v1},
-    {"cuGraphKernelNodeSetParams", (acu_fn)acu_sim_cuGraphKernelNodeSetParams_v1},
-    {"cuGraphExecKernelNodeSetParams", (acu_fn)acu_sim_cuGraphExecKernelNodeSetParams_v1},
+    {"cuCtxCreate", (acu_fn)enter_cuCtxCreate_v2},
+    {"cuCtxCreate_v2", (acu_fn)enter_cuCtxCreate_v2},
+    {"cuCtxCreate_v3", (acu_fn)enter_cuCtxCreate_v3},
+    {"cuGraphAddKernelNode", (acu_fn)enter_cuGraphAddKernelNode_v1},
+    {"cuGraphKernelNodeGetParams", (acu_fn)enter_cuGraphKernelNodeGetParams_v1},
+    {"cuGraphKernelNodeSetParams", (acu_fn)enter_cuGraphKernelNodeSetParams_v1},
+    {"cuGraphExecKernelNodeSetParams", (acu_fn)enter_cuGraphExecKernelNodeSetParams_v1},
 };
 
 static acu_fn older_one(const char *name) {
@@ -49,19 +61,14 @@ static acu_fn older_one(const char *name) {
     return NULL;
 }
 
-static const char *symbol_of(const acu_function *function) {
-    return function->era_count ? function->eras[function->era_count - 1].symbol : function->name;
-}
-
 acu_fn acu_sim_driver_symbol(const char *symbol) {
-    acu_fn found = NULL;
     pthread_mutex_lock(&acu_sim_lock);
     bool installed = acu_sim_configuration()->driver != 0;
     pthread_mutex_unlock(&acu_sim_lock);
-    for (int i = 0; installed && !found && i < FUNCTIONS; i++)
-        if (strcmp(symbol_of(functions[i].function), symbol) == 0)
-            found = functions[i].fn;
-    return installed && !found ? older_one(symbol) : found;
+    if (!installed)
+        return NULL;
+    acu_fn found = acu_sim_entries_find(acu_sim_cuda_entries, symbol);
+    return found ? found : older_one(symbol);
 }
 
 /* Under the lock. By the name without a version; what has no variant is the same for all. */
@@ -69,8 +76,8 @@ CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int versi
                                                    void **found) {
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     *found = NULL;
-    for (int i = 0; i < FUNCTIONS; i++) {
-        const acu_function *function = functions[i].function;
+    for (const acu_sim_api_entry *row = acu_sim_cuda_entries; row->symbol; row++) {
+        const acu_function *function = row->function;
         if (strcmp(function->name, symbol) != 0)
             continue;
         bool too_new = function->since > acu_sim_configuration()->driver;
@@ -83,9 +90,9 @@ CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int versi
             continue;
         if (function->since > version)
             return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-        if (*found && functions[i].per_thread != per_thread)
+        if (*found && row->per_thread != per_thread)
             continue;
-        memcpy(found, &functions[i].fn, sizeof *found);
+        memcpy(found, &row->entry, sizeof *found);
         result = CU_GET_PROC_ADDRESS_SUCCESS;
     }
     return result;
@@ -94,11 +101,6 @@ CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int versi
 cudaError_t acu_sim_driver_has(const acu_function *function) {
     return function->since > acu_sim_configuration()->driver ? cudaErrorCallRequiresNewerDriver
                                                              : cudaSuccess;
-}
-
-cudaError_t acu_sim_enter_newer(const acu_function *function) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    return result ? result : acu_sim_driver_has(function);
 }
 
 CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
@@ -124,6 +126,8 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     CUdriverProcAddressQueryResult status;
+    if (!flags && acu_sim_self()->call.own_default)
+        flags = cudaEnablePerThreadDefaultStream;
     if (!version) /* a driver refuses what is newer than itself */
         version = acu_sim_configuration()->runtime;
     if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
@@ -151,34 +155,6 @@ acu_sim_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
     return find_entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
 }
 
-cudaError_t
-acu_sim_cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr, unsigned long long flags,
-                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    return find_entry_point(symbol, funcPtr, 0, flags ? flags : cudaEnablePerThreadDefaultStream,
-                            driverStatus);
-}
-
-cudaError_t
-acu_sim_cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **funcPtr,
-                                              unsigned int cudaVersion, unsigned long long flags,
-                                              enum cudaDriverEntryPointQueryResult *driverStatus) {
-    return find_entry_point(symbol, funcPtr, (int)cudaVersion,
-                            flags ? flags : cudaEnablePerThreadDefaultStream, driverStatus);
-}
-
-/* The variants where no stream means the thread's own. */
-#define DRIVER(name)
-#define DRIVER_PTDS(name, suffix, params, args)                                                    \
-    CUresult acu_sim_##name##_##suffix params {                                                    \
-        acu_sim_self()->own_default = true;                                                        \
-        CUresult result = acu_sim_##name args;                                                     \
-        acu_sim_self()->own_default = false;                                                       \
-        return result;                                                                             \
-    }
-#include "sim/entry/driver_functions.h"
-#undef DRIVER
-#undef DRIVER_PTDS
-
 /* ---- results ------------------------------------------------------------------------------------
  */
 
@@ -194,19 +170,6 @@ CUresult acu_sim_as_result(cudaError_t error) {
     default:
         return (CUresult)error;
     }
-}
-
-CUresult acu_sim_begin_for(acu_sim_need need, const void *caller) {
-    cudaError_t result = acu_sim_enter_driver(need, NULL);
-    acu_sim_self()->caller = caller;
-    acu_sim_self()->by_driver = !result;
-    acu_sim_leave_driver();
-    return acu_sim_as_result(result);
-}
-
-CUresult acu_sim_end(cudaError_t result) {
-    acu_sim_self()->by_driver = false;
-    return acu_sim_as_result(result);
 }
 
 bool acu_sim_driver_knows(const acu_type *type, int64_t value) {

@@ -2,17 +2,9 @@
 #ifndef ACU_SIM_DRIVER_H
 #define ACU_SIM_DRIVER_H
 
+#include "sim/cuda_bodies.h"
 #include "sim/device/context.h"
 #include "sim/sim.h"
-
-#include <anycuda/cuda.h>
-
-#define DRIVER(name) extern __typeof__(*acu_slot_##name) acu_sim_##name;
-#define DRIVER_PTDS(name, suffix, params, args)                                                    \
-    extern __typeof__(*acu_slot_##name) acu_sim_##name, acu_sim_##name##_##suffix;
-#include "sim/entry/driver_functions.h"
-#undef DRIVER
-#undef DRIVER_PTDS
 
 /* Older ones of the same names, with other structs. */
 CUresult acu_sim_cuGraphAddKernelNode_v1(CUgraphNode *node, CUgraph graph,
@@ -35,12 +27,9 @@ acu_fn acu_sim_driver_symbol(const char *symbol);
 /* The runtime's codes as the driver has them. */
 CUresult acu_sim_as_result(cudaError_t error);
 
-/*
- * For calls that the runtime has, too: judged as the driver's, and then the runtime's own.
- * `begin` gives no lock to the caller.
- */
-CUresult acu_sim_begin_for(acu_sim_need need, const void *caller);
-#define acu_sim_begin(need) acu_sim_begin_for(need, __builtin_return_address(0))
+/* Until all bodies are converted: judges as the driver, then the body of the runtime's function
+ * does the call. */
+CUresult acu_sim_begin(acu_sim_need need);
 CUresult acu_sim_end(cudaError_t result);
 #define BY_RUNTIME(need, call)                                                                     \
     do {                                                                                           \

@@ -402,9 +402,7 @@ CUresult acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPr
 
 /* A peer's context stands for its device. */
 static int peer_of(CUcontext handle) {
-    pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_device *device = acu_sim_device_of(handle);
-    pthread_mutex_unlock(&acu_sim_lock);
     return device ? device->index : -1;
 }
 

@@ -40,11 +40,9 @@ typedef struct place {
 } place;
 
 static size_t element_of(const side *s) {
-    pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_array *array =
         s->type == CU_MEMORYTYPE_ARRAY ? acu_sim_array_of(as_array(s->array)) : NULL;
     size_t element = array ? array->element : 0;
-    pthread_mutex_unlock(&acu_sim_lock);
     return element;
 }
 
@@ -176,11 +174,9 @@ CUresult acu_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
 
 /* Both contexts' devices; false if one of them is none. */
 static bool devices_of(CUcontext to, CUcontext from, int *to_device, int *from_device) {
-    pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_device *first = acu_sim_device_of(to), *second = acu_sim_device_of(from);
     *to_device = first ? first->index : -1;
     *from_device = second ? second->index : -1;
-    pthread_mutex_unlock(&acu_sim_lock);
     return first && second;
 }
 

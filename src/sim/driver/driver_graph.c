@@ -39,17 +39,15 @@ static struct cudaGraphNodeParams kernel_node(const CUDA_KERNEL_NODE_PARAMS *ker
 /* A context is that of the thread, or is made the thread's for the call. */
 static CUresult with_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel,
                             cudaError_t (*call)(void *data, struct cudaGraphNodeParams *params),
-                            void *data, const void *caller) {
+                            void *data) {
     acu_sim_thread *self = acu_sim_self();
-    CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
+    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (why)
         return why;
     const acu_sim_current before = {.device = self->device, .context = self->context};
-    pthread_mutex_lock(&acu_sim_lock);
     struct cudaGraphNodeParams params = kernel_node(kernel);
     acu_sim_context *other =
         kernel && kernel->ctx ? acu_sim_context_of(kernel->ctx) : acu_sim_context_now();
-    pthread_mutex_unlock(&acu_sim_lock);
     if (!other)
         return acu_sim_end(cudaErrorDeviceUninitialized);
     self->device = other->device->index;
@@ -76,7 +74,7 @@ CUresult acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                       const CUgraphNode *dependencies, size_t numDependencies,
                                       const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     added a = {phGraphNode, hGraph, dependencies, numDependencies};
-    return with_kernel(nodeParams, add, &a, SIM_CALLER);
+    return with_kernel(nodeParams, add, &a);
 }
 
 static cudaError_t put(void *data, struct cudaGraphNodeParams *params) {
@@ -85,7 +83,7 @@ static cudaError_t put(void *data, struct cudaGraphNodeParams *params) {
 
 CUresult acu_sim_cuGraphKernelNodeSetParams(CUgraphNode hNode,
                                             const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    return with_kernel(nodeParams, put, &hNode, SIM_CALLER);
+    return with_kernel(nodeParams, put, &hNode);
 }
 
 typedef struct changed {
@@ -101,7 +99,7 @@ static cudaError_t put_exec(void *data, struct cudaGraphNodeParams *params) {
 CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                 const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     changed c = {hGraphExec, hNode};
-    return with_kernel(nodeParams, put_exec, &c, SIM_CALLER);
+    return with_kernel(nodeParams, put_exec, &c);
 }
 
 static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params) {

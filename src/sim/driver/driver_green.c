@@ -24,10 +24,8 @@ static cudaExecutionContext_t as_context(CUgreenCtx context) {
 
 /* That of the context's device; NULL if it is none. */
 static cudaExecutionContext_t of_device(CUcontext context) {
-    pthread_mutex_lock(&acu_sim_lock);
     acu_sim_device *device = acu_sim_device_of(context);
     acu_sim_execution_context *primary = device ? acu_sim_primary_execution_context(device) : NULL;
-    pthread_mutex_unlock(&acu_sim_lock);
     return (cudaExecutionContext_t)(void *)primary;
 }
 
@@ -125,9 +123,8 @@ CUresult acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
 /* Any context that there is, as a whole; what is done to it has its lock. */
 static CUresult with_whole(CUcontext handle, CUevent event,
                            cudaError_t (*call)(acu_sim_execution_context *context,
-                                               cudaEvent_t event),
-                           const void *caller) {
-    CUresult why = acu_sim_begin_for(SIM_NEEDS_DRIVER, caller);
+                                               cudaEvent_t event)) {
+    CUresult why = acu_sim_begin(SIM_NEEDS_DRIVER);
     if (why)
         return why;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
@@ -143,11 +140,11 @@ static CUresult with_whole(CUcontext handle, CUevent event,
 }
 
 CUresult acu_sim_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-    return with_whole(hCtx, hEvent, acu_sim_execution_context_record, SIM_CALLER);
+    return with_whole(hCtx, hEvent, acu_sim_execution_context_record);
 }
 
 CUresult acu_sim_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-    return with_whole(hCtx, hEvent, acu_sim_execution_context_wait, SIM_CALLER);
+    return with_whole(hCtx, hEvent, acu_sim_execution_context_wait);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------

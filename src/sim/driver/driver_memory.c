@@ -238,67 +238,67 @@ CUresult acu_sim_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
 
 /* Elements of one, two or four bytes, `width` in a row. */
 static CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned element, size_t width,
-                     size_t height, CUstream stream, bool async, const void *caller) {
+                     size_t height, CUstream stream, bool async) {
     const struct cudaMemsetParams params = {pointer(to), pitch, value, element, width, height};
-    CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
+    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     return why ? why : acu_sim_end(acu_sim_fill_with(&params, stream, async));
 }
 
 CUresult acu_sim_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    return fill(dstDevice, 0, uc, 1, N, 1, 0, false, SIM_CALLER);
+    return fill(dstDevice, 0, uc, 1, N, 1, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                  CUstream hStream) {
-    return fill(dstDevice, 0, uc, 1, N, 1, hStream, true, SIM_CALLER);
+    return fill(dstDevice, 0, uc, 1, N, 1, hStream, true);
 }
 
 CUresult acu_sim_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                               size_t Width, size_t Height) {
-    return fill(dstDevice, dstPitch, uc, 1, Width, Height, 0, false, SIM_CALLER);
+    return fill(dstDevice, dstPitch, uc, 1, Width, Height, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                    size_t Width, size_t Height, CUstream hStream) {
-    return fill(dstDevice, dstPitch, uc, 1, Width, Height, hStream, true, SIM_CALLER);
+    return fill(dstDevice, dstPitch, uc, 1, Width, Height, hStream, true);
 }
 
 CUresult acu_sim_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    return fill(dstDevice, 0, us, 2, N, 1, 0, false, SIM_CALLER);
+    return fill(dstDevice, 0, us, 2, N, 1, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                   CUstream hStream) {
-    return fill(dstDevice, 0, us, 2, N, 1, hStream, true, SIM_CALLER);
+    return fill(dstDevice, 0, us, 2, N, 1, hStream, true);
 }
 
 CUresult acu_sim_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                size_t Width, size_t Height) {
-    return fill(dstDevice, dstPitch, us, 2, Width, Height, 0, false, SIM_CALLER);
+    return fill(dstDevice, dstPitch, us, 2, Width, Height, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                     size_t Width, size_t Height, CUstream hStream) {
-    return fill(dstDevice, dstPitch, us, 2, Width, Height, hStream, true, SIM_CALLER);
+    return fill(dstDevice, dstPitch, us, 2, Width, Height, hStream, true);
 }
 
 CUresult acu_sim_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    return fill(dstDevice, 0, ui, 4, N, 1, 0, false, SIM_CALLER);
+    return fill(dstDevice, 0, ui, 4, N, 1, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                   CUstream hStream) {
-    return fill(dstDevice, 0, ui, 4, N, 1, hStream, true, SIM_CALLER);
+    return fill(dstDevice, 0, ui, 4, N, 1, hStream, true);
 }
 
 CUresult acu_sim_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                size_t Width, size_t Height) {
-    return fill(dstDevice, dstPitch, ui, 4, Width, Height, 0, false, SIM_CALLER);
+    return fill(dstDevice, dstPitch, ui, 4, Width, Height, 0, false);
 }
 
 CUresult acu_sim_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                     size_t Width, size_t Height, CUstream hStream) {
-    return fill(dstDevice, dstPitch, ui, 4, Width, Height, hStream, true, SIM_CALLER);
+    return fill(dstDevice, dstPitch, ui, 4, Width, Height, hStream, true);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------

@@ -418,11 +418,9 @@ static CUresult launch(const cudaLaunchConfig_t *config, CUfunction f, void **pa
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (why)
         return why;
-    pthread_mutex_lock(&acu_sim_lock);
     cudaError_t result = acu_sim_kernel_of(f) || acu_sim_function_of(f)
                              ? acu_sim_launch_on(config->stream, f, config, params, extra)
                              : cudaErrorInvalidResourceHandle;
-    pthread_mutex_unlock(&acu_sim_lock);
     return acu_sim_end(result);
 }
 

@@ -11,9 +11,9 @@
 /* ---- in streams ---- */
 
 /* An empty list does nothing. */
-static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, const void *caller) {
+static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params) {
     acu_sim_stream *stream;
-    CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
+    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (why)
         return why;
     cudaError_t result = acu_sim_enter_stream(handle, &stream);
@@ -25,37 +25,37 @@ static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, co
 }
 
 static CUresult do_one(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr at,
-                       cuuint64_t value, unsigned flags, const void *caller) {
+                       cuuint64_t value, unsigned flags) {
     CUstreamBatchMemOpParams one = {
         .waitValue = {.operation = operation, .address = at, .value64 = value, .flags = flags}};
-    return do_all(stream, (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 1, .paramArray = &one}, caller);
+    return do_all(stream, (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 1, .paramArray = &one});
 }
 
 CUresult acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                      unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
 }
 
 CUresult acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                      unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
 }
 
 CUresult acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                       unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
 }
 
 CUresult acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                       unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
 }
 
 CUresult acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                     CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
     const CUDA_BATCH_MEM_OP_NODE_PARAMS all = {
         .count = count, .paramArray = paramArray, .flags = flags};
-    return do_all(stream, all, SIM_CALLER);
+    return do_all(stream, all);
 }
 
 /* ---- in graphs ---- */

@@ -181,12 +181,12 @@ static void do_slow(acu_sim_flight *flight, unsigned i) {
 static void call_host(acu_sim_flight *flight, acu_sim_op *mark, bool own_thread) {
     flight->here = own_thread && is_empty(&flight->quick) && is_empty(&flight->slow) &&
                    !flight->pending_count && !flight->called;
-    const bool called = flight->here && acu_sim_call_here(flight->device, mark);
+    const bool called = flight->here && acu_sim_host_function_here(flight->device, mark);
     flight->here = false;
     if (called)
         return;
     flight->called++;
-    acu_sim_call(flight->device, mark);
+    acu_sim_host_function_queue(flight->device, mark);
 }
 
 static bool is_wait(enum cudaGraphNodeType type) {
@@ -403,7 +403,7 @@ cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream) {
     const acu_sim_plan *plan = exec->plan;
     cudaError_t result =
         plan->values && !acu_sim_values_have_places(plan) ? cudaErrorInvalidValue : cudaSuccess;
-    if (!result && plan->calls && !acu_sim_call_start(stream->device))
+    if (!result && plan->calls && !acu_sim_host_function_start(stream->device))
         result = cudaErrorMemoryAllocation;
     if (!result && plan->memory)
         result = acu_sim_launch_memory(plan->steps, plan->count,

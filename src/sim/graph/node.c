@@ -206,7 +206,7 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
     case SIM_NODE_VALUES:
-        return acu_sim_self()->by_driver ? acu_sim_values_op(params, op) : cudaErrorInvalidValue;
+        return acu_sim_self()->call.by_driver ? acu_sim_values_op(params, op) : cudaErrorInvalidValue;
     default:
         return acu_sim_knows(&acu_cudart_type_cudaGraphNodeType, params->type)
                    ? cudaErrorNotSupported
@@ -489,7 +489,7 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;
     cudaError_t result = enter(node, pType, &n);
-    if (!result && n->op->type == SIM_NODE_VALUES && !acu_sim_self()->by_driver)
+    if (!result && n->op->type == SIM_NODE_VALUES && !acu_sim_self()->call.by_driver)
         result = cudaErrorUnknown;
     if (!result)
         *pType = n->op->type;

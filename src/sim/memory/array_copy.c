@@ -93,8 +93,8 @@ cudaError_t acu_sim_copy_2d_to_array(cudaArray_t dst, size_t wOffset, size_t hOf
 cudaError_t acu_sim_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                         const void *src, size_t spitch, size_t width, size_t height,
                                         enum cudaMemcpyKind kind) {
-    return acu_sim_copy_2d_to_array(dst, wOffset, hOffset, src, spitch, width, height, kind,
-                                    cudaStreamLegacy, false);
+    return acu_sim_copy_2d_to_array(dst, wOffset, hOffset, src, spitch, width, height, kind, NULL,
+                                    false);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -116,8 +116,8 @@ cudaError_t acu_sim_copy_2d_from_array(void *dst, size_t dpitch, cudaArray_const
 cudaError_t acu_sim_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
                                           size_t wOffset, size_t hOffset, size_t width,
                                           size_t height, enum cudaMemcpyKind kind) {
-    return acu_sim_copy_2d_from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind,
-                                      cudaStreamLegacy, false);
+    return acu_sim_copy_2d_from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind, NULL,
+                                      false);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
@@ -142,7 +142,7 @@ cudaError_t acu_sim_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst,
                                              size_t hOffsetSrc, size_t width, size_t height,
                                              enum cudaMemcpyKind kind) {
     return acu_sim_copy_2d_arrays(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width,
-                                  height, kind, cudaStreamLegacy);
+                                  height, kind, NULL);
 }
 
 /* ---- runs of bytes ------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ cudaError_t acu_sim_copy_to_array(cudaArray_t dst, size_t wOffset, size_t hOffse
 
 cudaError_t acu_sim_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                       const void *src, size_t count, enum cudaMemcpyKind kind) {
-    return acu_sim_copy_to_array(dst, wOffset, hOffset, src, count, kind, cudaStreamLegacy, false);
+    return acu_sim_copy_to_array(dst, wOffset, hOffset, src, count, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -250,8 +250,7 @@ cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOf
 
 cudaError_t acu_sim_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
                                         size_t hOffset, size_t count, enum cudaMemcpyKind kind) {
-    return acu_sim_copy_from_array(dst, src, wOffset, hOffset, count, kind, cudaStreamLegacy,
-                                   false);
+    return acu_sim_copy_from_array(dst, src, wOffset, hOffset, count, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
@@ -273,5 +272,5 @@ cudaError_t acu_sim_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, s
                                            size_t hOffsetSrc, size_t count,
                                            enum cudaMemcpyKind kind) {
     return acu_sim_copy_arrays(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, count,
-                               kind, cudaStreamLegacy);
+                               kind, NULL);
 }

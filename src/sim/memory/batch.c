@@ -29,6 +29,7 @@ static size_t set_of(const size_t *indices, size_t sets, size_t thing, size_t la
 /* None of these goes to the default stream that all others wait for, and no capture takes it. */
 static cudaError_t judge_stream(cudaStream_t handle) {
     acu_sim_stream *stream;
+    handle = acu_sim_stream_handle(handle);
     if (!handle || handle == cudaStreamLegacy)
         return cudaErrorInvalidValue;
     cudaError_t why = acu_sim_stream_of(handle, &stream);

@@ -430,7 +430,7 @@ cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t
 }
 
 cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
-    return acu_sim_copy_3d(p, cudaStreamLegacy, false);
+    return acu_sim_copy_3d(p, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
@@ -514,7 +514,7 @@ cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStre
 }
 
 cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
-    return acu_sim_copy_3d_peer(p, cudaStreamLegacy, false);
+    return acu_sim_copy_3d_peer(p, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
@@ -523,7 +523,7 @@ cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
 }
 
 cudaError_t acu_sim_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
-    return acu_sim_copy(dst, src, count, kind, cudaStreamLegacy, false);
+    return acu_sim_copy(dst, src, count, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpyAsync(void *dst, const void *src, size_t count,
@@ -534,7 +534,7 @@ cudaError_t acu_sim_cudaMemcpyAsync(void *dst, const void *src, size_t count,
 cudaError_t acu_sim_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
                                  size_t width, size_t height, enum cudaMemcpyKind kind) {
     const acu_sim_box box = {dst, src, dpitch, spitch, width, height};
-    return acu_sim_copy_2d(&box, kind, cudaStreamLegacy, false);
+    return acu_sim_copy_2d(&box, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
@@ -555,7 +555,7 @@ static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcD
 
 cudaError_t acu_sim_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
                                    size_t count) {
-    return copy_peer(dst, dstDevice, src, srcDevice, count, cudaStreamLegacy, false);
+    return copy_peer(dst, dstDevice, src, srcDevice, count, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
@@ -660,7 +660,7 @@ cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t
 }
 
 cudaError_t acu_sim_cudaMemset(void *devPtr, int value, size_t count) {
-    return acu_sim_fill(devPtr, count, value, count, 1, cudaStreamLegacy, false);
+    return acu_sim_fill(devPtr, count, value, count, 1, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
@@ -669,7 +669,7 @@ cudaError_t acu_sim_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaS
 
 cudaError_t acu_sim_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
                                  size_t height) {
-    return acu_sim_fill(devPtr, pitch, value, width, height, cudaStreamLegacy, false);
+    return acu_sim_fill(devPtr, pitch, value, width, height, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
@@ -711,7 +711,7 @@ cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExt
 
 cudaError_t acu_sim_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
                                  struct cudaExtent extent) {
-    return acu_sim_fill_3d(pitchedDevPtr, value, extent, cudaStreamLegacy, false);
+    return acu_sim_fill_3d(pitchedDevPtr, value, extent, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,

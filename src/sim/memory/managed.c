@@ -123,6 +123,7 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
                     (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
                      flags != cudaMemAttachSingle)))
         result = cudaErrorInvalidValue;
+    stream = acu_sim_stream_handle(stream);
     if (!result && flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
         result = cudaErrorInvalidValue;
     if (!result)

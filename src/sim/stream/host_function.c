@@ -43,7 +43,7 @@ static void *call_queued(void *data) {
     return NULL;
 }
 
-bool acu_sim_call_start(acu_sim_device *device) {
+bool acu_sim_host_function_start(acu_sim_device *device) {
     struct caller *caller = &callers[device->index];
     if (caller->device)
         return true;
@@ -57,7 +57,7 @@ bool acu_sim_call_start(acu_sim_device *device) {
     return false;
 }
 
-void acu_sim_call(acu_sim_device *device, acu_sim_op *op) {
+void acu_sim_host_function_queue(acu_sim_device *device, acu_sim_op *op) {
     struct caller *caller = &callers[device->index];
     op->refs++;
     op->next_called = NULL;
@@ -69,7 +69,7 @@ void acu_sim_call(acu_sim_device *device, acu_sim_op *op) {
     pthread_cond_signal(&caller->wake);
 }
 
-bool acu_sim_call_here(acu_sim_device *device, acu_sim_op *op) {
+bool acu_sim_host_function_here(acu_sim_device *device, acu_sim_op *op) {
     struct caller *caller = &callers[device->index];
     if (caller->busy || caller->first)
         return false;
@@ -116,7 +116,7 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
         result = cudaErrorMemoryAllocation;
     if (op) {
         op->with.host.callback = callback;
-        op->with.host.handle = stream;
+        op->with.host.handle = acu_sim_stream_handle(stream);
         op->always = callback != NULL;
         result = acu_sim_submit(s, op, false);
     }
@@ -144,17 +144,20 @@ static cudaError_t fault(acu_sim_op *op) {
     return op->with.code;
 }
 
-int acu_sim_fault(void *stream, int code) {
+static cudaError_t submit_fault(cudaStream_t stream, cudaError_t code) {
     acu_sim_stream *s;
-    acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        op->with.code = (cudaError_t)code;
-        result = acu_sim_submit(s, op, false);
-    }
-    return (int)acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault);
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    op->with.code = code;
+    return acu_sim_submit(s, op, false);
+}
+
+int acu_sim_fault(void *stream, int code) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    return (int)acu_sim_call_end(&call, result ? result : submit_fault(stream, (cudaError_t)code));
 }

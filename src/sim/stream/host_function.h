@@ -7,10 +7,10 @@
 acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data);
 
 /* Queues it for the device's thread that calls host functions, which must have been started. */
-void acu_sim_call(acu_sim_device *device, acu_sim_op *op);
-bool acu_sim_call_start(acu_sim_device *device);
+void acu_sim_host_function_queue(acu_sim_device *device, acu_sim_op *op);
+bool acu_sim_host_function_start(acu_sim_device *device);
 
 /* Runs it in this thread; false if another one is being called, or queued. */
-bool acu_sim_call_here(acu_sim_device *device, acu_sim_op *op);
+bool acu_sim_host_function_here(acu_sim_device *device, acu_sim_op *op);
 
 #endif

@@ -198,8 +198,8 @@ static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
     op->taken = true;
     if (!is_called(op))
         acu_sim_run(device, op);
-    else if (!here || !acu_sim_call_here(device, op))
-        acu_sim_call(device, op);
+    else if (!here || !acu_sim_host_function_here(device, op))
+        acu_sim_host_function_queue(device, op);
 }
 
 static void serve(acu_sim_stream *stream) {
@@ -362,7 +362,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     if (good && !now)
         good = start_thread(stream);
     if (good && is_called(op))
-        good = acu_sim_call_start(device);
+        good = acu_sim_host_function_start(device);
     if (good) {
         push(stream, op);
         if (now)
@@ -564,9 +564,12 @@ void acu_sim_thread_ended(const acu_sim_thread *self) {
     }
 }
 
+cudaStream_t acu_sim_stream_handle(cudaStream_t handle) {
+    return !handle && acu_sim_self()->call.own_default ? cudaStreamPerThread : handle;
+}
+
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
-    if (!handle && acu_sim_self()->own_default)
-        handle = cudaStreamPerThread;
+    handle = acu_sim_stream_handle(handle);
     acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
         *stream = acu_sim_stream_legacy(acu_sim_context_now());
@@ -647,13 +650,9 @@ cudaError_t acu_sim_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned
     return create(pStream, flags, priority, SIM_CALLER);
 }
 
-cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = acu_sim_stream_of(handle, stream);
-    if (!result)
-        result = (*stream)->device->sticky;
-    return result;
+cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream) {
+    SIM_TRY(acu_sim_stream_of(handle, stream));
+    return (*stream)->device->sticky;
 }
 
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {

@@ -54,7 +54,12 @@ acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *context);
 /* Its work is done first, but nobody waits for that here. */
 void acu_sim_stream_close(acu_sim_stream *stream);
 
-/* Enters, and finds the stream. */
+/* Finds the stream, and reports the fault of its device. */
+cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream);
+/* What a handle means in this call: NULL is cudaStreamPerThread in a per-thread variant. */
+cudaStream_t acu_sim_stream_handle(cudaStream_t handle);
+
+/* Until all bodies are converted: enters, and finds the stream. */
 cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);
 
 /*

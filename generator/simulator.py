@@ -1,0 +1,76 @@
+"""What the simulator has of a library (spec/simulator.yaml), held against the library's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import GeneratorError
+from .model import Library
+from .spec import Spec
+from .yamlfile import where
+
+if TYPE_CHECKING:
+    from .render import Slot
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One symbol of the simulator: it enters the call, runs the function's body, and leaves."""
+
+    slot: Slot
+    need: str
+    per_thread: bool  # the variant where NULL as a stream is the thread's own default stream
+
+    @property
+    def name(self) -> str:
+        """The function's name, with the variant's suffix."""
+        return self.slot.name + (f"_{(self.slot.function.ptds or '').rpartition('_')[2]}" if self.per_thread else "")
+
+    @property
+    def symbol(self) -> str:
+        return (self.slot.function.ptds or "") if self.per_thread else self.slot.function.symbol
+
+    @property
+    def described_by(self) -> str:
+        return f"acu_function_{self.slot.name}{'_ptds' if self.per_thread else ''}"
+
+    @property
+    def enters(self) -> bool:
+        """False where the body enters and leaves by itself."""
+        return self.need not in ("own", "unconverted")
+
+    @property
+    def constant(self) -> str:
+        return f"SIM_NEEDS_{self.need.upper()}"
+
+    @property
+    def body(self) -> str:
+        """The body's prototype; a body returns the status of the runtime, also where the function is the driver's."""
+        name = f"acu_sim_{self.slot.name}({self.slot.declaration})"
+        return f"cudaError_t {name}" if self.slot.status and self.enters else self.slot.function.returns.declare(name)
+
+    @property
+    def prototype(self) -> str:
+        return self.slot.function.returns.declare(f"acu_sim_entry_{self.name}({self.slot.declaration})")
+
+    @property
+    def result(self) -> str:
+        return self.slot.function.returns.declare(self.slot.local)
+
+
+def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
+    """The library's entries in the order of the list; what the presented toolkit does not have is left out."""
+    listed = spec.simulator.get(library.name, {})
+    known = {slot.name: slot for slot in slots}
+    found: list[Entry] = []
+    for name, need in listed.items():
+        if name in known:
+            slot = known[name]
+            if not slot.status and need not in ("nothing", "own", "unconverted"):
+                raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
+            found += [Entry(slot, need, per_thread) for per_thread in ((False, True) if slot.ptds else (False,))]
+        elif not any(name in api.functions for api in library.apis):
+            raise GeneratorError(f"no toolkit's {library.name} has a function {name}", where(listed, name))
+    return found

@@ -1,0 +1,45 @@
+/* The lock, the threads that call CUDA, and what the entry of a call does first and last. */
+#include "sim/sim.h"
+
+/* The lock does not spin before it sleeps: waiting for a stream would take twice as long. */
+pthread_mutex_t acu_sim_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Thread_local acu_sim_thread self;
+
+acu_sim_thread *acu_sim_self(void) {
+    return &self;
+}
+
+/* What the thread had before acu_sim_reset() is gone. */
+static void renew_thread(void) {
+    if (self.era == acu_sim_era())
+        return;
+    static uint64_t last_id;
+    self = (acu_sim_thread){.era = acu_sim_era(),
+                            .in_callback = self.in_callback,
+                            .call = self.call,
+                            .id = self.id ? self.id : ++last_id};
+    acu_sim_watch_thread(&self);
+}
+
+void acu_sim_call_exchange(acu_sim_call *call) {
+    const acu_sim_call outer = self.call;
+    self.call = *call;
+    *call = outer;
+}
+
+void acu_sim_call_begin(acu_sim_call *call) {
+    pthread_mutex_lock(&acu_sim_lock);
+    (void)acu_sim_configuration();
+    renew_thread();
+    acu_sim_call_exchange(call);
+    self.call.entered = 1;
+}
+
+cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result) {
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (result && result != cudaErrorNotReady && !self.call.by_driver)
+        self.last = result;
+    acu_sim_call_exchange(call);
+    return result;
+}

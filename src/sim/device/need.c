@@ -1,0 +1,61 @@
+/* What a call needs before its body runs, and which error it reports without that. */
+#include "sim/device/need.h"
+#include "sim/device/device.h"
+
+/* A driver runs the runtimes of its own major version and older ones. */
+static cudaError_t judge_machine(const acu_sim_config *config) {
+    if (config->driver / 1000 < config->runtime / 1000)
+        return cudaErrorInsufficientDriver;
+    return config->devices ? cudaSuccess : cudaErrorNoDevice;
+}
+
+static cudaError_t activate_context(acu_sim_thread *self) {
+    self->bound = true;
+    if (!self->context)
+        return acu_sim_device_activate(acu_sim_device_now());
+    return acu_sim_context_lives(self->context) ? cudaSuccess : cudaErrorContextIsDestroyed;
+}
+
+cudaError_t acu_sim_require(acu_sim_need need) {
+    acu_sim_thread *self = acu_sim_self();
+    if (need == SIM_NEEDS_NOTHING)
+        return cudaSuccess;
+    if (acu_sim_is_unloading())
+        return cudaErrorCudartUnloading;
+    if (acu_sim_is_forked())
+        return cudaErrorInitializationError;
+    if (!self->call.by_driver)
+        SIM_TRY(judge_machine(acu_sim_configuration()));
+    acu_sim_init();
+    if (self->in_callback)
+        return cudaErrorNotPermitted;
+    if (self->call.by_driver || need < SIM_NEEDS_A_CONTEXT)
+        return cudaSuccess;
+    SIM_TRY(activate_context(self));
+    return need == SIM_NEEDS_CONTEXT ? acu_sim_device_now()->sticky : cudaSuccess;
+}
+
+static cudaError_t judge_current_context(const acu_sim_thread *self) {
+    const acu_sim_device *device = acu_sim_device_now();
+    bool lives = self->context ? acu_sim_context_lives(self->context) : device->active;
+    return !self->bound ? cudaErrorDeviceUninitialized
+           : lives      ? device->sticky
+                        : cudaErrorContextIsDestroyed;
+}
+
+cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
+    const acu_sim_thread *self = acu_sim_self();
+    if (acu_sim_is_unloading())
+        return cudaErrorCudartUnloading;
+    if (need == SIM_NEEDS_NOTHING)
+        return cudaSuccess;
+    if (acu_sim_is_forked() || !acu_sim_is_initialized() || !acu_sim_configuration()->driver)
+        return cudaErrorInitializationError;
+    if (need >= SIM_NEEDS_DRIVER && self->in_callback)
+        return cudaErrorNotPermitted;
+    return need == SIM_NEEDS_CONTEXT ? judge_current_context(self) : cudaSuccess;
+}
+
+cudaError_t acu_sim_may_wait(void) {
+    return acu_sim_self()->in_callback ? cudaErrorNotPermitted : cudaSuccess;
+}

@@ -1,0 +1,25 @@
+/* The symbols that the simulator answers to, and the entries behind them; spec/simulator.yaml lists
+ * them. */
+#ifndef ACU_SIM_ENTRIES_H
+#define ACU_SIM_ENTRIES_H
+
+#include "sim/sim.h"
+
+typedef struct acu_sim_api_entry {
+    const acu_function *function;
+    const char *symbol; /* NULL behind the last */
+    acu_fn entry;
+    bool per_thread; /* the variant where NULL as a stream is the thread's own default stream */
+} acu_sim_api_entry;
+
+extern const acu_sim_api_entry acu_sim_cudart_entries[], acu_sim_cuda_entries[];
+
+/* NULL if no row has that symbol. */
+acu_fn acu_sim_entries_find(const acu_sim_api_entry *entries, const char *symbol);
+
+/* Declares an entry with the type that the function's slot has. */
+#define SIM_ENTRY(function, name) extern __typeof__(*acu_slot_##function) acu_sim_entry_##name;
+#define SIM_EXPORTED_ENTRY(function, name)                                                         \
+    extern __typeof__(*acu_slot_##function) acu_sim_entry_##name SIM_SYMBOL(#name);
+
+#endif
