@@ -32,7 +32,7 @@ static inline bool acu_sim_part(acu_sim_bytes whole, uint64_t offset, uint64_t s
 
 /* They fill `to`, of `size` bytes; false if it is not that much, or is damaged, or without memory.
  */
-bool acu_sim_unlz4(acu_sim_bytes from, unsigned char *to, size_t size);
-bool acu_sim_unzstd(acu_sim_bytes from, unsigned char *to, size_t size);
+bool acu_sim_lz4_unpack(acu_sim_bytes from, unsigned char *to, size_t size);
+bool acu_sim_zstd_unpack(acu_sim_bytes from, unsigned char *to, size_t size);
 
 #endif

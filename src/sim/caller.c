@@ -113,7 +113,7 @@ static whose whose_is(const void *call) {
     return strstr(info.dli_fname, "/libc.so") ? STARTS_PROGRAM : PROGRAMS;
 }
 
-void acu_sim_name_caller(const void *where, char *text, size_t size) {
+void acu_sim_caller_describe(const void *where, char *text, size_t size) {
     const chain *found = chain_at(where);
     size_t used = 0;
     if (!found)
@@ -131,11 +131,11 @@ void acu_sim_name_caller(const void *where, char *text, size_t size) {
     }
 }
 
-void acu_sim_report(const char *what, const void *handle, size_t size, const void *where) {
+void acu_sim_caller_report(const char *what, const void *handle, size_t size, const void *where) {
     char bytes[40] = "", caller[SIM_CALLER_TEXT];
     if (size)
         snprintf(bytes, sizeof bytes, " of %zu bytes", size);
-    acu_sim_name_caller(where, caller, sizeof caller);
+    acu_sim_caller_describe(where, caller, sizeof caller);
     fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made at %s\n", what, handle, bytes,
             caller);
 }

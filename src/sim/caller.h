@@ -14,11 +14,11 @@ void acu_sim_caller_lock(void);
 void acu_sim_caller_unlock(void);
 
 /* "add+0x1a, from main+0x2b"; "program+0x1a2b" where that has no symbols. */
-void acu_sim_name_caller(const void *where, char *text, size_t size);
+void acu_sim_caller_describe(const void *where, char *text, size_t size);
 
 enum { SIM_CALLER_TEXT = 640 };
 
 /* One line of the leak report. */
-void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
+void acu_sim_caller_report(const char *what, const void *handle, size_t size, const void *where);
 
 #endif

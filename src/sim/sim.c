@@ -222,7 +222,7 @@ static void thread_ends(void *thread) {
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_thread *ended = thread;
     if (ended->era == sim.era && !sim.forked)
-        acu_sim_thread_ended(ended);
+        acu_sim_stream_thread_ended(ended);
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
@@ -309,13 +309,14 @@ int acu_sim_leaks(int print) {
 void acu_sim_reset(const char *configuration) {
     pthread_mutex_lock(&acu_sim_lock);
     (void)acu_sim_configuration();
-    acu_sim_wait_device(NULL); /* what a device has, streams of others may be about to free */
+    acu_sim_stream_wait_device(
+        NULL); /* what a device has, streams of others may be about to free */
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
     acu_sim_modules_reset(NULL);
     acu_sim_linkers_reset();
     acu_sim_virtual_reset(NULL);
-    acu_sim_listeners_reset();
+    acu_sim_notify_reset();
     acu_sim_programs_reset();
     acu_sim_descriptors_reset();
     acu_sim_user_objects_reset();

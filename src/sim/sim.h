@@ -40,9 +40,9 @@ typedef struct acu_sim_range acu_sim_range;
 typedef struct acu_sim_device acu_sim_device;
 typedef struct acu_sim_execution_context acu_sim_execution_context;
 typedef struct acu_sim_function acu_sim_function;
-typedef struct acu_sim_prepared acu_sim_prepared;
+typedef struct acu_sim_kernel_launch acu_sim_kernel_launch;
 typedef struct acu_sim_capture acu_sim_capture;
-typedef struct acu_sim_flight acu_sim_flight;
+typedef struct acu_sim_graph_launch acu_sim_graph_launch;
 typedef struct acu_sim_node acu_sim_node;
 typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
@@ -81,7 +81,7 @@ bool acu_sim_is_initialized(void);
 void acu_sim_init(void);
 /* The number changes when acu_sim_reset() makes what threads have invalid. */
 uint64_t acu_sim_era(void);
-/* Calls acu_sim_thread_ended() when the calling thread ends. */
+/* Calls acu_sim_stream_thread_ended() when the calling thread ends. */
 void acu_sim_watch_thread(const acu_sim_thread *self);
 
 /* ---- one API call ---- */

@@ -65,10 +65,10 @@ TEST(a_text) {
     static char text[4096];
     static unsigned char out[4096];
     size_t size = make_text(text);
-    assert_true(unpack(acu_sim_unzstd, packed_text, sizeof packed_text, out, size));
+    assert_true(unpack(acu_sim_zstd_unpack, packed_text, sizeof packed_text, out, size));
     assert_memory_equal(out, text, size);
-    assert_false(unpack(acu_sim_unzstd, packed_text, sizeof packed_text, out, size - 1));
-    assert_false(unpack(acu_sim_unzstd, packed_text, sizeof packed_text, out, size + 1));
+    assert_false(unpack(acu_sim_zstd_unpack, packed_text, sizeof packed_text, out, size - 1));
+    assert_false(unpack(acu_sim_zstd_unpack, packed_text, sizeof packed_text, out, size + 1));
 }
 
 TEST(blocks_that_are_not_packed) {
@@ -77,34 +77,34 @@ TEST(blocks_that_are_not_packed) {
     static const unsigned char both[] = "\x28\xb5\x2f\xfd\0\0\x28\0\0hello\x3b\0\0x";
     static const unsigned char nothing[] = "\x28\xb5\x2f\xfd\x20\0\x01\0\0";
     unsigned char out[16];
-    assert_true(unpack(acu_sim_unzstd, plain, sizeof plain - 1, out, 5));
+    assert_true(unpack(acu_sim_zstd_unpack, plain, sizeof plain - 1, out, 5));
     assert_memory_equal(out, "hello", 5);
-    assert_true(unpack(acu_sim_unzstd, same, sizeof same - 1, out, 7));
+    assert_true(unpack(acu_sim_zstd_unpack, same, sizeof same - 1, out, 7));
     assert_memory_equal(out, "xxxxxxx", 7);
-    assert_true(unpack(acu_sim_unzstd, both, sizeof both - 1, out, 12));
+    assert_true(unpack(acu_sim_zstd_unpack, both, sizeof both - 1, out, 12));
     assert_memory_equal(out, "helloxxxxxxx", 12);
-    assert_true(unpack(acu_sim_unzstd, nothing, sizeof nothing - 1, out, 0));
+    assert_true(unpack(acu_sim_zstd_unpack, nothing, sizeof nothing - 1, out, 0));
 }
 
 TEST(what_is_no_frame) {
     unsigned char out[16];
-    assert_false(unpack(acu_sim_unzstd, "", 0, out, 0));
-    assert_false(unpack(acu_sim_unzstd, "\x28\xb5\x2f", 3, out, 0));
-    assert_false(unpack(acu_sim_unzstd, "PK\3\4\0\0\0\0\0", 9, out, 0));
-    assert_false(unpack(acu_sim_unzstd, "\x28\xb5\x2f\xfd\x21\x05\1\x29\0\0hello", 15, out, 5));
-    assert_false(unpack(acu_sim_unzstd, "\x28\xb5\x2f\xfd\x20\x05\x2f\0\0hello", 14, out, 5));
+    assert_false(unpack(acu_sim_zstd_unpack, "", 0, out, 0));
+    assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f", 3, out, 0));
+    assert_false(unpack(acu_sim_zstd_unpack, "PK\3\4\0\0\0\0\0", 9, out, 0));
+    assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f\xfd\x21\x05\1\x29\0\0hello", 15, out, 5));
+    assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f\xfd\x20\x05\x2f\0\0hello", 14, out, 5));
 }
 
 TEST(lz4) {
     static const unsigned char packed[] = "\x54hello\5\0\x50world"; /* its first 5 again, then 3 */
     unsigned char out[32];
-    assert_true(unpack(acu_sim_unlz4, packed, sizeof packed - 1, out, 18));
+    assert_true(unpack(acu_sim_lz4_unpack, packed, sizeof packed - 1, out, 18));
     assert_memory_equal(out, "hellohellohelworld", 18);
-    assert_false(unpack(acu_sim_unlz4, packed, sizeof packed - 1, out, 17));
-    assert_false(unpack(acu_sim_unlz4, packed, sizeof packed - 1, out, 19));
-    assert_false(unpack(acu_sim_unlz4, "\x50hello\6\0\x50world", 13, out, 18)); /* before it all */
-    assert_false(unpack(acu_sim_unlz4, "\x50hello\0\0\x50world", 13, out, 18));
-    assert_false(unpack(acu_sim_unlz4, "\xf0\xff\xff", 3, out, 18));
+    assert_false(unpack(acu_sim_lz4_unpack, packed, sizeof packed - 1, out, 17));
+    assert_false(unpack(acu_sim_lz4_unpack, packed, sizeof packed - 1, out, 19));
+    assert_false(unpack(acu_sim_lz4_unpack, "\x50hello\6\0\x50world", 13, out, 18)); /* before it all */
+    assert_false(unpack(acu_sim_lz4_unpack, "\x50hello\0\0\x50world", 13, out, 18));
+    assert_false(unpack(acu_sim_lz4_unpack, "\xf0\xff\xff", 3, out, 18));
 }
 
 static unsigned next(unsigned *random) {
@@ -131,8 +131,8 @@ static void damage(bool (*how)(acu_sim_bytes, unsigned char *, size_t), const un
 TEST(damaged_frames) {
     static char text[4096];
     static const unsigned char packed[] = "\x54hello\5\0\x50world";
-    damage(acu_sim_unzstd, packed_text, sizeof packed_text, make_text(text), 3000);
-    damage(acu_sim_unlz4, packed, sizeof packed - 1, 18, 3000);
+    damage(acu_sim_zstd_unpack, packed_text, sizeof packed_text, make_text(text), 3000);
+    damage(acu_sim_lz4_unpack, packed, sizeof packed - 1, 18, 3000);
 }
 
 /* ---- against libzstd, where there is one */
@@ -145,9 +145,9 @@ static void there_and_back(packer pack, const unsigned char *text, size_t size) 
     for (int level = -5; level <= 19; level += 3) {
         size_t length = pack(packed, room, text, size, level);
         assert_true(length <= room);
-        assert_true(unpack(acu_sim_unzstd, packed, length, out, size));
+        assert_true(unpack(acu_sim_zstd_unpack, packed, length, out, size));
         assert_memory_equal(out, text, size);
-        damage(acu_sim_unzstd, packed, length, size + 1, 20);
+        damage(acu_sim_zstd_unpack, packed, length, size + 1, 20);
     }
     free(packed);
     free(out);

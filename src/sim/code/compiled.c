@@ -93,7 +93,7 @@ static void forget(table *t, const acu_sim_library *library, void (*drop)(void *
 }
 
 static void drop_kernel(void *what) {
-    acu_sim_kernel_known(what, false);
+    acu_sim_kernel_publish(what, false);
 }
 
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host) {
@@ -148,7 +148,7 @@ void acu_sim_compiled_RegisterFunction(void **handle, const char *host, char *de
     if (kernel) {
         *kernel = (acu_sim_kernel_handle){.library = library, .index = SIZE_MAX, .name = name};
         if (add(&kernels, host, library, kernel))
-            acu_sim_kernel_known(kernel, true);
+            acu_sim_kernel_publish(kernel, true);
     }
     pthread_mutex_unlock(&acu_sim_lock);
 }
@@ -201,7 +201,7 @@ cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_context *context
     acu_sim_module *module = NULL;
     cudaError_t result =
         v ? acu_sim_library_module(v->library, context, &module) : cudaErrorInvalidSymbol;
-    int index = result ? -1 : acu_sim_variable_named(module->image, v->name);
+    int index = result ? -1 : acu_sim_image_variable(module->image, v->name);
     if (!result && index < 0)
         result = cudaErrorInvalidSymbol;
     if (!result) {
@@ -215,7 +215,7 @@ void acu_sim_compiled_place(const acu_sim_library *library) {
     for (size_t i = 0; i < variables.count; i++) {
         const compiled_variable *v = variables.items[i].what;
         int index = v->library == library && v->managed
-                        ? acu_sim_variable_named(library->image, v->name)
+                        ? acu_sim_image_variable(library->image, v->name)
                         : -1;
         if (index >= 0)
             *v->managed = library->managed[index];

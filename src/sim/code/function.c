@@ -30,7 +30,7 @@ static size_t rounded(size_t value, size_t unit) {
 }
 
 static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr attribute) {
-    return (size_t)acu_sim_attribute(function->module->device, attribute);
+    return (size_t)acu_sim_device_attribute(function->module->device, attribute);
 }
 
 /* Registers are given to warps, by quarters of what there is. */
@@ -51,7 +51,8 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
 /* As the occupancy calculator has it: warps, registers by quarter, shared memory and its reserve.
  * GPUs take the size for 32 bits with a sign.
  */
-unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared) {
+unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
+                                    size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
     const int64_t asked = (int32_t)(uint32_t)shared;
     if (!warps || threads > acu_sim_function_threads(function) || asked > function->set.dynamic)
@@ -209,7 +210,7 @@ cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
 /* Enters, and finds the kernel's function in the current context. */
 static cudaError_t enter(const void *func, acu_sim_function **function) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_called(func);
+    acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_of_symbol(func);
     if (result)
         return result;
     return kernel ? acu_sim_kernel_function(kernel, acu_sim_context_now(), function)
@@ -351,7 +352,7 @@ cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFunc
     if (!result && !kernelPtr)
         result = cudaErrorInvalidValue;
     if (!result)
-        *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_called(entryFuncAddr);
+        *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_of_symbol(entryFuncAddr);
     return acu_sim_leave(result);
 }
 
@@ -378,7 +379,7 @@ cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         (!numBlocks || blockSize <= 0 || flags & ~(unsigned)cudaOccupancyDisableCachingOverride))
         result = cudaErrorInvalidValue;
     if (!result)
-        *numBlocks = (int)acu_sim_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
+        *numBlocks = (int)acu_sim_function_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
     return acu_sim_leave(result);
 }
 
@@ -389,7 +390,7 @@ cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks
         numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault);
 }
 
-size_t acu_sim_shared_for(const acu_sim_function *f, size_t blocks) {
+size_t acu_sim_function_shared_for(const acu_sim_function *f, size_t blocks) {
     size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
     size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
     size_t taken = f->entry->shared; /* what is reserved is not taken off, as a GPU has shown */
@@ -403,10 +404,10 @@ cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSme
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result && (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
-                    (unsigned)numBlocks > acu_sim_occupancy(f, (unsigned)blockSize, 0)))
+                    (unsigned)numBlocks > acu_sim_function_occupancy(f, (unsigned)blockSize, 0)))
         result = cudaErrorInvalidValue;
     if (!result)
-        *dynamicSmemSize = acu_sim_shared_for(f, (size_t)numBlocks);
+        *dynamicSmemSize = acu_sim_function_shared_for(f, (size_t)numBlocks);
     return acu_sim_leave(result);
 }
 
@@ -419,15 +420,15 @@ static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *
     return (unsigned)(f->set.cluster[0] * f->set.cluster[1] * f->set.cluster[2]);
 }
 
-cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfig_t *config,
-                                int *size) {
+cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
+                                              const cudaLaunchConfig_t *config, int *size) {
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
     if (!device_has(f, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
     if (!threads || (config->numAttrs && !config->attrs))
         return cudaErrorInvalidValue;
     unsigned most = f->set.big_clusters ? 16 : 8;
-    *size = acu_sim_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
+    *size = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
     return cudaSuccess;
 }
 
@@ -437,21 +438,21 @@ static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t 
     acu_sim_stream *stream;
     return handle && !acu_sim_stream_of(handle, &stream) && stream->device == device
                ? acu_sim_execution_context_of_stream(stream)->processors
-               : acu_sim_all_processors(device);
+               : acu_sim_processors_all(device);
 }
 
-cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
-                                 int *count) {
+cudaError_t acu_sim_function_max_clusters(const acu_sim_function *f,
+                                          const cudaLaunchConfig_t *config, int *count) {
     enum { BLOCKS = 8 }; /* of clusters, on a processor */
     int most = 0;
-    cudaError_t result = acu_sim_max_cluster(f, config, &most);
+    cudaError_t result = acu_sim_function_max_cluster_size(f, config, &most);
     unsigned size = result ? 0 : cluster_of(f, config);
     if (!result && size > (unsigned)(f->set.big_clusters ? 16 : 8))
         result = cudaErrorInvalidClusterSize;
     if (result)
         return result;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
-    unsigned blocks = acu_sim_occupancy(f, threads, config->dynamicSmemBytes);
+    unsigned blocks = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes);
     const acu_sim_processors processors = processors_of(f, config->stream);
     *count = size ? (int)acu_sim_processors_clusters(&processors, size,
                                                      blocks < BLOCKS ? blocks : BLOCKS)
@@ -464,8 +465,9 @@ cudaError_t acu_sim_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result)
-        result = clusterSize && launchConfig ? acu_sim_max_cluster(f, launchConfig, clusterSize)
-                                             : cudaErrorInvalidValue;
+        result = clusterSize && launchConfig
+                     ? acu_sim_function_max_cluster_size(f, launchConfig, clusterSize)
+                     : cudaErrorInvalidValue;
     return acu_sim_leave(result);
 }
 
@@ -474,7 +476,8 @@ cudaError_t acu_sim_cudaOccupancyMaxActiveClusters(int *numClusters, const void 
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result)
-        result = numClusters && launchConfig ? acu_sim_max_clusters(f, launchConfig, numClusters)
-                                             : cudaErrorInvalidValue;
+        result = numClusters && launchConfig
+                     ? acu_sim_function_max_clusters(f, launchConfig, numClusters)
+                     : cudaErrorInvalidValue;
     return acu_sim_leave(result);
 }

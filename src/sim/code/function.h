@@ -36,15 +36,16 @@ unsigned acu_sim_function_registers(const acu_sim_function *function);
 unsigned acu_sim_function_threads(const acu_sim_function *function); /* the largest block */
 
 /* Blocks that a multiprocessor holds at once. */
-unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared);
+unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
+                                    size_t shared);
 
 /* Dynamic shared memory for each block where a multiprocessor holds that many. */
-size_t acu_sim_shared_for(const acu_sim_function *function, size_t blocks);
+size_t acu_sim_function_shared_for(const acu_sim_function *function, size_t blocks);
 
 /* The largest cluster, and how many of the configured ones the device holds at once. */
-cudaError_t acu_sim_max_cluster(const acu_sim_function *function, const cudaLaunchConfig_t *config,
-                                int *size);
-cudaError_t acu_sim_max_clusters(const acu_sim_function *function, const cudaLaunchConfig_t *config,
-                                 int *count);
+cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *function,
+                                              const cudaLaunchConfig_t *config, int *size);
+cudaError_t acu_sim_function_max_clusters(const acu_sim_function *function,
+                                          const cudaLaunchConfig_t *config, int *count);
 
 #endif

@@ -140,8 +140,8 @@ static cudaError_t read_packed(reader *r, const piece *p) {
     if (!bytes)
         return cudaErrorMemoryAllocation;
     plain.code = (acu_sim_bytes){bytes, p->unpacked};
-    bool good = p->flags & PACKED_LZ4 ? acu_sim_unlz4(p->code, bytes, p->unpacked)
-                                      : acu_sim_unzstd(p->code, bytes, p->unpacked);
+    bool good = p->flags & PACKED_LZ4 ? acu_sim_lz4_unpack(p->code, bytes, p->unpacked)
+                                      : acu_sim_zstd_unpack(p->code, bytes, p->unpacked);
     cudaError_t result = good ? read_plain(r, &plain) : cudaErrorInvalidKernelImage;
     free(bytes);
     return result;
@@ -189,7 +189,7 @@ static bool begins(const char *code, size_t size, const char magic[4]) {
 #define FAT_BINARY_MAGIC   "\x50\xed\x55\xba"
 #define WRAPPER_MAGIC      "\xb1\x43\x62\x46"
 
-bool acu_sim_is_binary(const void *code, size_t size) {
+bool acu_sim_image_is_binary(const void *code, size_t size) {
     return begins(code, size, MACHINE_CODE_MAGIC) || begins(code, size, FAT_BINARY_MAGIC) ||
            begins(code, size, WRAPPER_MAGIC);
 }
@@ -199,7 +199,8 @@ static cudaError_t read_any(reader *r, const void *code, size_t size) {
         return read_machine_code(r, (acu_sim_bytes){code, size});
     if (begins(code, size, FAT_BINARY_MAGIC))
         return read_fat_binary(r, (acu_sim_bytes){code, size});
-    return acu_sim_is_ptx(code) ? read_ptx(r, code, strlen(code)) : cudaErrorInvalidKernelImage;
+    return acu_sim_ptx_is_text(code) ? read_ptx(r, code, strlen(code))
+                                     : cudaErrorInvalidKernelImage;
 }
 
 /* Takes what the other one has. */

@@ -70,7 +70,7 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
                              char *why, size_t room);
 
 /* It begins like PTX. */
-bool acu_sim_is_ptx(const char *text);
+bool acu_sim_ptx_is_text(const char *text);
 
 /* The newest PTX that came with a CUDA version: 90 with 13.0. */
 int acu_sim_ptx_newest(int version);
@@ -88,23 +88,23 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
 /* The same as a load asks for it, with what the log says. */
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image);
-bool acu_sim_are_options(const acu_sim_options *options);
+bool acu_sim_options_are_known(const acu_sim_options *options);
 
 /* Where the value of the JIT compiler's option is; NULL: it was not given. */
-void **acu_sim_option_value(const acu_sim_options *options, int option);
+void **acu_sim_options_value(const acu_sim_options *options, int option);
 
 /* It begins like machine code, or several of them. */
-bool acu_sim_is_binary(const void *code, size_t size);
+bool acu_sim_image_is_binary(const void *code, size_t size);
 void acu_sim_image_release(acu_sim_image *image);
 
 /* What is in it; not the struct itself. */
 void acu_sim_image_clear(acu_sim_image *image);
 
 /* The text of a file, with a zero behind it; to be freed. */
-cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size);
+cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size);
 
 /* Their index in the image; -1 if there is none. */
-int acu_sim_entry_named(const acu_sim_image *image, const char *name);
-int acu_sim_variable_named(const acu_sim_image *image, const char *name);
+int acu_sim_image_entry(const acu_sim_image *image, const char *name);
+int acu_sim_image_variable(const acu_sim_image *image, const char *name);
 
 #endif

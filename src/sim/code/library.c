@@ -44,7 +44,7 @@ cudaError_t acu_sim_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
         result = !library || !fileName ? cudaErrorInvalidValue
-                                       : acu_sim_read_file(fileName, &code, &size);
+                                       : acu_sim_module_read_file(fileName, &code, &size);
     if (!result)
         result = acu_sim_library_load(code, size, &options, SIM_CALLER, &made);
     if (!result)
@@ -80,7 +80,7 @@ cudaError_t acu_sim_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t li
     cudaError_t result = enter(library, NULL, &l);
     if (!result && (!pKernel || !name))
         result = cudaErrorInvalidValue;
-    int index = result ? -1 : acu_sim_entry_named(l->image, name);
+    int index = result ? -1 : acu_sim_image_entry(l->image, name);
     if (!result && index < 0)
         result = cudaErrorSymbolNotFound;
     if (!result)
@@ -118,7 +118,7 @@ cudaError_t acu_sim_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t lib
     acu_sim_library *l;
     cudaError_t result = enter(library, NULL, &l);
     if (!result)
-        result = !fptr || !symbol || acu_sim_entry_named(l->image, symbol) >= 0
+        result = !fptr || !symbol || acu_sim_image_entry(l->image, symbol) >= 0
                      ? cudaErrorInvalidValue
                      : cudaErrorSymbolNotFound;
     return acu_sim_leave(result);
@@ -134,9 +134,9 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
     cudaError_t result = enter(library, NULL, &l);
     if (!result && ((!dptr && !bytes) || !name))
         result = cudaErrorInvalidValue;
-    int index = result ? -1 : acu_sim_variable_named(l->image, name);
+    int index = result ? -1 : acu_sim_image_variable(l->image, name);
     if (!result && index < 0 && !only_managed &&
-        (!*name || acu_sim_entry_named(l->image, name) >= 0))
+        (!*name || acu_sim_image_entry(l->image, name) >= 0))
         result = cudaErrorInvalidValue; /* no name, or a kernel's */
     if (!result && (index < 0 || (only_managed && !l->image->variables[index].managed)))
         result = cudaErrorSymbolNotFound;

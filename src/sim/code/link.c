@@ -40,7 +40,7 @@ cudaError_t acu_sim_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabiliti
     if (!result)
         result = !d ? cudaErrorInvalidDevice
                     : list(capabilities, operations, count,
-                           acu_sim_attribute(d, cudaDevAttrHostNativeAtomicSupported));
+                           acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
     return acu_sim_leave(result);
 }
 

@@ -22,7 +22,7 @@ static bool read_length(cursor *from, size_t *length) {
 }
 
 /* Literals, and then a match with what is there already; the last sequence has no match. */
-bool acu_sim_unlz4(acu_sim_bytes packed, unsigned char *to, size_t size) {
+bool acu_sim_lz4_unpack(acu_sim_bytes packed, unsigned char *to, size_t size) {
     cursor from = {packed.at, packed.at + packed.size};
     size_t used = 0;
     while (from.at < from.end) {

@@ -19,21 +19,21 @@ static acu_sim_module *modules;
 static acu_sim_library *libraries;
 static acu_sim_set module_handles, library_handles, kernel_handles, function_handles;
 
-int acu_sim_entry_named(const acu_sim_image *image, const char *name) {
+int acu_sim_image_entry(const acu_sim_image *image, const char *name) {
     for (size_t i = 0; i < image->entry_count; i++)
         if (strcmp(image->entries[i].name, name) == 0)
             return (int)i;
     return -1;
 }
 
-int acu_sim_variable_named(const acu_sim_image *image, const char *name) {
+int acu_sim_image_variable(const acu_sim_image *image, const char *name) {
     for (size_t i = 0; i < image->variable_count; i++)
         if (strcmp(image->variables[i].name, name) == 0)
             return (int)i;
     return -1;
 }
 
-cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size) {
+cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size) {
     FILE *file = fopen(path, "rb");
     size_t used = 0, room = 0;
     cudaError_t result = file ? cudaSuccess : cudaErrorFileNotFound;
@@ -61,7 +61,7 @@ cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size) {
 /* ---- what a load is asked -----------------------------------------------------------------------
  */
 
-bool acu_sim_are_options(const acu_sim_options *options) {
+bool acu_sim_options_are_known(const acu_sim_options *options) {
     if ((options->jit_count && (!options->jit || !options->jit_values)) ||
         (options->library_count && (!options->library || !options->library_values)))
         return false;
@@ -75,7 +75,7 @@ bool acu_sim_are_options(const acu_sim_options *options) {
     return true;
 }
 
-void **acu_sim_option_value(const acu_sim_options *options, int option) {
+void **acu_sim_options_value(const acu_sim_options *options, int option) {
     for (unsigned i = 0; i < options->jit_count; i++)
         if (options->jit[i] == option)
             return &options->jit_values[i];
@@ -84,7 +84,8 @@ void **acu_sim_option_value(const acu_sim_options *options, int option) {
 
 /* Puts the text in the buffer that was given, and how much there is in place of its size. */
 static void write_log(const acu_sim_options *options, int buffer, int size, const char *text) {
-    void **at = acu_sim_option_value(options, buffer), **room = acu_sim_option_value(options, size);
+    void **at = acu_sim_options_value(options, buffer),
+         **room = acu_sim_options_value(options, size);
     if (!at || !*at || !room || !*room)
         return;
     int written = snprintf(*at, (size_t)(uintptr_t)*room, "%s", text);
@@ -96,7 +97,7 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image) {
     char why[400], log[500] = "";
-    if (!code || !acu_sim_are_options(options))
+    if (!code || !acu_sim_options_are_known(options))
         return cudaErrorInvalidValue;
     cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
     if (result && why[0])
@@ -131,13 +132,13 @@ static cudaError_t make_variables(acu_sim_module *module) {
         const acu_sim_variable *variable = &image->variables[i];
         void *at = NULL;
         bool shared = variable->managed && module->library; /* one for all devices */
-        cudaError_t result =
-            shared ? cudaSuccess
-                   : acu_sim_variable_new(module->context, variable->size, variable->managed, &at);
+        cudaError_t result = shared ? cudaSuccess
+                                    : acu_sim_memory_variable_new(module->context, variable->size,
+                                                                  variable->managed, &at);
         if (result)
             return result;
         if (at && variable->bytes)
-            memcpy(acu_sim_view(acu_sim_range_of(at), at), variable->bytes, variable->size);
+            memcpy(acu_sim_range_bytes(acu_sim_range_of(at), at), variable->bytes, variable->size);
         /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): there are as many */
         module->variables[i] = shared ? module->library->managed[i] : at;
     }
@@ -149,7 +150,7 @@ static bool make_functions(acu_sim_module *module) {
     for (size_t i = 0; i < image->entry_count; i++) {
         acu_sim_function *function = &module->functions[i];
         acu_sim_entry *entry = &image->entries[i];
-        int limit = acu_sim_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock);
+        int limit = acu_sim_device_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock);
         acu_sim_settings set = {
             .dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0,
             .carveout = -1,
@@ -179,7 +180,7 @@ static void unload_module(acu_sim_module *module) {
         acu_sim_set_remove(&function_handles, &module->functions[i]);
     for (size_t i = 0; i < module->image->variable_count; i++)
         if (!module->library || !module->image->variables[i].managed)
-            acu_sim_variable_free(module->variables[i]);
+            acu_sim_memory_variable_free(module->variables[i]);
     acu_sim_set_remove(&module_handles, module);
     for (acu_sim_module **at = &modules; *at; at = &(*at)->next)
         if (*at == module) {
@@ -233,7 +234,7 @@ cudaError_t acu_sim_module_load(acu_sim_context *context, const void *code, size
 
 void acu_sim_module_unload(acu_sim_module *module) {
     acu_sim_device *device = module->device;
-    acu_sim_wait_device(device);
+    acu_sim_stream_wait_device(device);
     if (acu_sim_module_of(module)) /* the lock was given up */
         unload_module(module);
 }
@@ -249,7 +250,7 @@ static void empty_library(acu_sim_library *library) {
     for (size_t i = 0; library->kernels && i < image->entry_count; i++)
         acu_sim_set_remove(&kernel_handles, &library->kernels[i]);
     for (size_t i = 0; library->managed && i < image->variable_count; i++)
-        acu_sim_variable_free(library->managed[i]);
+        acu_sim_memory_variable_free(library->managed[i]);
     acu_sim_image_release(image);
     free(library->kernels);
     free(library->managed);
@@ -275,8 +276,8 @@ static cudaError_t make_managed(acu_sim_library *library) {
         const acu_sim_variable *variable = &image->variables[i];
         if (!variable->managed || library->managed[i])
             continue;
-        cudaError_t result =
-            acu_sim_variable_new(acu_sim_context_now(), variable->size, true, &library->managed[i]);
+        cudaError_t result = acu_sim_memory_variable_new(acu_sim_context_now(), variable->size,
+                                                         true, &library->managed[i]);
         if (result)
             return result;
         if (variable->bytes && variable->size)
@@ -379,7 +380,7 @@ cudaError_t acu_sim_library_read(acu_sim_library *library) {
 }
 
 void acu_sim_library_unload(acu_sim_library *library) {
-    acu_sim_wait_device(NULL);
+    acu_sim_stream_wait_device(NULL);
     if (acu_sim_library_of(library))
         unload_library(library);
 }
@@ -414,7 +415,7 @@ cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_context *co
 cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel) {
     cudaError_t result = acu_sim_library_read(kernel->library);
     if (!result && kernel->index == SIZE_MAX) {
-        int index = acu_sim_entry_named(kernel->library->image, kernel->name);
+        int index = acu_sim_image_entry(kernel->library->image, kernel->name);
         result = index < 0 ? cudaErrorInvalidDeviceFunction : cudaSuccess;
         kernel->index = index < 0 ? SIZE_MAX : (size_t)index;
     }
@@ -463,12 +464,12 @@ acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle) {
     return known(&kernel_handles, handle);
 }
 
-acu_sim_kernel_handle *acu_sim_kernel_called(const void *function) {
+acu_sim_kernel_handle *acu_sim_kernel_of_symbol(const void *function) {
     acu_sim_kernel_handle *kernel = acu_sim_kernel_of(function);
     return kernel ? kernel : acu_sim_compiled_kernel(function);
 }
 
-bool acu_sim_kernel_known(acu_sim_kernel_handle *kernel, bool is_known) {
+bool acu_sim_kernel_publish(acu_sim_kernel_handle *kernel, bool is_known) {
     if (is_known)
         return acu_sim_set_add(&kernel_handles, kernel);
     acu_sim_set_remove(&kernel_handles, kernel);
@@ -533,13 +534,13 @@ int acu_sim_modules_leaks(int print) {
         if (!m->library) {
             count++;
             if (print)
-                acu_sim_report("module", m, 0, m->where);
+                acu_sim_caller_report("module", m, 0, m->where);
         }
     for (const acu_sim_library *l = libraries; l; l = l->next)
         if (!l->compiled) {
             count++;
             if (print)
-                acu_sim_report("library", l, 0, l->where);
+                acu_sim_caller_report("library", l, 0, l->where);
         }
     return count;
 }

@@ -84,9 +84,9 @@ acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel);
 cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel);
 
 /* The handle of a kernel of the program is one from now on, or no longer. */
-bool acu_sim_kernel_known(acu_sim_kernel_handle *kernel, bool known);
+bool acu_sim_kernel_publish(acu_sim_kernel_handle *kernel, bool known);
 
 /* What the runtime takes for a kernel: one, or the address that the program registered for one. */
-acu_sim_kernel_handle *acu_sim_kernel_called(const void *function);
+acu_sim_kernel_handle *acu_sim_kernel_of_symbol(const void *function);
 
 #endif

@@ -72,7 +72,7 @@ int acu_sim_programs_leaks(int print) {
     int count = 0;
     for (const program *p = programs; p; p = p->next, count++)
         if (print)
-            acu_sim_report("NVRTC program", p, 0, p->where);
+            acu_sim_caller_report("NVRTC program", p, 0, p->where);
     return count;
 }
 
@@ -209,10 +209,10 @@ static nvrtcResult read_options(program *p, int count, const char *const *option
 static const char *lowered(const program *p, const char *expression) {
     while (*expression == '&' || *expression == ' ')
         expression++;
-    int index = acu_sim_entry_named(&p->image, expression);
+    int index = acu_sim_image_entry(&p->image, expression);
     if (index >= 0)
         return p->image.entries[index].name;
-    index = acu_sim_variable_named(&p->image, expression);
+    index = acu_sim_image_variable(&p->image, expression);
     return index >= 0 ? p->image.variables[index].name : NULL;
 }
 

@@ -695,7 +695,7 @@ static bool read_statement(parser *p) {
     return accept(p, ";") || unexpected(p);
 }
 
-bool acu_sim_is_ptx(const char *text) {
+bool acu_sim_ptx_is_text(const char *text) {
     parser p = {.at = text, .end = text + strlen(text), .line = 1};
     advance(&p);
     return is(&p, ".version");

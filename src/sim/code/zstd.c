@@ -429,7 +429,7 @@ static size_t head_size(acu_sim_bytes from) {
     return acu_sim_number(from, 0, 4) == 0xfd2fb528 && !(what & 3) ? 5 + !single + content : 0;
 }
 
-bool acu_sim_unzstd(acu_sim_bytes from, unsigned char *to, size_t size) {
+bool acu_sim_zstd_unpack(acu_sim_bytes from, unsigned char *to, size_t size) {
     size_t head = head_size(from);
     decoder *d = head ? calloc(1, sizeof *d) : NULL;
     if (!d)

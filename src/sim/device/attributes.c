@@ -172,7 +172,7 @@ static bool varies(const acu_sim_device *device, int attribute, int *value) {
     }
 }
 
-int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute) {
+int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute) {
     int value = 0;
     if (varies(device, attribute, &value))
         return value;
@@ -204,7 +204,7 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
     if (!result && ((int)attr <= 0 || (int)attr > last_attribute()))
         result = cudaErrorInvalidValue;
     if (!result)
-        *value = acu_sim_attribute(d, attr);
+        *value = acu_sim_device_attribute(d, attr);
     return acu_sim_leave(result);
 }
 
@@ -333,7 +333,7 @@ static void describe(const acu_sim_device *device, struct cudaDeviceProp *prop) 
     prop->totalGlobalMem = (size_t)acu_sim_configuration()->memory;
     for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
         char *at = (char *)prop + properties[i].offset;
-        int value = acu_sim_attribute(device, (enum cudaDeviceAttr)properties[i].attribute);
+        int value = acu_sim_device_attribute(device, (enum cudaDeviceAttr)properties[i].attribute);
         if (properties[i].size == sizeof(size_t))
             *(size_t *)(void *)at = (size_t)value;
         else
@@ -372,9 +372,9 @@ cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
         result = cudaErrorInvalidValue;
     if (!result)
         snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0",
-                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDomainId),
-                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciBusId),
-                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDeviceId));
+                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDomainId),
+                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciBusId),
+                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDeviceId));
     return acu_sim_leave(result);
 }
 
@@ -406,7 +406,7 @@ cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
     if (!result) {
         result = cudaErrorInvalidDevice;
         for (int i = 0; i < acu_sim_configuration()->devices; i++) {
-            int bus = acu_sim_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
+            int bus = acu_sim_device_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
             if (pci[0] == 0 && pci[1] == (unsigned long)bus && pci[2] == 0 && pci[3] == 0)
                 *device = i, result = cudaSuccess;
         }

@@ -65,7 +65,7 @@ acu_sim_context *acu_sim_context_of(CUcontext handle) {
     return is_there ? context : NULL;
 }
 
-acu_sim_device *acu_sim_device_of(CUcontext handle) {
+acu_sim_device *acu_sim_context_device(CUcontext handle) {
     const acu_sim_context *context = acu_sim_context_of(handle);
     return context ? context->device : NULL;
 }
@@ -79,8 +79,8 @@ unsigned long long acu_sim_context_new_id(void) {
 }
 
 /* The second-level cache is set aside by tenths of what can be. */
-size_t acu_sim_persisting_unit(const acu_sim_device *device) {
-    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
+size_t acu_sim_device_persisting_unit(const acu_sim_device *device) {
+    return (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
 }
 
 void acu_sim_context_defaults(acu_sim_context *context) {
@@ -89,12 +89,12 @@ void acu_sim_context_defaults(acu_sim_context *context) {
     memset(context->limits, 0, sizeof context->limits);
     context->limits[cudaLimitStackSize] = 1024;
     context->limits[cudaLimitPrintfFifoSize] =
-        (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
+        (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
     context->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
     context->limits[cudaLimitDevRuntimeSyncDepth] = 2;
     context->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
     context->limits[cudaLimitMaxL2FetchGranularity] = 64;
-    context->limits[cudaLimitPersistingL2CacheSize] = 3 * acu_sim_persisting_unit(device);
+    context->limits[cudaLimitPersistingL2CacheSize] = 3 * acu_sim_device_persisting_unit(device);
 }
 
 cudaError_t acu_sim_context_new(acu_sim_device *device, unsigned flags, const void *where,
@@ -137,7 +137,7 @@ int acu_sim_contexts_leaks(int print) {
     for (const acu_sim_context *o = contexts; o; o = o->next) {
         count += !o->ended;
         if (print && !o->ended)
-            acu_sim_report("context", o, 0, o->where);
+            acu_sim_caller_report("context", o, 0, o->where);
     }
     return count;
 }

@@ -59,12 +59,12 @@ cudaError_t acu_sim_context_new(acu_sim_device *device, unsigned flags, const vo
 acu_sim_context *acu_sim_context_named(CUcontext handle);
 /* The context of a handle, and its device; NULL if there is none, or not any more. */
 acu_sim_context *acu_sim_context_of(CUcontext handle);
-acu_sim_device *acu_sim_device_of(CUcontext handle);
+acu_sim_device *acu_sim_context_device(CUcontext handle);
 CUcontext acu_sim_context_handle(const acu_sim_context *context);
 
 /* Whether the runtime or a caller of the driver holds the context of the device. */
 bool acu_sim_device_has_primary(const acu_sim_device *device);
 /* The unit in which the second-level cache can be set aside. */
-size_t acu_sim_persisting_unit(const acu_sim_device *device);
+size_t acu_sim_device_persisting_unit(const acu_sim_device *device);
 
 #endif

@@ -173,7 +173,7 @@ cudaError_t acu_sim_device_open(acu_sim_device *device) {
     return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
+void acu_sim_device_fail(acu_sim_device *device, cudaError_t why) {
     for (int i = 0; i < acu_sim_configuration()->devices; i++) {
         acu_sim_device *d = acu_sim_device_at(i);
         if (!d->sticky && (d == device || d->active || acu_sim_contexts_are_on(d)))
@@ -260,7 +260,7 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     if (!result)
         result = acu_sim_capture_allows_context(acu_sim_context_now());
     if (!result) {
-        acu_sim_wait_context(acu_sim_context_now());
+        acu_sim_stream_wait_context(acu_sim_context_now());
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = d->sticky;
@@ -295,7 +295,7 @@ static size_t at_least(size_t value, size_t least) {
 
 /* What becomes of a value that was asked for. */
 static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
-    size_t unit = acu_sim_persisting_unit(d);
+    size_t unit = acu_sim_device_persisting_unit(d);
     switch ((int)limit) {
     case cudaLimitStackSize:
         return (value + 15) & ~(size_t)15;
@@ -319,7 +319,7 @@ static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, siz
     if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
         return cudaErrorInvalidValue;
     if (limit == cudaLimitPersistingL2CacheSize &&
-        value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
+        value > (size_t)acu_sim_device_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
     context->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
@@ -370,7 +370,7 @@ cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
 /* ---- peers --------------------------------------------------------------------------------------
  */
 
-bool acu_sim_can_access(const acu_sim_device *device, int other) {
+bool acu_sim_device_can_access(const acu_sim_device *device, int other) {
     return device->index == other || device->peers[other];
 }
 

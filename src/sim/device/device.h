@@ -36,7 +36,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device);
 
 /* Something failed on the device: all contexts of the process are lost, those of others, too, and
  * none can be made any more, on any device. */
-void acu_sim_lose(acu_sim_device *device, cudaError_t why);
+void acu_sim_device_fail(acu_sim_device *device, cudaError_t why);
 
 /* There is memory for contexts on it, and they can be made; after a fault none can. */
 cudaError_t acu_sim_device_open(acu_sim_device *device);
@@ -44,7 +44,7 @@ cudaError_t acu_sim_device_open(acu_sim_device *device);
 /* Ends its own context, and takes back all that was made on it, but for what other contexts there
  * have. `for_good`: these, too, and its addresses and settings (acu_sim_reset). */
 void acu_sim_device_clear(acu_sim_device *device, bool for_good);
-int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
-bool acu_sim_can_access(const acu_sim_device *device, int other);
+int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
+bool acu_sim_device_can_access(const acu_sim_device *device, int other);
 
 #endif

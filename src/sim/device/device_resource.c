@@ -54,9 +54,9 @@ static void flip(acu_sim_processors *p, unsigned i) {
     p->bits[i / 64] ^= (uint64_t)1 << i % 64;
 }
 
-acu_sim_processors acu_sim_all_processors(const acu_sim_device *device) {
+acu_sim_processors acu_sim_processors_all(const acu_sim_device *device) {
     acu_sim_processors all = {{0}};
-    for (int i = 0; i < acu_sim_attribute(device, cudaDevAttrMultiProcessorCount); i++)
+    for (int i = 0; i < acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount); i++)
         flip(&all, (unsigned)i);
     return all;
 }
@@ -135,7 +135,7 @@ static bool read_hidden(const cudaDevResource *resource, hidden *h) {
            acu_sim_processors_count(&h->processors) == resource->sm.smCount;
 }
 
-struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device) {
+struct cudaDevWorkqueueConfigResource acu_sim_device_queues(const acu_sim_device *device) {
     enum { USUAL = 8, MOST = 32 };
     const char *text = acu_platform_env("CUDA_DEVICE_MAX_CONNECTIONS");
     unsigned long limit = text ? strtoul(text, NULL, 10) : USUAL;
@@ -182,7 +182,7 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
         result = cudaErrorInvalidResourceType;
     if (!result)
         result = acu_sim_resource_get(
-            &(acu_sim_resources){d, acu_sim_all_processors(d), acu_sim_queues_of(d)}, type,
+            &(acu_sim_resources){d, acu_sim_processors_all(d), acu_sim_device_queues(d)}, type,
             resource);
     return acu_sim_leave(result);
 }
@@ -383,7 +383,7 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
         if (!device || (d->device && device != d->device))
             return cudaErrorInvalidResourceConfiguration;
         if (!d->device)
-            d->queues = acu_sim_queues_of(device);
+            d->queues = acu_sim_device_queues(device);
         d->device = device;
         if (queues)
             d->queues = r->wqConfig;
@@ -396,7 +396,7 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
             d->processors.bits[j] |= h.processors.bits[j];
     }
     if (!first) /* nothing is said of them */
-        d->processors = acu_sim_all_processors(d->device);
+        d->processors = acu_sim_processors_all(d->device);
     return cudaSuccess;
 }
 

@@ -18,7 +18,7 @@ typedef struct acu_sim_resources {
     struct cudaDevWorkqueueConfigResource queues;
 } acu_sim_resources;
 
-acu_sim_processors acu_sim_all_processors(const acu_sim_device *device);
+acu_sim_processors acu_sim_processors_all(const acu_sim_device *device);
 unsigned acu_sim_processors_count(const acu_sim_processors *processors);
 
 /* How many clusters of so many blocks they can work on at once, each on so many blocks. */
@@ -33,6 +33,6 @@ bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **devi
 /* What an execution context, or a device, has of a type. */
 cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,
                                  cudaDevResource *resource);
-struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device);
+struct cudaDevWorkqueueConfigResource acu_sim_device_queues(const acu_sim_device *device);
 
 #endif

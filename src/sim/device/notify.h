@@ -4,6 +4,6 @@
 
 #include "sim/sim.h"
 
-void acu_sim_listeners_reset(void);
+void acu_sim_notify_reset(void);
 
 #endif

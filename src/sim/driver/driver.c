@@ -72,7 +72,7 @@ acu_fn acu_sim_driver_symbol(const char *symbol) {
 }
 
 /* Under the lock. By the name without a version; what has no variant is the same for all. */
-CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,
+CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
                                                    void **found) {
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     *found = NULL;
@@ -110,14 +110,14 @@ CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersio
     if (!result && (!symbol || !pfn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
         result = cudaErrorInvalidValue;
     if (!result)
-        status = acu_sim_find_driver(symbol, cudaVersion,
+        status = acu_sim_driver_find(symbol, cudaVersion,
                                      flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, pfn);
     if (!result && status && !symbolStatus)
         result = cudaErrorSymbolNotFound;
     if (symbolStatus)
         *symbolStatus = status;
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 /* The runtime tells it by the status alone. */
@@ -134,7 +134,7 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
                     version > acu_sim_configuration()->driver))
         result = cudaErrorInvalidValue;
     if (!result) {
-        status = acu_sim_find_driver(symbol, version, flags == cudaEnablePerThreadDefaultStream,
+        status = acu_sim_driver_find(symbol, version, flags == cudaEnablePerThreadDefaultStream,
                                      funcPtr);
         if (driverStatus)
             *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
@@ -159,7 +159,7 @@ acu_sim_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
  */
 
 /* The numbers are the same, but for what only the runtime has. */
-CUresult acu_sim_as_result(cudaError_t error) {
+CUresult acu_sim_driver_result(cudaError_t error) {
     switch ((int)error) {
     case cudaErrorInvalidConfiguration:
     case cudaErrorInvalidPitchValue:
@@ -207,7 +207,7 @@ CUresult acu_sim_cuInit(unsigned int Flags) {
     if (!result)
         acu_sim_init();
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_cuDriverGetVersion(int *driverVersion) {
@@ -217,7 +217,7 @@ CUresult acu_sim_cuDriverGetVersion(int *driverVersion) {
     if (!result)
         *driverVersion = acu_sim_configuration()->driver;
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **dev
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
@@ -267,7 +267,7 @@ static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribu
     case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
         return 1;
     default:
-        return acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+        return acu_sim_device_attribute(device, (enum cudaDeviceAttr)attribute);
     }
 }
 

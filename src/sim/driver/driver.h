@@ -25,7 +25,7 @@ CUresult acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, 
 acu_fn acu_sim_driver_symbol(const char *symbol);
 
 /* The runtime's codes as the driver has them. */
-CUresult acu_sim_as_result(cudaError_t error);
+CUresult acu_sim_driver_result(cudaError_t error);
 
 /* Until all bodies are converted: judges as the driver, then the body of the runtime's function
  * does the call. */
@@ -38,7 +38,7 @@ CUresult acu_sim_end(cudaError_t result);
     } while (0)
 
 /* cuGetProcAddress(), and what the runtime makes of it. */
-CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,
+CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
                                                    void **found);
 
 void acu_sim_linkers_reset(void);

@@ -23,7 +23,7 @@
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 /* Enters, and finds the device; `good` is that the other arguments are. */
@@ -200,16 +200,16 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
  */
 
 void acu_sim_context_drop(acu_sim_context *context) {
-    acu_sim_wait_context(context);
+    acu_sim_stream_wait_context(context);
     if (context->made && !acu_sim_context_lives(context)) /* the lock was given up */
         return;
     acu_sim_streams_drop(context);
-    acu_sim_whole_execution_context_drop(context);
+    acu_sim_execution_context_whole_drop(context);
     acu_sim_events_drop(context);
     acu_sim_modules_drop(context);
     acu_sim_textures_drop(context);
     acu_sim_arrays_drop(context);
-    acu_sim_memory_drop(context);
+    acu_sim_memory_drop_context(context);
 }
 
 static cudaError_t create(acu_sim_device *device, unsigned flags, const void *where,
@@ -257,7 +257,7 @@ CUresult acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, 
 /* In the stacks of other threads it stays. The last one on a device takes along what all have. */
 static void destroy(acu_sim_context *context) {
     acu_sim_device *device = context->device;
-    acu_sim_wait_device(device); /* also for the work of other contexts */
+    acu_sim_stream_wait_device(device); /* also for the work of other contexts */
     acu_sim_context_drop(context);
     if (context->ended) /* by another thread, meanwhile */
         return;
@@ -352,7 +352,7 @@ CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
         result = acu_sim_capture_allows_context(context);
         if (result)
             return leave(result);
-        acu_sim_wait_context(context);
+        acu_sim_stream_wait_context(context);
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;
@@ -402,7 +402,7 @@ CUresult acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPr
 
 /* A peer's context stands for its device. */
 static int peer_of(CUcontext handle) {
-    const acu_sim_device *device = acu_sim_device_of(handle);
+    const acu_sim_device *device = acu_sim_context_device(handle);
     return device ? device->index : -1;
 }
 

@@ -174,7 +174,8 @@ CUresult acu_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
 
 /* Both contexts' devices; false if one of them is none. */
 static bool devices_of(CUcontext to, CUcontext from, int *to_device, int *from_device) {
-    const acu_sim_device *first = acu_sim_device_of(to), *second = acu_sim_device_of(from);
+    const acu_sim_device *first = acu_sim_context_device(to),
+                         *second = acu_sim_context_device(from);
     *to_device = first ? first->index : -1;
     *from_device = second ? second->index : -1;
     return first && second;

@@ -2,7 +2,7 @@
  * The driver's graphs: the runtime's by other names, but for kernel nodes, whose parameters have
  * another layout and may name a function.
  */
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -78,7 +78,7 @@ CUresult acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 }
 
 static cudaError_t put(void *data, struct cudaGraphNodeParams *params) {
-    return acu_sim_node_put(*(CUgraphNode *)data, params);
+    return acu_sim_node_set_params(*(CUgraphNode *)data, params);
 }
 
 CUresult acu_sim_cuGraphKernelNodeSetParams(CUgraphNode hNode,
@@ -93,7 +93,7 @@ typedef struct changed {
 
 static cudaError_t put_exec(void *data, struct cudaGraphNodeParams *params) {
     const changed *c = data;
-    return acu_sim_exec_put(c->exec, c->node, params);
+    return acu_sim_update_set_params(c->exec, c->node, params);
 }
 
 CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -102,20 +102,21 @@ CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
     return with_kernel(nodeParams, put_exec, &c);
 }
 
-static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params) {
-    void *kernel = acu_sim_kernel_called(p->handle);
+static void describe(const acu_sim_kernel_launch *p, CUDA_KERNEL_NODE_PARAMS *params) {
+    void *kernel = acu_sim_kernel_of_symbol(p->handle);
     void *handle = (void *)(uintptr_t)p->handle;
-    *params = (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
-                                        .gridDimX = p->grid[0],
-                                        .gridDimY = p->grid[1],
-                                        .gridDimZ = p->grid[2],
-                                        .blockDimX = p->block[0],
-                                        .blockDimY = p->block[1],
-                                        .blockDimZ = p->block[2],
-                                        .sharedMemBytes = (unsigned)p->shared,
-                                        .kernelParams = p->args,
-                                        .kern = kernel,
-                                        .ctx = acu_sim_context_handle(acu_sim_prepared_context(p))};
+    *params =
+        (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
+                                  .gridDimX = p->grid[0],
+                                  .gridDimY = p->grid[1],
+                                  .gridDimZ = p->grid[2],
+                                  .blockDimX = p->block[0],
+                                  .blockDimY = p->block[1],
+                                  .blockDimZ = p->block[2],
+                                  .sharedMemBytes = (unsigned)p->shared,
+                                  .kernelParams = p->args,
+                                  .kern = kernel,
+                                  .ctx = acu_sim_context_handle(acu_sim_kernel_launch_context(p))};
 }
 
 CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,
@@ -127,7 +128,7 @@ CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,
     if (!result)
         describe(node->op->with.launch, nodeParams);
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,

@@ -24,8 +24,8 @@ static cudaExecutionContext_t as_context(CUgreenCtx context) {
 
 /* That of the context's device; NULL if it is none. */
 static cudaExecutionContext_t of_device(CUcontext context) {
-    acu_sim_device *device = acu_sim_device_of(context);
-    acu_sim_execution_context *primary = device ? acu_sim_primary_execution_context(device) : NULL;
+    acu_sim_device *device = acu_sim_context_device(context);
+    acu_sim_execution_context *primary = device ? acu_sim_execution_context_primary(device) : NULL;
     return (cudaExecutionContext_t)(void *)primary;
 }
 
@@ -132,7 +132,7 @@ static CUresult with_whole(CUcontext handle, CUevent event,
     acu_sim_execution_context *context = NULL;
     if (!result)
         result = driver_context ? driver_context->device->sticky : cudaErrorDeviceUninitialized;
-    if (!result && !(context = acu_sim_whole_execution_context(driver_context)))
+    if (!result && !(context = acu_sim_execution_context_whole(driver_context)))
         result = cudaErrorMemoryAllocation;
     if (!result)
         result = call(context, event);

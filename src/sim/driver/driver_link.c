@@ -34,7 +34,7 @@ static acu_sim_set handles;
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 /* Enters, and finds the linker; `good` is that the other arguments are. */
@@ -51,8 +51,8 @@ static cudaError_t enter(CUlinkState handle, bool good, linker **found) {
 }
 
 static void keep_log(linker *l, const acu_sim_options *options) {
-    void **log = acu_sim_option_value(options, CU_JIT_ERROR_LOG_BUFFER);
-    l->told = acu_sim_option_value(options, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    void **log = acu_sim_options_value(options, CU_JIT_ERROR_LOG_BUFFER);
+    l->told = acu_sim_options_value(options, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
     l->log = log ? *log : NULL;
     l->room = l->log && l->told ? (size_t)(uintptr_t)*l->told : 0;
 }
@@ -74,7 +74,7 @@ CUresult acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options, vo
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_options asked = {
         .jit = (const int *)options, .jit_values = optionValues, .jit_count = numOptions};
-    if (!result && (!stateOut || !acu_sim_are_options(&asked)))
+    if (!result && (!stateOut || !acu_sim_options_are_known(&asked)))
         result = cudaErrorInvalidValue;
     if (!result && (!(made = calloc(1, sizeof *made)) || !acu_sim_set_add(&handles, made)))
         result = cudaErrorMemoryAllocation;
@@ -121,7 +121,7 @@ int acu_sim_linkers_leaks(int print) {
     int count = 0;
     for (const linker *l = linkers; l; l = l->next, count++)
         if (print)
-            acu_sim_report("linker", l, 0, l->where);
+            acu_sim_caller_report("linker", l, 0, l->where);
     return count;
 }
 
@@ -265,7 +265,7 @@ static cudaError_t add_ptx(linker *l, const char *text, const char *name) {
 static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
     return (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_FATBINARY ||
             type == CU_JIT_INPUT_OBJECT || type == CU_JIT_INPUT_LIBRARY) &&
-           !acu_sim_is_binary(data, size) && (size < 8 || memcmp(data, "!<arch>\n", 8) != 0);
+           !acu_sim_image_is_binary(data, size) && (size < 8 || memcmp(data, "!<arch>\n", 8) != 0);
 }
 
 static cudaError_t add(linker *l, CUjitInputType type, const void *data, size_t size,
@@ -285,7 +285,7 @@ static cudaError_t add(linker *l, CUjitInputType type, const void *data, size_t 
 }
 
 static bool are_options(unsigned count, const CUjit_option *options, void **values) {
-    return acu_sim_are_options(
+    return acu_sim_options_are_known(
         &(acu_sim_options){.jit = (const int *)options, .jit_values = values, .jit_count = count});
 }
 
@@ -306,7 +306,7 @@ CUresult acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const cha
     size_t size = 0;
     cudaError_t result = enter(state, path && are_options(numOptions, options, optionValues), &l);
     if (!result)
-        result = acu_sim_read_file(path, &data, &size);
+        result = acu_sim_module_read_file(path, &data, &size);
     if (!result)
         result = add(l, type, data, size, path);
     free(data);

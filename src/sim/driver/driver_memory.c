@@ -98,7 +98,7 @@ CUresult acu_sim_cuMemGetInfo(size_t *free, size_t *total) {
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {

@@ -1,7 +1,7 @@
 /* The driver's modules, libraries, kernels and functions, launches and occupancy. */
 #include "sim/code/function.h"
 #include "sim/code/image.h"
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -12,7 +12,7 @@
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 /* ---- modules ------------------------------------------------------------------------------------
@@ -51,7 +51,8 @@ CUresult acu_sim_cuModuleLoad(CUmodule *module, const char *fname) {
     size_t size = 0;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = fname && module ? acu_sim_read_file(fname, &image, &size) : cudaErrorInvalidValue;
+        result = fname && module ? acu_sim_module_read_file(fname, &image, &size)
+                                 : cudaErrorInvalidValue;
     CUresult loaded = leave(result);
     if (!loaded)
         loaded = load_module(module, image, size, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
@@ -92,7 +93,7 @@ CUresult acu_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 CUresult acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
     acu_sim_module *m;
     cudaError_t result = enter_module(hmod, hfunc && name && *name, &m);
-    int index = result ? -1 : acu_sim_entry_named(m->image, name);
+    int index = result ? -1 : acu_sim_image_entry(m->image, name);
     if (!result && index < 0)
         result = cudaErrorSymbolNotFound;
     if (!result)
@@ -119,11 +120,11 @@ CUresult acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int 
 
 static cudaError_t get_variable(const acu_sim_module *module, const char *name, CUdeviceptr *dptr,
                                 size_t *bytes) {
-    int index = acu_sim_variable_named(module->image, name);
+    int index = acu_sim_image_variable(module->image, name);
     if (index < 0 && dptr)
         *dptr = 0;
     if (index < 0)
-        return acu_sim_entry_named(module->image, name) < 0 ? cudaErrorSymbolNotFound
+        return acu_sim_image_entry(module->image, name) < 0 ? cudaErrorSymbolNotFound
                                                             : cudaErrorInvalidValue;
     if (dptr)
         *dptr = (CUdeviceptr)(uintptr_t)module->variables[index];
@@ -418,9 +419,10 @@ static CUresult launch(const cudaLaunchConfig_t *config, CUfunction f, void **pa
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (why)
         return why;
-    cudaError_t result = acu_sim_kernel_of(f) || acu_sim_function_of(f)
-                             ? acu_sim_launch_on(config->stream, f, config, params, extra)
-                             : cudaErrorInvalidResourceHandle;
+    cudaError_t result =
+        acu_sim_kernel_of(f) || acu_sim_function_of(f)
+            ? acu_sim_kernel_launch_submit(config->stream, f, config, params, extra)
+            : cudaErrorInvalidResourceHandle;
     return acu_sim_end(result);
 }
 
@@ -492,7 +494,7 @@ CUresult acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     acu_sim_function *f;
     cudaError_t result = enter_either(func, numBlocks && blockSize > 0 && flags <= 1, &f);
     if (!result)
-        *numBlocks = (int)acu_sim_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
+        *numBlocks = (int)acu_sim_function_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
     return leave(result);
 }
 
@@ -507,10 +509,10 @@ CUresult acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize
                                                          int numBlocks, int blockSize) {
     acu_sim_function *f;
     cudaError_t result = enter_either(func, dynamicSmemSize && numBlocks > 0 && blockSize > 0, &f);
-    if (!result && (unsigned)numBlocks > acu_sim_occupancy(f, (unsigned)blockSize, 0))
+    if (!result && (unsigned)numBlocks > acu_sim_function_occupancy(f, (unsigned)blockSize, 0))
         result = cudaErrorInvalidValue;
     if (!result)
-        *dynamicSmemSize = acu_sim_shared_for(f, (size_t)numBlocks);
+        *dynamicSmemSize = acu_sim_function_shared_for(f, (size_t)numBlocks);
     return leave(result);
 }
 
@@ -526,7 +528,7 @@ acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSi
     cudaError_t result = enter_either(func, good, &f);
     int largest = result ? 0 : (int)acu_sim_function_threads(f), best = 0;
     int processors =
-        result ? 0 : acu_sim_attribute(f->module->device, cudaDevAttrMultiProcessorCount);
+        result ? 0 : acu_sim_device_attribute(f->module->device, cudaDevAttrMultiProcessorCount);
     CUresult why = leave(result);
     if (why)
         return why;
@@ -562,7 +564,7 @@ CUresult acu_sim_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction
     cudaError_t result = enter_either(func, clusterSize && config, &f);
     if (!result) {
         const cudaLaunchConfig_t same = as_config(config);
-        result = acu_sim_max_cluster(f, &same, clusterSize);
+        result = acu_sim_function_max_cluster_size(f, &same, clusterSize);
     }
     return leave(result);
 }
@@ -573,7 +575,7 @@ CUresult acu_sim_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     cudaError_t result = enter_either(func, numClusters && config, &f);
     if (!result) {
         const cudaLaunchConfig_t same = as_config(config);
-        result = acu_sim_max_clusters(f, &same, numClusters);
+        result = acu_sim_function_max_clusters(f, &same, numClusters);
     }
     return leave(result);
 }

@@ -73,8 +73,8 @@ CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
     struct cudaGraphNodeParams params;
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
     if (!why)
-        why = acu_sim_end(acu_sim_node_get(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
-                                           nodeParams_out ? &params : NULL));
+        why = acu_sim_end(acu_sim_node_get_params(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
+                                                  nodeParams_out ? &params : NULL));
     if (!why && nodeParams_out)
         memcpy(nodeParams_out, params.reserved1, sizeof *nodeParams_out);
     return why;
@@ -83,12 +83,13 @@ CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
 CUresult acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
-    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_put(hNode, nodeParams ? &params : NULL));
+    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_set_params(hNode, nodeParams ? &params : NULL));
 }
 
 CUresult
 acu_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
-    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL));
+    BY_RUNTIME(SIM_NEEDS_CONTEXT,
+               acu_sim_update_set_params(hGraphExec, hNode, nodeParams ? &params : NULL));
 }

@@ -63,11 +63,11 @@ CUresult acu_sim_begin(acu_sim_need need) {
     acu_sim_self()->call.by_driver = !result;
     if (result)
         acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_end(cudaError_t result) {
     acu_sim_self()->call.by_driver = false;
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }

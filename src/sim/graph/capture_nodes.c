@@ -69,7 +69,8 @@ static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
     for (size_t i = 0; i < tips->count; i++) {
         acu_sim_node *from = acu_sim_node_of(tips->nodes[i]);
         bool plain = acu_sim_edge_is_plain(tips->data[i]);
-        if (!acu_sim_link(from, node, plain ? acu_sim_kernel_edge(from, node->op) : tips->data[i]))
+        if (!acu_sim_edge_add(from, node,
+                              plain ? acu_sim_kernel_node_edge(from, node->op) : tips->data[i]))
             return false;
     }
     return true;
@@ -99,7 +100,7 @@ static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
         acu_sim_capture_release(capture);
         return cudaErrorStreamCaptureInvalidated;
     }
-    acu_sim_unlink_all(new);
+    acu_sim_edge_remove_all(new);
     acu_sim_node_free(new);
     capture->graph->size--;
     capture->next_node = old ? old->id + 1 : capture->limit;
@@ -115,12 +116,12 @@ static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
     if (!made)
         return cudaErrorMemoryAllocation;
     if (!link_tips(&stream->tips, made)) {
-        acu_sim_unlink_all(made);
+        acu_sim_edge_remove_all(made);
         acu_sim_node_free(made);
         return cudaErrorMemoryAllocation;
     }
     stream->tips.count = 0;
-    if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))
+    if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_node_captured(made, stream->priority))
         return cudaErrorMemoryAllocation;
     made->op->execution_context = (cudaExecutionContext_t)(void *)stream->execution_context;
     if (stream->capture->again) {
@@ -150,7 +151,7 @@ static cudaError_t alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *
         params = acu_sim_allocation_params(op);
         op->refs++;
     } else {
-        result = acu_sim_alloc_op(&params, stream->capture->graph, &op);
+        result = acu_sim_graph_memory_alloc_op(&params, stream->capture->graph, &op);
     }
     *at = params.dptr;
     return result ? result : add(stream, op);
@@ -162,7 +163,7 @@ static cudaError_t free_memory(acu_sim_stream *stream, void *at) {
     if (op && acu_sim_allocation_params(op).dptr == at)
         op->refs++;
     else
-        result = acu_sim_free_op(at, stream->capture->graph, &op);
+        result = acu_sim_graph_memory_free_op(at, stream->capture->graph, &op);
     return result ? result : add(stream, op);
 }
 
@@ -187,7 +188,7 @@ static bool mark_tips(const acu_sim_edge_list *tips, uint64_t mark, acu_sim_node
 
 /* Every tip is before the origin's. */
 static cudaError_t judge_joined(const acu_sim_capture *capture) {
-    uint64_t mark = acu_sim_new_mark();
+    uint64_t mark = acu_sim_node_new_mark();
     size_t count = 0;
     acu_sim_node **stack = malloc((capture->graph->count + 1) * sizeof(acu_sim_node *));
     if (!stack)
@@ -240,7 +241,7 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     if (!result)
         result = judge_begin(s, mode);
     if (!result)
-        result = g ? acu_sim_nodes_judge(g, dependencies, dependencyData, numDependencies)
+        result = g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies)
                    : cudaErrorInvalidValue;
     if (!result && is_captured_into(g))
         result = cudaErrorIllegalState;
@@ -271,7 +272,7 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
     if (!result)
         result = begin(s, g, mode);
     if (!result) {
-        acu_sim_keeps_clear(g);
+        acu_sim_user_objects_clear(g);
         s->capture->again = true;
         s->capture->limit = g->size;
         if (callbackData)
@@ -378,7 +379,7 @@ static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
         return cudaErrorIllegalState;
     cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
     if (!why)
-        why = acu_sim_nodes_judge(stream->capture->graph, nodes, data, count);
+        why = acu_sim_nodes_validate(stream->capture->graph, nodes, data, count);
     if (why)
         return why;
     if (set)

@@ -1,5 +1,5 @@
 /* Drawing graphs, as Graphviz reads it. */
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/node.h"
 #include "sim/stream/op.h"
@@ -60,7 +60,7 @@ static void print_fill_params(FILE *file, const struct cudaMemsetParams *fill) {
             fill->height, fill->elementSize);
 }
 
-static void print_kernel_params(FILE *file, const acu_sim_prepared *p) {
+static void print_kernel_params(FILE *file, const acu_sim_kernel_launch *p) {
     fprintf(file, "\\n\\<\\<\\<%u %u %u, %u %u %u, %zu\\>\\>\\>", p->grid[0], p->grid[1],
             p->grid[2], p->block[0], p->block[1], p->block[2], p->shared);
 }
@@ -69,7 +69,7 @@ static void print_label(FILE *file, const acu_sim_node *node, unsigned flags) {
     const acu_sim_op *op = node->op;
     fprintf(file, "%u\\n%s", node->id, name_of(op->type));
     if (op->type == cudaGraphNodeTypeKernel)
-        fprintf(file, "\\n%s", acu_sim_prepared_name(op->with.launch));
+        fprintf(file, "\\n%s", acu_sim_kernel_launch_name(op->with.launch));
     if (op->type == cudaGraphNodeTypeKernel && has(flags, cudaGraphDebugDotFlagsKernelNodeParams))
         print_kernel_params(file, op->with.launch);
     if (op->type == cudaGraphNodeTypeMemcpy)

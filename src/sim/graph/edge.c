@@ -17,7 +17,7 @@ static acu_sim_node *node_at(const acu_sim_edge_list *links, size_t i) {
     return (acu_sim_node *)(void *)links->nodes[i];
 }
 
-bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
+bool acu_sim_edge_add(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
     if (!acu_sim_edge_list_add(&from->after, acu_sim_node_handle(to), data))
         return false;
     if (acu_sim_edge_list_add(&to->before, acu_sim_node_handle(from), data))
@@ -41,7 +41,7 @@ static void unlink_edge(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData 
                              acu_sim_edge_list_find(&to->before, acu_sim_node_handle(from), data));
 }
 
-void acu_sim_unlink_all(acu_sim_node *node) {
+void acu_sim_edge_remove_all(acu_sim_node *node) {
     while (node->before.count)
         unlink_edge(node_at(&node->before, 0), node, node->before.data[0]);
     while (node->after.count)
@@ -54,8 +54,8 @@ bool acu_sim_edge_is_plain(cudaGraphEdgeData data) {
 }
 
 /* Only kernels have ports, and only kernels can start before another has ended. */
-cudaError_t acu_sim_edge_judge(const acu_sim_node *from, const acu_sim_node *to,
-                               cudaGraphEdgeData data) {
+cudaError_t acu_sim_edge_validate(const acu_sim_node *from, const acu_sim_node *to,
+                                  cudaGraphEdgeData data) {
     bool kernel = from->op->type == cudaGraphNodeTypeKernel;
     static const unsigned char none[sizeof data.reserved];
     if (acu_sim_edge_is_plain(data))
@@ -106,7 +106,7 @@ static cudaError_t judge(cudaGraph_t handle, const cudaGraphNode_t *from, const 
         const acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
         cudaGraphEdgeData edge = data ? data[i] : (cudaGraphEdgeData){0};
         if (!a || !b || a == b || a->graph != graph || b->graph != graph ||
-            acu_sim_edge_judge(a, b, edge) || is_linked(a, b, edge) != exist)
+            acu_sim_edge_validate(a, b, edge) || is_linked(a, b, edge) != exist)
             return cudaErrorInvalidValue;
     }
     return cudaSuccess;
@@ -124,7 +124,7 @@ cudaError_t acu_sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphN
         cudaGraphEdgeData edge = edgeData ? edgeData[i] : (cudaGraphEdgeData){0};
         if (is_linked(a, b, edge))
             result = cudaErrorInvalidValue;
-        else if (!acu_sim_link(a, b, edge))
+        else if (!acu_sim_edge_add(a, b, edge))
             result = cudaErrorMemoryAllocation;
     }
     return acu_sim_leave(result);

@@ -114,7 +114,7 @@ int acu_sim_execs_leaks(int print) {
     int count = 0;
     for (const acu_sim_exec *exec = execs; exec; exec = exec->next, count++)
         if (print)
-            acu_sim_report("graph instance", exec, 0, exec->where);
+            acu_sim_caller_report("graph instance", exec, 0, exec->where);
     return count;
 }
 
@@ -286,7 +286,7 @@ cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stre
     if (!result)
         result = acu_sim_capture_allows(s, SIM_REFUSES);
     if (!result)
-        result = acu_sim_fly(exec, s);
+        result = acu_sim_graph_launch_start(exec, s);
     return acu_sim_leave(result);
 }
 
@@ -302,6 +302,6 @@ cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stre
     if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         result = cudaErrorMemoryAllocation;
     if (!result)
-        result = acu_sim_submit(s, op, false);
+        result = acu_sim_stream_submit(s, op, false);
     return acu_sim_leave(result);
 }

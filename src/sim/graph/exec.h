@@ -34,6 +34,6 @@ acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec);
 void acu_sim_exec_release(acu_sim_exec *exec);
 
 /* Launches it. */
-cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream);
+cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream);
 
 #endif

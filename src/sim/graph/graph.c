@@ -68,7 +68,7 @@ void acu_sim_graph_free(acu_sim_graph *graph) {
     for (size_t i = 0; i < graph->size; i++)
         if (graph->nodes[i])
             acu_sim_node_free(graph->nodes[i]);
-    acu_sim_keeps_clear(graph);
+    acu_sim_user_objects_clear(graph);
     free(graph->conditions);
     free(graph->nodes);
     free(graph);
@@ -106,7 +106,7 @@ static bool copy_node(acu_sim_graph *to, const acu_sim_node *from) {
 static bool copy_edges(acu_sim_graph *to, const acu_sim_node *from) {
     for (size_t i = 0; i < from->before.count; i++) {
         const acu_sim_node *before = (const acu_sim_node *)(const void *)from->before.nodes[i];
-        if (!acu_sim_link(to->nodes[before->id], to->nodes[from->id], from->before.data[i]))
+        if (!acu_sim_edge_add(to->nodes[before->id], to->nodes[from->id], from->before.data[i]))
             return false;
     }
     return true;
@@ -114,7 +114,8 @@ static bool copy_edges(acu_sim_graph *to, const acu_sim_node *from) {
 
 acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
     acu_sim_graph *copy = acu_sim_graph_new(graph->device);
-    bool good = copy && acu_sim_conditions_copy(copy, graph) && acu_sim_keeps_copy(copy, graph);
+    bool good =
+        copy && acu_sim_conditions_copy(copy, graph) && acu_sim_user_objects_copy(copy, graph);
     for (size_t i = 0; good && i < graph->size; i++)
         good = graph->nodes[i] ? copy_node(copy, graph->nodes[i]) : acu_sim_graph_skip(copy);
     for (size_t i = 0; good && i < graph->size; i++)
@@ -278,6 +279,6 @@ int acu_sim_graphs_leaks(int print) {
     int count = 0;
     for (const acu_sim_graph *graph = graphs; graph; graph = graph->next, count++)
         if (print)
-            acu_sim_report("graph", graph, 0, graph->where);
+            acu_sim_caller_report("graph", graph, 0, graph->where);
     return count;
 }

@@ -53,7 +53,7 @@ static bool map(acu_sim_allocation *allocation) {
     if (allocation->mapped)
         return true;
     if (used > device->graph_reserved) {
-        if (!acu_sim_charge(device, used - device->graph_reserved))
+        if (!acu_sim_memory_charge(device, used - device->graph_reserved))
             return false;
         device->graph_reserved = used;
     }
@@ -71,7 +71,7 @@ static void release(acu_sim_allocation *allocation) {
         return;
     unmap(allocation);
     if (allocation->range)
-        acu_sim_drop(allocation->range);
+        acu_sim_memory_drop_range(allocation->range);
     if (allocation->previous)
         allocation->previous->next = allocation->next;
     else
@@ -112,7 +112,7 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
         free(allocation);
         return NULL;
     }
-    allocation->range = acu_sim_place(device, params->bytesize);
+    allocation->range = acu_sim_memory_place(device, params->bytesize);
     if (!allocation->range) {
         free((void *)(uintptr_t)allocation->params.accessDescs);
         free(allocation);
@@ -168,8 +168,8 @@ static cudaError_t judge_alloc(const struct cudaMemAllocNodeParams *params) {
     return props->handleTypes ? cudaErrorNotSupported : judge_access(params);
 }
 
-cudaError_t acu_sim_alloc_op(struct cudaMemAllocNodeParams *params, acu_sim_graph *graph,
-                             acu_sim_op **op) {
+cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
+                                          acu_sim_graph *graph, acu_sim_op **op) {
     params->dptr = NULL;
     cudaError_t result = judge_alloc(params);
     if (result)
@@ -207,7 +207,7 @@ static cudaError_t judge_free(const acu_sim_allocation *allocation, unsigned gra
                : cudaSuccess;
 }
 
-cudaError_t acu_sim_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op) {
+cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_allocation *allocation = allocation_at(address);
     unsigned id = acu_sim_graph_root(graph)->id;
     cudaError_t result = judge_free(allocation, id);
@@ -226,7 +226,7 @@ struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op) {
     return op->with.allocation->params;
 }
 
-bool acu_sim_is_memory(const acu_sim_op *op) {
+bool acu_sim_graph_memory_is_op(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeMemAlloc || op->type == cudaGraphNodeTypeMemFree;
 }
 
@@ -259,17 +259,17 @@ static void commit(acu_sim_allocation *allocation) {
         release(allocation);
 }
 
-cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool auto_free) {
+cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count, bool auto_free) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < count; i++)
-        if (acu_sim_is_memory(steps[i].op))
+        if (acu_sim_graph_memory_is_op(steps[i].op))
             steps[i].op->with.allocation->next_out = steps[i].op->with.allocation->out;
     for (size_t i = 0; !result && i < count; i++)
-        if (acu_sim_is_memory(steps[i].op))
+        if (acu_sim_graph_memory_is_op(steps[i].op))
             result = judge_step(steps[i].op->with.allocation,
                                 steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
     for (size_t i = 0; !result && i < count; i++)
-        if (acu_sim_is_memory(steps[i].op))
+        if (acu_sim_graph_memory_is_op(steps[i].op))
             commit(steps[i].op->with.allocation);
     return result;
 }
@@ -398,7 +398,7 @@ cudaError_t acu_sim_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
                                                    struct cudaMemAllocNodeParams *params_out) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeMemAlloc, params_out ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeMemAlloc, params_out ? &params : NULL);
     if (!result && params_out)
         memcpy(params_out, &params.alloc, sizeof *params_out);
     return result;
@@ -407,7 +407,7 @@ cudaError_t acu_sim_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeMemFree, dptr_out ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeMemFree, dptr_out ? &params : NULL);
     if (!result && dptr_out)
         memcpy(dptr_out, &params.free.dptr, sizeof params.free.dptr);
     return result;

@@ -1,6 +1,6 @@
 /* Kernels as nodes: their parameters, and their attributes, which are those of the launch. */
 #include "sim/graph/kernel_node.h"
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -19,24 +19,25 @@
 static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
     bool known = params->functionType == cudaKernelFunctionTypeFunction
                      ? acu_sim_function_of(params->func) != NULL
-                     : acu_sim_kernel_called(params->func) != NULL;
+                     : acu_sim_kernel_of_symbol(params->func) != NULL;
     return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
 static cudaError_t prepare(acu_sim_context *context, const void *handle,
                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                            acu_sim_op **op) {
-    acu_sim_prepared *prepared = NULL;
-    cudaError_t result = acu_sim_prepare(context, handle, config, args, extra, &prepared);
-    if (!result && !(*op = acu_sim_op_kernel(prepared)))
+    acu_sim_kernel_launch *prepared = NULL;
+    cudaError_t result =
+        acu_sim_kernel_launch_prepare(context, handle, config, args, extra, &prepared);
+    if (!result && !(*op = acu_sim_kernel_launch_op(prepared)))
         result = cudaErrorMemoryAllocation;
     return result;
 }
 
 /* New parameters leave the attributes as they were, and the kernel where it was. */
-cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const acu_sim_op *old,
-                              acu_sim_op **op) {
-    const acu_sim_prepared *before = old ? old->with.launch : NULL;
+cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
+                                   const acu_sim_op *old, acu_sim_op **op) {
+    const acu_sim_kernel_launch *before = old ? old->with.launch : NULL;
     const cudaLaunchConfig_t config = {.gridDim = params->gridDim,
                                        .blockDim = params->blockDim,
                                        .dynamicSmemBytes = params->sharedMemBytes,
@@ -44,7 +45,7 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                                        .numAttrs = before ? before->attribute_count : 0};
     cudaError_t result = judge_function(params);
     const acu_sim_execution_context *named = acu_sim_execution_context_of(params->ctx);
-    acu_sim_context *context = before  ? acu_sim_prepared_context(before)
+    acu_sim_context *context = before  ? acu_sim_kernel_launch_context(before)
                                : named ? &named->device->own
                                        : acu_sim_context_now();
     return result
@@ -52,15 +53,15 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                : prepare(context, params->func, &config, params->kernelParams, params->extra, op);
 }
 
-void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
-    const acu_sim_prepared *p = op->with.launch;
+void acu_sim_kernel_node_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
+    const acu_sim_kernel_launch *p = op->with.launch;
     params->func = (void *)(uintptr_t)p->handle;
     params->gridDim = (dim3){p->grid[0], p->grid[1], p->grid[2]};
     params->blockDim = (dim3){p->block[0], p->block[1], p->block[2]};
     params->sharedMemBytes = (unsigned)p->shared;
     params->kernelParams = p->args;
-    params->functionType = acu_sim_kernel_called(p->handle) ? cudaKernelFunctionTypeUnspecified
-                                                            : cudaKernelFunctionTypeFunction;
+    params->functionType = acu_sim_kernel_of_symbol(p->handle) ? cudaKernelFunctionTypeUnspecified
+                                                               : cudaKernelFunctionTypeFunction;
 }
 
 static struct cudaGraphNodeParams kernel_node(const struct cudaKernelNodeParams *kernel) {
@@ -89,7 +90,7 @@ cudaError_t acu_sim_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaKernelNodeParams *pNodeParams) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeKernel, pNodeParams ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeKernel, pNodeParams ? &params : NULL);
     if (!result && pNodeParams)
         *pNodeParams = (struct cudaKernelNodeParams){.func = params.kernel.func,
                                                      .gridDim = params.kernel.gridDim,
@@ -102,14 +103,14 @@ cudaError_t acu_sim_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
                                                  const struct cudaKernelNodeParams *pNodeParams) {
     const struct cudaGraphNodeParams params = kernel_node(pNodeParams);
-    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+    return acu_sim_node_set_params(node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t
 acu_sim_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                          const struct cudaKernelNodeParams *pNodeParams) {
     const struct cudaGraphNodeParams params = kernel_node(pNodeParams);
-    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ static bool has_attribute(cudaLaunchAttributeID id) {
     }
 }
 
-static const cudaLaunchAttribute *find_attribute(const acu_sim_prepared *prepared,
+static const cudaLaunchAttribute *find_attribute(const acu_sim_kernel_launch *prepared,
                                                  cudaLaunchAttributeID id) {
     for (unsigned i = 0; i < prepared->attribute_count; i++)
         if (prepared->attributes[i].id == id)
@@ -150,14 +151,14 @@ static acu_sim_node *kernel_of(cudaGraphNode_t handle) {
 static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attributes,
                                   unsigned count) {
     acu_sim_op *op = NULL;
-    const acu_sim_prepared *p = node->op->with.launch;
+    const acu_sim_kernel_launch *p = node->op->with.launch;
     const cudaLaunchConfig_t config = {.gridDim = {p->grid[0], p->grid[1], p->grid[2]},
                                        .blockDim = {p->block[0], p->block[1], p->block[2]},
                                        .dynamicSmemBytes = p->shared,
                                        .attrs = attributes,
                                        .numAttrs = count};
     cudaError_t result =
-        prepare(acu_sim_prepared_context(p), p->handle, &config, p->args, NULL, &op);
+        prepare(acu_sim_kernel_launch_context(p), p->handle, &config, p->args, NULL, &op);
     if (result)
         return result;
     acu_sim_op_release(node->op);
@@ -184,7 +185,7 @@ cudaError_t acu_sim_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
 }
 
 static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *attribute) {
-    const acu_sim_prepared *p = node->op->with.launch;
+    const acu_sim_kernel_launch *p = node->op->with.launch;
     unsigned count = p->attribute_count, at = 0;
     cudaLaunchAttribute *all = malloc((count + 1) * sizeof *all);
     if (!all)
@@ -199,7 +200,7 @@ static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *
     return result;
 }
 
-cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority) {
+cudaError_t acu_sim_kernel_node_captured(acu_sim_node *node, int priority) {
     const cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority,
                                            .val = {.priority = priority}};
     return !priority || find_attribute(node->op->with.launch, attribute.id)
@@ -208,7 +209,7 @@ cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority) {
 }
 
 /* Edges say so from 12.3 on. */
-cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to) {
+cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to) {
     const cudaLaunchAttribute *attribute =
         to->type == cudaGraphNodeTypeKernel && from->op->type == cudaGraphNodeTypeKernel
             ? find_attribute(to->with.launch, cudaLaunchAttributeProgrammaticStreamSerialization)
@@ -240,7 +241,7 @@ cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cuda
     if (!result && (!to || !from))
         result = cudaErrorInvalidValue;
     if (!result) {
-        const acu_sim_prepared *p = from->op->with.launch;
+        const acu_sim_kernel_launch *p = from->op->with.launch;
         result = put_attributes(to, p->attributes, p->attribute_count);
     }
     return acu_sim_leave(result);

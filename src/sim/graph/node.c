@@ -69,7 +69,7 @@ acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
     node->op = op;
     graph->nodes[graph->size++] = node;
     graph->count++;
-    graph->memory_count += acu_sim_is_memory(op);
+    graph->memory_count += acu_sim_graph_memory_is_op(op);
     return node;
 }
 
@@ -88,7 +88,7 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
 void acu_sim_node_free(acu_sim_node *node) {
     node->graph->nodes[node->id] = NULL;
     node->graph->count--;
-    node->graph->memory_count -= acu_sim_is_memory(node->op);
+    node->graph->memory_count -= acu_sim_graph_memory_is_op(node->op);
     node->graph->body_count -= node->body_count != 0;
     acu_sim_set_remove(&handles, node);
     for (unsigned i = 0; i < node->body_count; i++)
@@ -111,7 +111,7 @@ static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
 static cudaError_t host_op(const struct cudaHostNodeParamsV2 *host, acu_sim_op **op) {
     if (!host->fn)
         return cudaErrorInvalidValue;
-    *op = acu_sim_op_host(host->fn, host->userData);
+    *op = acu_sim_host_function_op(host->fn, host->userData);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -128,7 +128,7 @@ static cudaError_t alloc_op(struct cudaMemAllocNodeParamsV2 *alloc, acu_sim_grap
                             acu_sim_op **op) {
     struct cudaMemAllocNodeParams params;
     memcpy(&params, alloc, sizeof params);
-    cudaError_t result = acu_sim_alloc_op(&params, graph, op);
+    cudaError_t result = acu_sim_graph_memory_alloc_op(&params, graph, op);
     alloc->dptr = params.dptr;
     return result;
 }
@@ -166,7 +166,7 @@ static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *
         return cudaErrorNotSupported;
     return params->type == cudaGraphNodeTypeMemAlloc
                ? alloc_op(&params->alloc, graph, op)
-               : acu_sim_free_op(params->free.dptr, graph, op);
+               : acu_sim_graph_memory_free_op(params->free.dptr, graph, op);
 }
 
 /* The operation of a node of the graph, for other graphs' in it see embed(). `old`: what the node
@@ -176,12 +176,12 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
     struct cudaMemsetParams fill;
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
-        return acu_sim_kernel_op(&params->kernel, old, op);
+        return acu_sim_kernel_node_op(&params->kernel, old, op);
     case cudaGraphNodeTypeMemcpy:
-        return acu_sim_op_copy(&params->memcpy.copyParams, op);
+        return acu_sim_copy_op(&params->memcpy.copyParams, op);
     case cudaGraphNodeTypeMemset:
         fill = fill_params(&params->memset);
-        return acu_sim_op_fill(&fill, op);
+        return acu_sim_fill_op(&fill, op);
     case cudaGraphNodeTypeHost:
         return host_op(&params->host, op);
     case cudaGraphNodeTypeWaitEvent:
@@ -206,7 +206,8 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
     case SIM_NODE_VALUES:
-        return acu_sim_self()->call.by_driver ? acu_sim_values_op(params, op) : cudaErrorInvalidValue;
+        return acu_sim_self()->call.by_driver ? acu_sim_values_op(params, op)
+                                              : cudaErrorInvalidValue;
     default:
         return acu_sim_knows(&acu_cudart_type_cudaGraphNodeType, params->type)
                    ? cudaErrorNotSupported
@@ -284,10 +285,10 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
     params->type = op->type;
     switch ((int)op->type) {
     case cudaGraphNodeTypeKernel:
-        acu_sim_kernel_describe(op, &params->kernel);
+        acu_sim_kernel_node_describe(op, &params->kernel);
         break;
     case cudaGraphNodeTypeMemcpy:
-        params->memcpy.copyParams = acu_sim_copy_told(op);
+        params->memcpy.copyParams = acu_sim_copy_describe(op);
         break;
     case cudaGraphNodeTypeMemset:
         params->memset =
@@ -336,8 +337,8 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
         *context = op->execution_context;
 }
 
-cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
-                              acu_sim_op **op) {
+cudaError_t acu_sim_node_make_op(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
+                                 acu_sim_op **op) {
     if (params->type != node->op->type || params->type == cudaGraphNodeTypeGraph)
         return cudaErrorInvalidValue;
     struct cudaGraphNodeParams mine = *params;
@@ -346,7 +347,7 @@ cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNo
 
 static cudaError_t set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
     acu_sim_op *op = NULL;
-    cudaError_t why = acu_sim_node_make(node, params, &op);
+    cudaError_t why = acu_sim_node_make_op(node, params, &op);
     if (why)
         return why;
     acu_sim_op_release(node->op);
@@ -357,19 +358,19 @@ static cudaError_t set(acu_sim_node *node, const struct cudaGraphNodeParams *par
 /* ---- adding, asking, changing: the calls of all types -------------------------------------------
  */
 
-uint64_t acu_sim_new_mark(void) {
+uint64_t acu_sim_node_new_mark(void) {
     return ++last_mark;
 }
 
-cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
-                                const cudaGraphEdgeData *data, size_t count) {
-    uint64_t mark = acu_sim_new_mark();
+cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
+                                   const cudaGraphEdgeData *data, size_t count) {
+    uint64_t mark = acu_sim_node_new_mark();
     if (count && !nodes)
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         acu_sim_node *node = acu_sim_node_of(nodes[i]);
         if (!node || node->graph != graph || node->mark == mark ||
-            (data && acu_sim_edge_judge(node, NULL, data[i])))
+            (data && acu_sim_edge_validate(node, NULL, data[i])))
             return cudaErrorInvalidValue;
         node->mark = mark;
     }
@@ -379,8 +380,8 @@ cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_
 static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependencies,
                             const cudaGraphEdgeData *data, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (!acu_sim_link(acu_sim_node_of(dependencies[i]), node,
-                          data ? data[i] : (cudaGraphEdgeData){0}))
+        if (!acu_sim_edge_add(acu_sim_node_of(dependencies[i]), node,
+                              data ? data[i] : (cudaGraphEdgeData){0}))
             return cudaErrorMemoryAllocation;
     return cudaSuccess;
 }
@@ -390,7 +391,7 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     acu_sim_graph *body = NULL;
-    cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
+    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count);
     if (!result)
         result = make_op(graph, params, NULL, &op);
     if (!result && (result = make_body(params, &body)))
@@ -402,7 +403,7 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
     if (!result) /* last, so that what was moved stays */
         result = embed(node, params, body);
     if (result && node) {
-        acu_sim_unlink_all(node);
+        acu_sim_edge_remove_all(node);
         acu_sim_node_free(node);
     }
     if (result && body && !moves(&params->graph))
@@ -428,8 +429,8 @@ cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
     return acu_sim_leave(result);
 }
 
-cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
-                             struct cudaGraphNodeParams *params) {
+cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType type,
+                                    struct cudaGraphNodeParams *params) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_node *n = acu_sim_node_of(node);
     if (!result && (!n || !params || n->op->type != type))
@@ -439,7 +440,8 @@ cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
     return acu_sim_leave(result);
 }
 
-cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params) {
+cudaError_t acu_sim_node_set_params(cudaGraphNode_t node,
+                                    const struct cudaGraphNodeParams *params) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *n = acu_sim_node_of(node);
     if (!result)
@@ -457,7 +459,7 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
     if (!result && acu_sim_graph_has_memory(n->graph))
         result = cudaErrorNotSupported;
     if (!result) {
-        acu_sim_unlink_all(n);
+        acu_sim_edge_remove_all(n);
         acu_sim_node_free(n);
     }
     return acu_sim_leave(result);

@@ -36,23 +36,23 @@ void acu_sim_node_free(acu_sim_node *node);
 bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body);
 
 /* What no node is marked with yet. */
-uint64_t acu_sim_new_mark(void);
+uint64_t acu_sim_node_new_mark(void);
 
 /* They are nodes of the graph, none twice. */
-cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
-                                const cudaGraphEdgeData *data, size_t count);
+cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
+                                   const cudaGraphEdgeData *data, size_t count);
 
 /* Whole calls. `type`: what the node must be. */
 cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
                              size_t count, struct cudaGraphNodeParams *params);
-cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
-                             struct cudaGraphNodeParams *params);
-cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params);
+cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType type,
+                                    struct cudaGraphNodeParams *params);
+cudaError_t acu_sim_node_set_params(cudaGraphNode_t node, const struct cudaGraphNodeParams *params);
 
 /* Inside of a call: other work for the node. */
-cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
-                              acu_sim_op **op);
+cudaError_t acu_sim_node_make_op(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
+                                 acu_sim_op **op);
 void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params);
 
 #endif

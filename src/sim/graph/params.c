@@ -17,12 +17,12 @@ cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
 
 cudaError_t acu_sim_cudaGraphNodeSetParams(cudaGraphNode_t node,
                                            struct cudaGraphNodeParams *nodeParams) {
-    return acu_sim_node_put(node, nodeParams);
+    return acu_sim_node_set_params(node, nodeParams);
 }
 
 cudaError_t acu_sim_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
                                                struct cudaGraphNodeParams *nodeParams) {
-    return acu_sim_exec_put(graphExec, node, nodeParams);
+    return acu_sim_update_set_params(graphExec, node, nodeParams);
 }
 
 cudaError_t acu_sim_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -69,7 +69,7 @@ cudaError_t acu_sim_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaMemcpy3DParms *pNodeParams) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeMemcpy, pNodeParams ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeMemcpy, pNodeParams ? &params : NULL);
     if (!result && pNodeParams)
         *pNodeParams = params.memcpy.copyParams;
     return result;
@@ -78,20 +78,20 @@ cudaError_t acu_sim_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
                                                  const struct cudaMemcpy3DParms *pNodeParams) {
     const struct cudaGraphNodeParams params = copy_node(pNodeParams);
-    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+    return acu_sim_node_set_params(node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
                                                    size_t count, enum cudaMemcpyKind kind) {
     const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
-    return acu_sim_node_put(node, &params);
+    return acu_sim_node_set_params(node, &params);
 }
 
 cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec,
                                                      cudaGraphNode_t node,
                                                      const struct cudaMemcpy3DParms *pNodeParams) {
     const struct cudaGraphNodeParams params = copy_node(pNodeParams);
-    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
@@ -99,7 +99,7 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExe
                                                        const void *src, size_t count,
                                                        enum cudaMemcpyKind kind) {
     const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
-    return acu_sim_exec_put(hGraphExec, node, &params);
+    return acu_sim_update_set_params(hGraphExec, node, &params);
 }
 
 /* ---- fills --------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ cudaError_t acu_sim_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaMemsetParams *pNodeParams) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeMemset, pNodeParams ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeMemset, pNodeParams ? &params : NULL);
     if (!result && pNodeParams)
         *pNodeParams = (struct cudaMemsetParams){params.memset.dst,   params.memset.pitch,
                                                  params.memset.value, params.memset.elementSize,
@@ -138,14 +138,14 @@ cudaError_t acu_sim_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
                                                  const struct cudaMemsetParams *pNodeParams) {
     const struct cudaGraphNodeParams params = fill_node(pNodeParams);
-    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+    return acu_sim_node_set_params(node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec,
                                                      cudaGraphNode_t node,
                                                      const struct cudaMemsetParams *pNodeParams) {
     const struct cudaGraphNodeParams params = fill_node(pNodeParams);
-    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
 /* ---- host functions -----------------------------------------------------------------------------
@@ -173,7 +173,7 @@ cudaError_t acu_sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
                                                struct cudaHostNodeParams *pNodeParams) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeHost, pNodeParams ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeHost, pNodeParams ? &params : NULL);
     if (!result && pNodeParams)
         *pNodeParams = (struct cudaHostNodeParams){params.host.fn, params.host.userData};
     return result;
@@ -182,13 +182,13 @@ cudaError_t acu_sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
                                                const struct cudaHostNodeParams *pNodeParams) {
     const struct cudaGraphNodeParams params = host_node(pNodeParams);
-    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+    return acu_sim_node_set_params(node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                                    const struct cudaHostNodeParams *pNodeParams) {
     const struct cudaGraphNodeParams params = host_node(pNodeParams);
-    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
 /* ---- graphs in nodes ----------------------------------------------------------------------------
@@ -204,7 +204,8 @@ cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cuda
 
 cudaError_t acu_sim_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph) {
     struct cudaGraphNodeParams params;
-    cudaError_t result = acu_sim_node_get(node, cudaGraphNodeTypeGraph, pGraph ? &params : NULL);
+    cudaError_t result =
+        acu_sim_node_get_params(node, cudaGraphNodeTypeGraph, pGraph ? &params : NULL);
     if (!result && pGraph)
         *pGraph = params.graph.graph;
     return result;
@@ -239,7 +240,7 @@ cudaError_t acu_sim_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaG
 cudaError_t acu_sim_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeEventRecord, event_out ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeEventRecord, event_out ? &params : NULL);
     if (!result && event_out)
         *event_out = params.eventRecord.event;
     return result;
@@ -248,7 +249,7 @@ cudaError_t acu_sim_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaE
 cudaError_t acu_sim_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
-        acu_sim_node_get(node, cudaGraphNodeTypeWaitEvent, event_out ? &params : NULL);
+        acu_sim_node_get_params(node, cudaGraphNodeTypeWaitEvent, event_out ? &params : NULL);
     if (!result && event_out)
         *event_out = params.eventWait.event;
     return result;
@@ -256,24 +257,24 @@ cudaError_t acu_sim_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEve
 
 cudaError_t acu_sim_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
     const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeEventRecord, event);
-    return acu_sim_node_put(node, &params);
+    return acu_sim_node_set_params(node, &params);
 }
 
 cudaError_t acu_sim_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
     const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
-    return acu_sim_node_put(node, &params);
+    return acu_sim_node_set_params(node, &params);
 }
 
 cudaError_t acu_sim_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                          cudaGraphNode_t hNode, cudaEvent_t event) {
     const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeEventRecord, event);
-    return acu_sim_exec_put(hGraphExec, hNode, &params);
+    return acu_sim_update_set_params(hGraphExec, hNode, &params);
 }
 
 cudaError_t acu_sim_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                        cudaGraphNode_t hNode, cudaEvent_t event) {
     const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
-    return acu_sim_exec_put(hGraphExec, hNode, &params);
+    return acu_sim_update_set_params(hGraphExec, hNode, &params);
 }
 
 /* ---- semaphores of other APIs -------------------------------------------------------------------
@@ -320,8 +321,8 @@ cudaError_t acu_sim_cudaGraphAddExternalSemaphoresWaitNode(
 cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
     struct cudaGraphNodeParams params;
-    cudaError_t result =
-        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreSignal, params_out ? &params : NULL);
+    cudaError_t result = acu_sim_node_get_params(hNode, cudaGraphNodeTypeExtSemaphoreSignal,
+                                                 params_out ? &params : NULL);
     if (!result && params_out)
         *params_out = (struct cudaExternalSemaphoreSignalNodeParams){
             params.extSemSignal.extSemArray, params.extSemSignal.paramsArray,
@@ -332,8 +333,8 @@ cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(
 cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
     struct cudaGraphNodeParams params;
-    cudaError_t result =
-        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreWait, params_out ? &params : NULL);
+    cudaError_t result = acu_sim_node_get_params(hNode, cudaGraphNodeTypeExtSemaphoreWait,
+                                                 params_out ? &params : NULL);
     if (!result && params_out)
         *params_out = (struct cudaExternalSemaphoreWaitNodeParams){params.extSemWait.extSemArray,
                                                                    params.extSemWait.paramsArray,
@@ -344,25 +345,25 @@ cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(
 cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     const struct cudaGraphNodeParams params = signal_node(nodeParams);
-    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+    return acu_sim_node_set_params(hNode, nodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     const struct cudaGraphNodeParams params = wait_node(nodeParams);
-    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+    return acu_sim_node_set_params(hNode, nodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     const struct cudaGraphNodeParams params = signal_node(nodeParams);
-    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, hNode, nodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     const struct cudaGraphNodeParams params = wait_node(nodeParams);
-    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+    return acu_sim_update_set_params(hGraphExec, hNode, nodeParams ? &params : NULL);
 }

@@ -45,7 +45,7 @@ void acu_sim_plan_release(acu_sim_plan *plan) {
     free(plan);
 }
 
-bool acu_sim_has_mark(const acu_sim_op *op) {
+bool acu_sim_plan_op_has_mark(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeEventRecord || op->type == cudaGraphNodeTypeWaitEvent ||
            op->type == cudaGraphNodeTypeHost || op->type == cudaGraphNodeTypeExtSemaphoreWait;
 }
@@ -65,9 +65,9 @@ static bool add_step(acu_sim_plan *plan, acu_sim_op *op, bool idle) {
     op->refs++;
     plan->steps[plan->count++] =
         (acu_sim_step){.op = op, .idle = idle, .mark = (unsigned)plan->marks};
-    plan->marks += !idle && acu_sim_has_mark(op);
+    plan->marks += !idle && acu_sim_plan_op_has_mark(op);
     plan->calls = plan->calls || op->type == cudaGraphNodeTypeHost;
-    plan->memory += acu_sim_is_memory(op);
+    plan->memory += acu_sim_graph_memory_is_op(op);
     return true;
 }
 
@@ -166,7 +166,7 @@ static bool plan_values(builder *b, const acu_sim_node *node) {
 
 static bool plan_node(builder *b, const acu_sim_node *node) {
     acu_sim_op *op = node->op;
-    const bool idle = node->disabled || !(op->run || acu_sim_has_mark(op));
+    const bool idle = node->disabled || !(op->run || acu_sim_plan_op_has_mark(op));
     if (op->type == cudaGraphNodeTypeGraph)
         return plan_child(b, node);
     if (op->type == cudaGraphNodeTypeConditional)

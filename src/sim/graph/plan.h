@@ -29,6 +29,6 @@ struct acu_sim_plan {
 /* NULL without memory. */
 acu_sim_plan *acu_sim_plan_new(acu_sim_graph *graph);
 void acu_sim_plan_release(acu_sim_plan *plan);
-bool acu_sim_has_mark(const acu_sim_op *op);
+bool acu_sim_plan_op_has_mark(const acu_sim_op *op);
 
 #endif

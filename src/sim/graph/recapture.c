@@ -4,7 +4,7 @@
  */
 #include "sim/graph/recapture.h"
 #include "sim/code/function.h"
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-static bool is_same_launch(const acu_sim_prepared *a, const acu_sim_prepared *b) {
+static bool is_same_launch(const acu_sim_kernel_launch *a, const acu_sim_kernel_launch *b) {
     return a->handle == b->handle && a->function == b->function && a->shared == b->shared &&
            a->cooperative == b->cooperative && a->attribute_count == b->attribute_count &&
            memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
@@ -69,7 +69,7 @@ static bool asks(acu_sim_node *old, acu_sim_node *made,
     struct cudaGraphNodeParams before, now;
     const cudaGraphNode_t handle = acu_sim_node_handle(made);
     acu_sim_thread *self = acu_sim_self();
-    const enum cudaGraphRecaptureStatus status = acu_sim_change_judge(old->op, made->op)
+    const enum cudaGraphRecaptureStatus status = acu_sim_update_validate(old->op, made->op)
                                                      ? cudaGraphRecaptureIneligibleForUpdate
                                                      : cudaGraphRecaptureEligibleForUpdate;
     acu_sim_node_describe(old, &before);
@@ -92,7 +92,7 @@ bool acu_sim_recapture(acu_sim_node *old, acu_sim_node *made,
         return false;
     if (is_same(old->op, made->op))
         return true;
-    if (acu_sim_is_memory(made->op) || (asked->callbackFunc && !asks(old, made, asked)))
+    if (acu_sim_graph_memory_is_op(made->op) || (asked->callbackFunc && !asks(old, made, asked)))
         return false;
     made->op->refs++;
     acu_sim_op_release(old->op);

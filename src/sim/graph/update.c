@@ -5,7 +5,7 @@
  * which the edges were made.
  */
 #include "sim/graph/update.h"
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
@@ -59,15 +59,16 @@ static bool can_fill(const struct cudaMemsetParams *from, const struct cudaMemse
            is_same_place(from->dst, to->dst);
 }
 
-static enum cudaGraphExecUpdateResult can_launch(const acu_sim_prepared *from,
-                                                 const acu_sim_prepared *to) {
-    if (acu_sim_prepared_context(from) != acu_sim_prepared_context(to))
+static enum cudaGraphExecUpdateResult can_launch(const acu_sim_kernel_launch *from,
+                                                 const acu_sim_kernel_launch *to) {
+    if (acu_sim_kernel_launch_context(from) != acu_sim_kernel_launch_context(to))
         return cudaGraphExecUpdateErrorUnsupportedFunctionChange;
     return from->cooperative != to->cooperative ? cudaGraphExecUpdateErrorAttributesChanged
                                                 : cudaGraphExecUpdateSuccess;
 }
 
-enum cudaGraphExecUpdateResult acu_sim_change_judge(const acu_sim_op *from, const acu_sim_op *to) {
+enum cudaGraphExecUpdateResult acu_sim_update_validate(const acu_sim_op *from,
+                                                       const acu_sim_op *to) {
     bool good = true;
     if (from->type != to->type)
         return cudaGraphExecUpdateErrorNodeTypeChanged;
@@ -106,12 +107,12 @@ static cudaError_t put(acu_sim_node *node, const struct cudaGraphNodeParams *par
     acu_sim_op *op = NULL;
     if (params->type == cudaGraphNodeTypeGraph)
         return params->type == node->op->type
-                   ? acu_sim_graph_update(node->bodies[0], acu_sim_graph_of(params->graph.graph))
+                   ? acu_sim_update_graph(node->bodies[0], acu_sim_graph_of(params->graph.graph))
                    : cudaErrorInvalidValue;
-    cudaError_t result = acu_sim_node_make(node, params, &op);
+    cudaError_t result = acu_sim_node_make_op(node, params, &op);
     if (result)
         return result;
-    if (acu_sim_change_judge(node->op, op)) {
+    if (acu_sim_update_validate(node->op, op)) {
         acu_sim_op_release(op);
         return cudaErrorInvalidValue;
     }
@@ -120,8 +121,8 @@ static cudaError_t put(acu_sim_node *node, const struct cudaGraphNodeParams *par
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
-                             const struct cudaGraphNodeParams *params) {
+cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                      const struct cudaGraphNodeParams *params) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_exec *e = acu_sim_exec_of(exec);
     acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
@@ -276,7 +277,7 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
 static bool judge_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
     enum cudaGraphExecUpdateResult result = !mine->pair
                                                 ? cudaGraphExecUpdateErrorTopologyChanged
-                                                : acu_sim_change_judge(mine->op, mine->pair->op);
+                                                : acu_sim_update_validate(mine->op, mine->pair->op);
     if (!result && mine->body_count != mine->pair->body_count)
         result = cudaGraphExecUpdateErrorParametersChanged;
     if (result)
@@ -323,11 +324,11 @@ static bool take_rest(acu_sim_exec *exec, const acu_sim_graph *other) {
     if (!acu_sim_conditions_copy(mine, other))
         return false;
     if (!exec->last || exec->last->done)
-        acu_sim_keeps_clear(mine);
-    return acu_sim_keeps_copy(mine, other);
+        acu_sim_user_objects_clear(mine);
+    return acu_sim_user_objects_copy(mine, other);
 }
 
-cudaError_t acu_sim_graph_update(acu_sim_graph *mine, acu_sim_graph *other) {
+cudaError_t acu_sim_update_graph(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     if (!other)
         return cudaErrorInvalidValue;
@@ -363,5 +364,5 @@ cudaError_t acu_sim_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphE
                                                          cudaGraph_t childGraph) {
     const struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                                .graph = {.graph = childGraph}};
-    return acu_sim_exec_put(hGraphExec, node, &params);
+    return acu_sim_update_set_params(hGraphExec, node, &params);
 }

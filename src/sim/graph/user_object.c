@@ -48,7 +48,7 @@ static void *destroy_all(void *unused) {
 /* Without a thread the next object tries again. */
 static void start_destroying(void) {
     if (!is_destroying)
-        is_destroying = acu_sim_thread_start(destroy_all, NULL);
+        is_destroying = acu_sim_stream_thread_start(destroy_all, NULL);
 }
 
 static void withdraw(acu_sim_user_object *object) {
@@ -83,7 +83,7 @@ int acu_sim_user_objects_leaks(int print) {
         if (object->owned) {
             count++;
             if (print)
-                acu_sim_report("user object", object, 0, object->where);
+                acu_sim_caller_report("user object", object, 0, object->where);
         }
     return count;
 }
@@ -113,7 +113,7 @@ static acu_sim_keep *keep_of(acu_sim_graph *graph, acu_sim_user_object *object) 
     return &grown[graph->keep_count++];
 }
 
-bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from) {
+bool acu_sim_user_objects_copy(acu_sim_graph *to, const acu_sim_graph *from) {
     for (size_t i = 0; i < from->keep_count; i++) {
         acu_sim_keep *keep = keep_of(to, from->keeps[i].object);
         if (!keep)
@@ -124,7 +124,7 @@ bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from) {
     return true;
 }
 
-void acu_sim_keeps_clear(acu_sim_graph *graph) {
+void acu_sim_user_objects_clear(acu_sim_graph *graph) {
     for (size_t i = 0; i < graph->keep_count; i++)
         if (graph->keeps[i].count)
             release(graph->keeps[i].object, graph->keeps[i].count);

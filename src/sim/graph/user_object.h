@@ -13,7 +13,7 @@ typedef struct acu_sim_keep {
     uint64_t count;
 } acu_sim_keep;
 
-bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from);
-void acu_sim_keeps_clear(acu_sim_graph *graph);
+bool acu_sim_user_objects_copy(acu_sim_graph *to, const acu_sim_graph *from);
+void acu_sim_user_objects_clear(acu_sim_graph *graph);
 
 #endif

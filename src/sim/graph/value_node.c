@@ -28,8 +28,8 @@ static void *bytes_of(const acu_sim_op *op) {
     size_t size = op->with.value.wide ? 8 : 4;
     return range && !range->dormant &&
                    size <= range->base + range->size - (uintptr_t)op->with.value.at &&
-                   acu_sim_range_lets(range, op->with.value.device)
-               ? acu_sim_view(range, op->with.value.at)
+                   acu_sim_range_allows_access(range, op->with.value.device)
+               ? acu_sim_range_bytes(range, op->with.value.at)
                : NULL;
 }
 
@@ -205,10 +205,10 @@ cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
     if (!result)
         result = make(params, stream->device, &op);
     if (!result && stream->capture)
-        return acu_sim_submit(stream, op, false);
+        return acu_sim_stream_submit(stream, op, false);
     for (unsigned i = 0; !result && i < params->count; i++) {
         op->with.values->each[i]->refs++;
-        result = acu_sim_submit(stream, op->with.values->each[i], false);
+        result = acu_sim_stream_submit(stream, op->with.values->each[i], false);
     }
     acu_sim_op_release(op);
     return result;
@@ -230,7 +230,8 @@ struct cudaGraphNodeParams acu_sim_values_params(const CUDA_BATCH_MEM_OP_NODE_PA
 cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
     CUDA_BATCH_MEM_OP_NODE_PARAMS values;
     memcpy(&values, params->reserved1, sizeof values);
-    const acu_sim_device *device = acu_sim_device_of(values.ctx); /* NULL if there is no context */
+    const acu_sim_device *device =
+        acu_sim_context_device(values.ctx); /* NULL if there is no context */
     cudaError_t why = device ? judge_all(&values, true) : cudaErrorInvalidValue;
     return why ? why : make(&values, device, op);
 }

@@ -37,7 +37,7 @@ static mip *mipmap_of(cudaMipmappedArray_const_t handle) {
     return acu_sim_set_has(&mipmap_handles, pointer) ? (mip *)(uintptr_t)pointer : NULL;
 }
 
-const acu_sim_array *acu_sim_mipmap_level(cudaMipmappedArray_const_t handle) {
+const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle) {
     const mip *m = mipmap_of(handle);
     return m ? m->levels[0] : NULL;
 }
@@ -71,7 +71,7 @@ static int bits_of(enum cudaChannelFormatKind kind) {
 }
 
 /* One, two or four channels, all of as many bits. */
-size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc) {
+size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc) {
     const int bits = desc->x, known = bits_of(desc->f);
     const int channels = 1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
     if (channels == 3 || (desc->y && desc->y != bits) || (desc->z && desc->z != bits) ||
@@ -124,7 +124,8 @@ static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
 }
 
 static bool is_within(const acu_sim_device *device, size_t size, int attribute) {
-    return !attribute || size <= (size_t)acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+    return !attribute ||
+           size <= (size_t)acu_sim_device_attribute(device, (enum cudaDeviceAttr)attribute);
 }
 
 /* A third dimension without a second one are layers. */
@@ -154,7 +155,7 @@ static cudaError_t judge(const acu_sim_device *device, const struct cudaChannelF
         return cudaErrorInvalidChannelDescriptor;
     if (desc->f > cudaChannelFormatKindFloat && !bits_of(desc->f))
         return cudaErrorNotSupported;
-    if (!acu_sim_format_size(desc))
+    if (!acu_sim_array_format_size(desc))
         return cudaErrorInvalidChannelDescriptor;
     const limits limit = limits_of(extent, flags);
     return is_within(device, extent->width, limit.width) &&
@@ -175,7 +176,7 @@ static void free_array(acu_sim_array *array) {
     if (array->next)
         array->next->before = array->before;
     acu_sim_set_remove(&array_handles, array);
-    acu_sim_moves_wait();
+    acu_sim_memory_moves_wait();
     free(array->bytes);
     free(array);
 }
@@ -194,7 +195,7 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     array->width = extent->width;
     array->height = extent->height ? extent->height : 1;
     array->depth = extent->depth ? extent->depth : 1;
-    array->element = acu_sim_format_size(desc);
+    array->element = acu_sim_array_format_size(desc);
     array->pitch = array->width * array->element;
     array->bytes = calloc(array->height * array->depth, array->pitch);
     if (array->bytes && acu_sim_set_add(&array_handles, array))
@@ -206,16 +207,16 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
 
 /* Bytes of the elements, as memory of the device is given out; the limits keep it small enough. */
 static size_t size_of(const struct cudaChannelFormatDesc *desc, const struct cudaExtent *extent) {
-    return acu_sim_rounded(acu_sim_format_size(desc) * extent->width *
-                           (extent->height ? extent->height : 1) *
-                           (extent->depth ? extent->depth : 1));
+    return acu_sim_memory_rounded(acu_sim_array_format_size(desc) * extent->width *
+                                  (extent->height ? extent->height : 1) *
+                                  (extent->depth ? extent->depth : 1));
 }
 
 static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                               const struct cudaExtent *extent, unsigned flags, const void *where,
                               cudaArray_t *handle) {
     const size_t size = size_of(desc, extent);
-    if (!acu_sim_charge(device, size))
+    if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     acu_sim_array *array = new_array(device, desc, extent, flags);
     if (!array) {
@@ -265,7 +266,7 @@ cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
     if (!result && a)
         result = acu_sim_capture_allows_unsafe();
     if (!result && a) {
-        acu_sim_wait_device(a->device);
+        acu_sim_stream_wait_device(a->device);
         a = acu_sim_array_of(array); /* the lock was given up */
         if (a) {
             a->device->used -= size_of(&a->desc, &a->extent);
@@ -322,7 +323,7 @@ static bool fill_mipmap(mip *m, const struct cudaChannelFormatDesc *desc,
     for (unsigned i = 0; m->levels && i < levels; i++) {
         const struct cudaExtent e = level_extent(extent, flags, i);
         const size_t size = size_of(desc, &e);
-        if (!acu_sim_charge(m->device, size))
+        if (!acu_sim_memory_charge(m->device, size))
             return false;
         m->taken += size;
         if (!(m->levels[i] = new_array(m->device, desc, &e, flags)))
@@ -373,7 +374,7 @@ cudaError_t acu_sim_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) 
     if (!result && m)
         result = acu_sim_capture_allows_unsafe();
     if (!result && m) {
-        acu_sim_wait_device(m->device);
+        acu_sim_stream_wait_device(m->device);
         m = mipmap_of(mipmappedArray); /* the lock was given up */
         if (m)
             free_mipmap(m);
@@ -508,9 +509,9 @@ int acu_sim_arrays_leaks(int print) {
     int leaks = 0;
     for (const acu_sim_array *a = arrays; a; a = a->next, leaks++)
         if (print)
-            acu_sim_report("array", a, a->pitch * a->height * a->depth, a->where);
+            acu_sim_caller_report("array", a, a->pitch * a->height * a->depth, a->where);
     for (const mip *m = mipmaps; m; m = m->next, leaks++)
         if (print)
-            acu_sim_report("mipmapped array", m, m->taken, m->where);
+            acu_sim_caller_report("mipmapped array", m, m->taken, m->where);
     return leaks;
 }

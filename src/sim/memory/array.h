@@ -26,10 +26,10 @@ struct acu_sim_array {
 acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
 
 /* The first level of a mipmapped one. */
-const acu_sim_array *acu_sim_mipmap_level(cudaMipmappedArray_const_t handle);
+const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle);
 
 /* Bytes of an element; 0: there are no arrays of this format. */
-size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc);
+size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);
 void acu_sim_arrays_reset(acu_sim_device *device);
 int acu_sim_arrays_leaks(int print);
 cudaError_t acu_sim_copy_2d_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset,

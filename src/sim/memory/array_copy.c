@@ -45,7 +45,7 @@ static cudaError_t box_of(const place *to, const place *from, size_t width, size
     return cudaSuccess;
 }
 
-struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op) {
+struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
     struct cudaMemcpy3DParms told = op->with.copy.params;
     const acu_sim_array *array = acu_sim_array_of(told.dstArray ? told.dstArray : told.srcArray);
     if (!op->with.copy.in_bytes || !array)
@@ -59,7 +59,7 @@ struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op) {
 /* A single row is no copy of rows. */
 static cudaError_t judge_pitch(const acu_sim_device *device, const place *p, size_t width,
                                size_t height) {
-    const size_t largest = (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
+    const size_t largest = (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxPitch);
     if (p->array || (p->pitch >= width && p->pitch <= largest))
         return cudaSuccess;
     return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;

@@ -190,7 +190,7 @@ static cudaError_t make_copies(acu_sim_batch *b) {
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(p->dsts[i], p->srcs[i], p->sizes[i], cudaMemcpyDefault);
         if (p->sizes[i])
-            why = acu_sim_op_copy(&copy, &b->copies[i]);
+            why = acu_sim_copy_op(&copy, &b->copies[i]);
     }
     return why;
 }
@@ -324,7 +324,7 @@ static cudaError_t judge_ranges(void *const *at, const size_t *sizes, size_t cou
             return cudaErrorInvalidValue;
         if (to)
             set = set_of(to->indices, to->sets, i, set);
-        cudaError_t why = to ? acu_sim_judge_location(to->locations[set]) : cudaSuccess;
+        cudaError_t why = to ? acu_sim_managed_validate_location(to->locations[set]) : cudaSuccess;
         if (why)
             return why;
     }
@@ -378,7 +378,7 @@ cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t sum
                                            struct cudaMemLocation *location_out) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_range *range = acu_sim_managed_range(devPtr, size);
-    const bool pageable = devPtr && size && !acu_sim_is_device_address(devPtr) &&
+    const bool pageable = devPtr && size && !acu_sim_range_is_device_address(devPtr) &&
                           !acu_sim_range_in((uintptr_t)devPtr, size);
     if (!result)
         result = acu_sim_driver_has(&acu_function_cuMemGetLocationInfo);

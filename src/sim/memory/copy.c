@@ -47,11 +47,11 @@ static bool find_end(const void *address, size_t size, end *e) {
     *e = (end){.bytes = (char *)(uintptr_t)address, .pageable = true, .host = true};
     if (!range) { /* memory of the program, also if what comes behind it is registered */
         acu_sim_guard_explain(address);
-        return address && !acu_sim_is_device_address(address);
+        return address && !acu_sim_range_is_device_address(address);
     }
     if (size > range->base + range->size - (uintptr_t)address)
         return false;
-    *e = (end){.bytes = acu_sim_view(range, address),
+    *e = (end){.bytes = acu_sim_range_bytes(range, address),
                .pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
                .host = range->kind != SIM_DEVICE,
                .device = true,
@@ -67,14 +67,14 @@ static bool is_shown_to_some(const acu_sim_range *range) {
 /* Not shown to the current device: a copy must name the memory's then. */
 static bool can_read(const end *e, bool named) {
     return named || !is_shown_to_some(e->range) ||
-           acu_sim_range_lets(e->range, acu_sim_device_at(acu_sim_self()->device));
+           acu_sim_range_allows_access(e->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
 static bool can_write(const end *e, bool named) {
-    if (acu_sim_is_only_read(e->range))
+    if (acu_sim_range_is_read_only(e->range))
         return false;
     return named || !is_shown_to_some(e->range) ||
-           acu_sim_range_takes(e->range, acu_sim_device_at(acu_sim_self()->device));
+           acu_sim_range_allows_writing(e->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
 static bool is_direction(enum cudaMemcpyKind kind) {
@@ -220,18 +220,19 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner
 static char *bytes_at(const layout *l, bool known, bool writes) {
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)l->at, 1);
     if (!range)
-        return known || acu_sim_is_device_address(l->at) ? NULL : l->at;
-    if (range->dormant || (writes && acu_sim_is_only_read(range)))
+        return known || acu_sim_range_is_device_address(l->at) ? NULL : l->at;
+    if (range->dormant || (writes && acu_sim_range_is_read_only(range)))
         return NULL;
-    return l->size <= range->base + range->size - (uintptr_t)l->at ? acu_sim_view(range, l->at)
-                                                                   : NULL;
+    return l->size <= range->base + range->size - (uintptr_t)l->at
+               ? acu_sim_range_bytes(range, l->at)
+               : NULL;
 }
 
-/* They stay there until acu_sim_move_end(). */
+/* They stay there until acu_sim_memory_move_end(). */
 static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_move_begin();
+    acu_sim_memory_move_begin();
     const size_t unit = unit_of(copy, op->with.copy.in_bytes);
     bool good = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
     if (good && !to->in_array)
@@ -255,7 +256,7 @@ static cudaError_t move(acu_sim_op *op) {
         for (size_t y = 0; y < extent->height; y++)
             memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
                     to.width);
-    acu_sim_move_end();
+    acu_sim_memory_move_end();
     return good ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
@@ -289,7 +290,7 @@ static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const manner *h
     return op;
 }
 
-cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
+cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
     const manner how = {.async = true};
     end to, from;
     cudaError_t why = judge_copy(params, &how, &to, &from);
@@ -309,7 +310,7 @@ static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, c
     size_t size =
         unit_of(copy, op->with.copy.in_bytes) * extent->width * extent->height * extent->depth;
     return !async || !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
-           acu_sim_is_free(stream) || !stage(op);
+           acu_sim_stream_is_free(stream) || !stage(op);
 }
 
 /* A call that is not asynchronous is not captured; beside a capture it may be. */
@@ -336,8 +337,8 @@ static cudaError_t copy_so(const struct cudaMemcpy3DParms *params, cudaStream_t 
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
     }
-    return acu_sim_submit(stream, op,
-                          op->staged ? to.pageable : waits(stream, op, &to, &from, how.async));
+    return acu_sim_stream_submit(
+        stream, op, op->staged ? to.pageable : waits(stream, op, &to, &from, how.async));
 }
 
 static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
@@ -395,7 +396,8 @@ cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_
 
 /* A row of memory must be as long as what is copied of it. */
 static cudaError_t judge_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_t width) {
-    const size_t largest = (size_t)acu_sim_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
+    const size_t largest =
+        (size_t)acu_sim_device_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
     if (!ptr->ptr)
         return cudaSuccess;
     if (ptr->pitch > largest || ptr->pitch < width)
@@ -444,7 +446,7 @@ static cudaError_t follow(acu_sim_stream *stream, const acu_sim_stream *before) 
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
     }
-    return acu_sim_submit(stream, op, false);
+    return acu_sim_stream_submit(stream, op, false);
 }
 
 /* The stream's next operation comes after, or its last one before, the work of another device. */
@@ -462,7 +464,7 @@ static cudaError_t serialize(acu_sim_stream *stream, int index, bool after) {
 /* Memory of a pool is named as that of a device to which the pool is shown. */
 static bool is_shown(const void *address, int device) {
     const acu_sim_range *range = acu_sim_range_of(address);
-    return !range || !range->pool || acu_sim_range_lets(range, acu_sim_device_at(device));
+    return !range || !range->pool || acu_sim_range_allows_access(range, acu_sim_device_at(device));
 }
 
 /*
@@ -589,12 +591,12 @@ static cudaError_t fill(acu_sim_op *op) {
     if (!lay_out_fill(fill, &to))
         return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_move_begin();
+    acu_sim_memory_move_begin();
     to.at = bytes_at(&to, true, true);
     pthread_mutex_unlock(&acu_sim_lock);
     for (size_t y = 0; to.at && y < fill->height; y++)
         fill_row(to.at + y * to.pitch, fill);
-    acu_sim_move_end();
+    acu_sim_memory_move_end();
     return to.at ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
@@ -605,7 +607,8 @@ static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {
                    (uintptr_t)fill->dst % fill->elementSize == 0 &&
                    (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
                                           fill->pitch >= fill->width * fill->elementSize)) &&
-                   find_end(l.at, l.size, to) && to->device && !acu_sim_is_only_read(to->range)
+                   find_end(l.at, l.size, to) && to->device &&
+                   !acu_sim_range_is_read_only(to->range)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -617,7 +620,7 @@ static cudaError_t fill_op(const struct cudaMemsetParams *params, acu_sim_op **o
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op) {
+cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
     end to;
     cudaError_t why = judge_fill(params, &to);
     return why ? why : fill_op(params, op);
@@ -637,11 +640,12 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
         why = judge_fill(params, &to);
     if (!why)
         why = allows(stream, async);
-    if (!why && is_shown_to_some(to.range) && !acu_sim_range_takes(to.range, stream->device))
+    if (!why && is_shown_to_some(to.range) &&
+        !acu_sim_range_allows_writing(to.range, stream->device))
         why = cudaErrorInvalidValue;
     if (!why)
         why = fill_op(params, &op);
-    return why ? why : acu_sim_submit(stream, op, !async && to.host);
+    return why ? why : acu_sim_stream_submit(stream, op, !async && to.host);
 }
 
 cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,

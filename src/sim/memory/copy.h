@@ -25,7 +25,7 @@ cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_
                                 cudaStream_t stream, bool async);
 
 /* What a node says that it copies: whole elements, also where it copies parts of them. */
-struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op);
+struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op);
 
 /* All of them, or none; `early[i]`: the source is read before the call returns. */
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
@@ -38,8 +38,8 @@ cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_
                               bool async);
 
 /* Judges what they are to do first. Host functions need no judging. */
-cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
-cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op);
+cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
+cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op);
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
                                              enum cudaMemcpyKind kind);
 

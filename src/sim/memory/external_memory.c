@@ -42,7 +42,7 @@ int acu_sim_memory_export(size_t size) {
 void acu_sim_external_release(acu_sim_external *external) {
     if (--external->refs)
         return;
-    acu_sim_moves_wait();
+    acu_sim_memory_moves_wait();
     munmap(external->bytes, external->size);
     free(external);
 }
@@ -63,7 +63,7 @@ static cudaError_t open_file(int fd, size_t size, char **bytes) {
     static const char made_so[] = "/memfd:anycuda-memory";
     char name[128];
     struct stat file;
-    if (!acu_sim_descriptor_name(fd, name, sizeof name) ||
+    if (!acu_sim_external_descriptor_name(fd, name, sizeof name) ||
         strncmp(name, made_so, sizeof made_so - 1) != 0 || fstat(fd, &file))
         return close(fd), cudaErrorUnknown;
     if (size > (size_t)file.st_size)
@@ -153,7 +153,7 @@ int acu_sim_externals_leaks(int print) {
     int count = 0;
     for (const acu_sim_external *it = imports; it; it = it->next, count++)
         if (print)
-            acu_sim_report("external memory", it, it->size, it->where);
+            acu_sim_caller_report("external memory", it, it->size, it->where);
     return count;
 }
 
@@ -166,7 +166,7 @@ static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemo
     if (desc->flags || !desc->size || desc->offset > external->size ||
         desc->size > external->size - desc->offset)
         return cudaErrorInvalidValue;
-    acu_sim_range *range = acu_sim_place(external->device, (size_t)desc->size);
+    acu_sim_range *range = acu_sim_memory_place(external->device, (size_t)desc->size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->where = where;

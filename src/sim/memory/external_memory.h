@@ -5,7 +5,7 @@
 #include "sim/sim.h"
 
 /* What the system calls a file descriptor; false if there is none. */
-bool acu_sim_descriptor_name(int fd, char *name, size_t size);
+bool acu_sim_external_descriptor_name(int fd, char *name, size_t size);
 
 /* A buffer of it is gone. */
 void acu_sim_external_release(acu_sim_external *external);

@@ -183,7 +183,7 @@ unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore) {
 /* ---- importing ----------------------------------------------------------------------------------
  */
 
-bool acu_sim_descriptor_name(int fd, char *name, size_t size) {
+bool acu_sim_external_descriptor_name(int fd, char *name, size_t size) {
     char path[64], target[128];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     ssize_t length = fd < 0 ? -1 : readlink(path, target, sizeof target - 1);
@@ -196,7 +196,7 @@ bool acu_sim_descriptor_name(int fd, char *name, size_t size) {
 
 static acu_sim_semaphore *find(int fd) {
     char name[NAME], wanted[2 * NAME], found[2 * NAME];
-    if (!acu_sim_descriptor_name(fd, found, sizeof found))
+    if (!acu_sim_external_descriptor_name(fd, found, sizeof found))
         return NULL;
     for (acu_sim_semaphore *semaphore = semaphores; semaphore; semaphore = semaphore->next) {
         write_name(semaphore, name);
@@ -292,7 +292,7 @@ int acu_sim_semaphores_leaks(int print) {
     int count = 0;
     for (const imported *it = imports; it; it = it->next, count++)
         if (print)
-            acu_sim_report("external semaphore", it, 0, it->where);
+            acu_sim_caller_report("external semaphore", it, 0, it->where);
     return count;
 }
 
@@ -406,7 +406,7 @@ static cudaError_t enqueue(enum cudaGraphNodeType type, const node_params *param
     if (!result)
         result = make(type, params, &op);
     if (!result)
-        result = acu_sim_submit(s, op, false);
+        result = acu_sim_stream_submit(s, op, false);
     return acu_sim_leave(result);
 }
 

@@ -83,9 +83,9 @@ static void forget(const freed *old) {
 static unsigned char *zone_of(const acu_sim_range *range, size_t *size) {
     if (!is_on() || range->bytes || range->kind == SIM_REGISTERED)
         return NULL;
-    *size = range->kind == SIM_DEVICE ? acu_sim_rounded(range->size) - range->size + ZONE
+    *size = range->kind == SIM_DEVICE ? acu_sim_memory_rounded(range->size) - range->size + ZONE
                                       : pages_of(range->size) - range->size;
-    return (unsigned char *)acu_sim_view(range, (void *)range->base) + range->size;
+    return (unsigned char *)acu_sim_range_bytes(range, (void *)range->base) + range->size;
 }
 
 void acu_sim_guard_begin(const acu_sim_range *range) {
@@ -105,7 +105,7 @@ static void check(acu_sim_range *range) {
         return;
     range->damaged = true;
     damages++;
-    acu_sim_name_caller(range->where, where, sizeof where);
+    acu_sim_caller_describe(range->where, where, sizeof where);
     fprintf(
         stderr,
         "anycuda: simulator: written behind its end: %s %p of %zu bytes, made at %s, at byte %zu\n",
@@ -121,7 +121,7 @@ void acu_sim_guard_end(acu_sim_range *range) {
     last_freed[next_freed] = (freed){range->base, range->size, range->kind, range->where};
     next_freed = (next_freed + 1) % FREED;
     if (range->kind == SIM_DEVICE)
-        memset(acu_sim_view(range, (void *)range->base), POISON, range->size);
+        memset(acu_sim_range_bytes(range, (void *)range->base), POISON, range->size);
 }
 
 void acu_sim_guard_check(void) {
@@ -137,7 +137,7 @@ void acu_sim_guard_explain(const void *address) {
         if ((uintptr_t)address - f->base >= f->size)
             continue;
         damages++;
-        acu_sim_name_caller(f->where, where, sizeof where);
+        acu_sim_caller_describe(f->where, where, sizeof where);
         fprintf(stderr,
                 "anycuda: simulator: used after it was freed: %p is in %s %p of %zu bytes, "
                 "made at %s\n",

@@ -17,11 +17,11 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
 /* The CPU is {Host, anything}; a device's number is checked, and that of a node. A device that
  * does not share the memory while it runs takes it as a whole, so that it is no place for a part.
  */
-cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
+cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location) {
     const acu_sim_device *device = acu_sim_device_at(location.id);
     switch ((int)location.type) {
     case cudaMemLocationTypeDevice:
-        return device && acu_sim_attribute(device, cudaDevAttrConcurrentManagedAccess)
+        return device && acu_sim_device_attribute(device, cudaDevAttrConcurrentManagedAccess)
                    ? cudaSuccess
                    : cudaErrorInvalidDevice;
     case cudaMemLocationTypeHost:
@@ -71,7 +71,7 @@ static bool has_place(enum cudaMemoryAdvise advice) {
 /* Accesses are by devices and the CPU as a whole. From 12.2 on, with places in the call, a device
  * that does not exist is a value like others. */
 static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-    cudaError_t result = acu_sim_judge_location(location);
+    cudaError_t result = acu_sim_managed_validate_location(location);
     if (result == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
         result = cudaErrorInvalidValue;
     if (!result && advice != cudaMemAdviseSetPreferredLocation &&
@@ -103,7 +103,7 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
     if (!result && (flags || !range))
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_judge_location(location);
+        result = acu_sim_managed_validate_location(location);
     if (!result)
         result = acu_sim_stream_of(stream, &s);
     if (!result)

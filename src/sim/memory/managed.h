@@ -8,6 +8,6 @@
 acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
 
 /* A place to prefetch to. */
-cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
+cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location);
 
 #endif

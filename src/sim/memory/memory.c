@@ -31,15 +31,15 @@ enum { ALIGNMENT = 512, PITCH = 512 };
 
 static pthread_rwlock_t moves = PTHREAD_RWLOCK_INITIALIZER;
 
-void acu_sim_move_begin(void) {
+void acu_sim_memory_move_begin(void) {
     (void)pthread_rwlock_rdlock(&moves);
 }
 
-void acu_sim_move_end(void) {
+void acu_sim_memory_move_end(void) {
     (void)pthread_rwlock_unlock(&moves);
 }
 
-void acu_sim_moves_wait(void) {
+void acu_sim_memory_moves_wait(void) {
     (void)pthread_rwlock_wrlock(&moves);
     (void)pthread_rwlock_unlock(&moves);
 }
@@ -47,11 +47,11 @@ void acu_sim_moves_wait(void) {
 /* ---- device memory ------------------------------------------------------------------------------
  */
 
-size_t acu_sim_rounded(size_t size) {
+size_t acu_sim_memory_rounded(size_t size) {
     return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-bool acu_sim_charge(acu_sim_device *device, uint64_t bytes) {
+bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     uint64_t total = acu_sim_configuration()->memory;
     if (bytes > total || device->used > total - bytes)
         return false;
@@ -65,7 +65,7 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
         const acu_sim_range *next = acu_sim_range_next(from);
         if (!next || next->base >= from + size)
             return from;
-        from = device->base + acu_sim_rounded(next->base + next->size - device->base) +
+        from = device->base + acu_sim_memory_rounded(next->base + next->size - device->base) +
                acu_sim_guard_size();
     }
     return 0;
@@ -76,7 +76,7 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
 static void use_large_pages(const acu_sim_range *range) {
 #if defined(MADV_HUGEPAGE)
     enum { LARGE = 2 << 20 };
-    uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
+    uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) / LARGE * LARGE;
     from = (from + LARGE - 1) / LARGE * LARGE;
     if (to > from && !acu_sim_guard_size())
@@ -86,8 +86,8 @@ static void use_large_pages(const acu_sim_range *range) {
 #endif
 }
 
-acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
-    size_t taken = acu_sim_rounded(size) + acu_sim_guard_size();
+acu_sim_range *acu_sim_memory_place(acu_sim_device *device, size_t size) {
+    size_t taken = acu_sim_memory_rounded(size) + acu_sim_guard_size();
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
     if (!base)
@@ -104,10 +104,10 @@ acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
 }
 
 /* The pages that are its alone go back to the system. */
-void acu_sim_drop(acu_sim_range *range) {
+void acu_sim_memory_drop_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
+    uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) & ~(page - 1);
     from = (from + page - 1) & ~(page - 1);
     if (to > from && !acu_sim_guard_size())
@@ -119,10 +119,10 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     *at = NULL; /* NOLINT(clang-analyzer-core.NullDereference): its callers looked */
     if (size == 0)
         return cudaSuccess;
-    uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_rounded(size);
-    if (!acu_sim_charge(device, taken))
+    uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_memory_rounded(size);
+    if (!acu_sim_memory_charge(device, taken))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_place(device, size);
+    acu_sim_range *range = acu_sim_memory_place(device, size);
     if (!range) {
         device->used -= taken;
         return cudaErrorMemoryAllocation;
@@ -216,7 +216,7 @@ static void *new_bytes(size_t size) {
 static void drop_host(acu_sim_range *range) {
     void *at = (void *)range->base;
     acu_sim_guard_end(range);
-    acu_sim_moves_wait();
+    acu_sim_memory_moves_wait();
     if (acu_sim_guard_size())
         acu_sim_guard_unmap(at, range->size);
     else
@@ -229,9 +229,9 @@ static void free_now(acu_sim_range *range) {
     if (range->pool)
         acu_sim_pool_give(range->pool, range->size);
     else if (range->kind == SIM_DEVICE && !range->external)
-        range->device->used -= acu_sim_rounded(range->size);
+        range->device->used -= acu_sim_memory_rounded(range->size);
     if (range->kind == SIM_DEVICE)
-        acu_sim_drop(range);
+        acu_sim_memory_drop_range(range);
     else if (range->kind == SIM_REGISTERED)
         acu_sim_range_remove(range);
     else
@@ -254,9 +254,9 @@ static cudaError_t free_range(void *address, bool host) {
     if (why)
         return why;
     if (!range->pool && range->kind == SIM_DEVICE && range->context)
-        acu_sim_wait_context(range->context);
+        acu_sim_stream_wait_context(range->context);
     else if (!range->pool)
-        acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
+        acu_sim_stream_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
     range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address)
@@ -407,7 +407,7 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result) {
-        acu_sim_wait_device(NULL);
+        acu_sim_stream_wait_device(NULL);
         range = acu_sim_range_of(ptr);
         if (range && range->kind == SIM_REGISTERED)
             acu_sim_range_remove(range);
@@ -457,7 +457,8 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
 /* ---- variables of modules -----------------------------------------------------------------------
  */
 
-cudaError_t acu_sim_variable_new(acu_sim_context *context, size_t size, bool managed, void **at) {
+cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
+                                        void **at) {
     cudaError_t result =
         managed ? allocate_host(context->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
                 : allocate(context->device, size, at, NULL);
@@ -466,17 +467,17 @@ cudaError_t acu_sim_variable_new(acu_sim_context *context, size_t size, bool man
     acu_sim_range *range = acu_sim_range_of(*at);
     range->of_module = true;
     range->context = context;
-    memset(acu_sim_view(range, *at), 0, size);
+    memset(acu_sim_range_bytes(range, *at), 0, size);
     return cudaSuccess;
 }
 
-void acu_sim_variable_free(void *at) {
+void acu_sim_memory_variable_free(void *at) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (!range)
         return;
     if (range->kind == SIM_DEVICE) {
-        range->device->used -= acu_sim_rounded(range->size);
-        acu_sim_drop(range);
+        range->device->used -= acu_sim_memory_rounded(range->size);
+        acu_sim_memory_drop_range(range);
     } else {
         drop_host(range);
     }
@@ -495,14 +496,14 @@ void acu_sim_memory_reset(acu_sim_device *device) {
         if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
             drop_host(range);
         else if (range->kind == SIM_DEVICE && range->device->span)
-            acu_sim_drop(range);
+            acu_sim_memory_drop_range(range);
         else
             acu_sim_range_remove(range);
     }
 }
 
 /* What pools, graphs and modules have is theirs. */
-void acu_sim_memory_drop(const acu_sim_context *context) {
+void acu_sim_memory_drop_context(const acu_sim_context *context) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
@@ -522,7 +523,8 @@ int acu_sim_memory_leaks(int print) {
             (!range->bytes || range->external)) {
             leaks++;
             if (print)
-                acu_sim_report(names[range->kind], (void *)range->base, range->size, range->where);
+                acu_sim_caller_report(names[range->kind], (void *)range->base, range->size,
+                                      range->where);
         }
     return leaks;
 }

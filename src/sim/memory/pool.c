@@ -111,7 +111,7 @@ void acu_sim_pools_settle(void) {
 
 void acu_sim_pool_give(acu_sim_pool *pool, size_t size) {
     pool->used -= size;
-    pool->taken -= acu_sim_rounded(size);
+    pool->taken -= acu_sim_memory_rounded(size);
     pool->live--;
     if (pool->destroyed && !pool->live)
         free_pool(pool);
@@ -133,7 +133,7 @@ int acu_sim_pools_leaks(int print) {
         if (pool->where && !pool->destroyed) {
             count++;
             if (print)
-                acu_sim_report("memory pool", pool, 0, pool->where);
+                acu_sim_caller_report("memory pool", pool, 0, pool->where);
         }
     return count;
 }
@@ -152,9 +152,9 @@ static bool reserve(acu_sim_pool *pool, uint64_t size) {
     uint64_t chunks = (missing + CHUNK - 1) / CHUNK * CHUNK;
     if (pool->props.maxSize && pool->reserved + chunks > pool->props.maxSize)
         chunks = missing;
-    if (acu_sim_charge(pool->device, chunks))
+    if (acu_sim_memory_charge(pool->device, chunks))
         pool->reserved += chunks;
-    else if (acu_sim_charge(pool->device, missing))
+    else if (acu_sim_memory_charge(pool->device, missing))
         pool->reserved += missing;
     else
         return false;
@@ -165,16 +165,16 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     *at = NULL;
     if (size == 0)
         return cudaSuccess;
-    if (size > SIZE_MAX / 2 || !reserve(pool, acu_sim_rounded(size)))
+    if (size > SIZE_MAX / 2 || !reserve(pool, acu_sim_memory_rounded(size)))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_place(pool->device, size);
+    acu_sim_range *range = acu_sim_memory_place(pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
     range->where = where;
     pool->live++;
     pool->used += size;
-    pool->taken += acu_sim_rounded(size);
+    pool->taken += acu_sim_memory_rounded(size);
     if (pool->used_high < pool->used)
         pool->used_high = pool->used;
     if (pool->reserved_high < pool->reserved)
@@ -183,8 +183,8 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,
-                                const void *where) {
+cudaError_t acu_sim_pool_alloc_async(void **at, size_t size, cudaMemPool_t *handle,
+                                     cudaStream_t stream, const void *where) {
     acu_sim_stream *s = NULL;
     acu_sim_pool *pool = NULL;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
@@ -203,17 +203,17 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
 }
 
 cudaError_t acu_sim_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
-    return acu_sim_alloc_async(devPtr, size, NULL, hStream, SIM_CALLER);
+    return acu_sim_pool_alloc_async(devPtr, size, NULL, hStream, SIM_CALLER);
 }
 
 cudaError_t acu_sim_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
                                             cudaStream_t stream) {
-    return acu_sim_alloc_async(ptr, size, &memPool, stream, SIM_CALLER);
+    return acu_sim_pool_alloc_async(ptr, size, &memPool, stream, SIM_CALLER);
 }
 
 static cudaError_t drop(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_drop(op->with.range);
+    acu_sim_memory_drop_range(op->with.range);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
@@ -224,7 +224,7 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
         return cudaErrorMemoryAllocation;
     op->with.range = range;
     op->always = true;
-    cudaError_t result = acu_sim_submit(stream, op, acu_sim_is_free(stream));
+    cudaError_t result = acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream));
     if (result == cudaErrorMemoryAllocation)
         return result;
     return cudaSuccess;
@@ -232,7 +232,8 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
 
 static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
     acu_sim_op *op = range->free_of_graph(range);
-    return op ? acu_sim_submit(stream, op, acu_sim_is_free(stream)) : cudaErrorInvalidValue;
+    return op ? acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream))
+              : cudaErrorInvalidValue;
 }
 
 /* Memory of cudaMalloc() can be freed in stream order, too. */
@@ -257,7 +258,7 @@ static cudaError_t free_any(void *at, acu_sim_stream *stream) {
     if (range->pool)
         acu_sim_pool_give(range->pool, range->size);
     else
-        range->device->used -= acu_sim_rounded(range->size);
+        range->device->used -= acu_sim_memory_rounded(range->size);
     range->freed = true;
     range->pool = NULL;
     return free_async(range, stream);
@@ -459,7 +460,7 @@ static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAc
                : cudaSuccess;
 }
 
-bool acu_sim_pool_lets(const acu_sim_pool *pool, const acu_sim_device *device) {
+bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device) {
     return pool->access[device->index] != cudaMemAccessFlagsProtNone;
 }
 

@@ -11,7 +11,7 @@ acu_sim_pool *acu_sim_pool_default(acu_sim_device *device);
 void acu_sim_pool_give(acu_sim_pool *pool, size_t size);
 
 /* Its memory is shown to that device; what devices show to each other does not matter here. */
-bool acu_sim_pool_lets(const acu_sim_pool *pool, const acu_sim_device *device);
+bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device);
 
 /* What synchronising does: pools give back what they hold above their thresholds. */
 void acu_sim_pools_settle(void);
@@ -19,7 +19,7 @@ void acu_sim_pools_reset(acu_sim_device *device);
 int acu_sim_pools_leaks(int print);
 
 /* From the current pool of the stream's device if `handle` is NULL. A whole call. */
-cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,
-                                const void *where);
+cudaError_t acu_sim_pool_alloc_async(void **at, size_t size, cudaMemPool_t *handle,
+                                     cudaStream_t stream, const void *where);
 
 #endif

@@ -41,32 +41,33 @@ acu_sim_range *acu_sim_range_of(const void *address) {
     return range && !range->freed ? range : NULL;
 }
 
-bool acu_sim_is_device_address(const void *address) {
+bool acu_sim_range_is_device_address(const void *address) {
     for (int i = 0; i < acu_sim_configuration()->devices; i++) {
         const acu_sim_device *device = acu_sim_device_at(i);
         if ((uintptr_t)address - device->base < device->span)
             return true;
     }
-    return acu_sim_is_reserved(address);
+    return acu_sim_virtual_is_reserved(address);
 }
 
-bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device) {
+bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device) {
     if (range->bytes)
         return range->access >> device->index & 1;
     if (range->pool)
-        return acu_sim_pool_lets(range->pool, device);
-    return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index);
+        return acu_sim_pool_allows_access(range->pool, device);
+    return range->kind != SIM_DEVICE || acu_sim_device_can_access(device, range->device->index);
 }
 
-bool acu_sim_range_takes(const acu_sim_range *range, const acu_sim_device *device) {
-    return range->bytes ? range->writes >> device->index & 1 : acu_sim_range_lets(range, device);
+bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device) {
+    return range->bytes ? range->writes >> device->index & 1
+                        : acu_sim_range_allows_access(range, device);
 }
 
-bool acu_sim_is_only_read(const acu_sim_range *range) {
+bool acu_sim_range_is_read_only(const acu_sim_range *range) {
     return range && range->kind == SIM_REGISTERED && range->flags & cudaHostRegisterReadOnly;
 }
 
-void *acu_sim_view(const acu_sim_range *range, const void *address) {
+void *acu_sim_range_bytes(const acu_sim_range *range, const void *address) {
     if (range->bytes)
         return range->bytes + ((uintptr_t)address - range->base);
     if (range->kind != SIM_DEVICE)

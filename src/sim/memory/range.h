@@ -42,19 +42,19 @@ acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size);
 acu_sim_range *acu_sim_range_next(uintptr_t address);
 
 /* The address is one that only devices have, allocated or not. */
-bool acu_sim_is_device_address(const void *address);
+bool acu_sim_range_is_device_address(const void *address);
 
 /* The device's kernels may touch it. */
-bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device);
+bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device);
 
 /* Whether it can also write it. */
-bool acu_sim_range_takes(const acu_sim_range *range, const acu_sim_device *device);
+bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device);
 
 /* The program's, registered so that devices only read it; NULL is not. */
-bool acu_sim_is_only_read(const acu_sim_range *range);
+bool acu_sim_range_is_read_only(const acu_sim_range *range);
 
 /* Where the bytes are. */
-void *acu_sim_view(const acu_sim_range *range, const void *address);
+void *acu_sim_range_bytes(const acu_sim_range *range, const void *address);
 
 /* NULL without memory. */
 acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kind,

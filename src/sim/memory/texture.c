@@ -69,16 +69,17 @@ static bool is_memory(const void *address, size_t size) {
  */
 static size_t linear_width(const acu_sim_device *device, size_t element) {
     const size_t least = element < 4 ? 4 : element;
-    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / least;
+    return (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 /
+           least;
 }
 
 static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaResourceDesc *r) {
-    const size_t element = acu_sim_format_size(&r->res.linear.desc);
+    const size_t element = acu_sim_array_format_size(&r->res.linear.desc);
     if (!element)
         return cudaErrorInvalidChannelDescriptor;
     return is_memory(r->res.linear.devPtr, r->res.linear.sizeInBytes) &&
                    (uintptr_t)r->res.linear.devPtr %
-                           (size_t)acu_sim_attribute(device, cudaDevAttrTextureAlignment) ==
+                           (size_t)acu_sim_device_attribute(device, cudaDevAttrTextureAlignment) ==
                        0 &&
                    r->res.linear.sizeInBytes / element <= linear_width(device, element)
                ? cudaSuccess
@@ -86,21 +87,24 @@ static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaR
 }
 
 static cudaError_t judge_pitch(const acu_sim_device *device, const struct cudaResourceDesc *r) {
-    const size_t element = acu_sim_format_size(&r->res.pitch2D.desc);
+    const size_t element = acu_sim_array_format_size(&r->res.pitch2D.desc);
     const size_t width = r->res.pitch2D.width, height = r->res.pitch2D.height;
     const size_t pitch = r->res.pitch2D.pitchInBytes;
     if (!element)
         return cudaErrorInvalidChannelDescriptor;
     return width && height &&
-                   width <= (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
-                   height <=
-                       (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
-                   pitch <= (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearPitch) &&
-                   pitch % (size_t)acu_sim_attribute(device, cudaDevAttrTexturePitchAlignment) ==
+                   width <= (size_t)acu_sim_device_attribute(device,
+                                                             cudaDevAttrMaxTexture2DLinearWidth) &&
+                   height <= (size_t)acu_sim_device_attribute(
+                                 device, cudaDevAttrMaxTexture2DLinearHeight) &&
+                   pitch <= (size_t)acu_sim_device_attribute(device,
+                                                             cudaDevAttrMaxTexture2DLinearPitch) &&
+                   pitch % (size_t)acu_sim_device_attribute(device,
+                                                            cudaDevAttrTexturePitchAlignment) ==
                        0 &&
                    pitch >= width * element &&
                    (uintptr_t)r->res.pitch2D.devPtr %
-                           (size_t)acu_sim_attribute(device, cudaDevAttrTextureAlignment) ==
+                           (size_t)acu_sim_device_attribute(device, cudaDevAttrTextureAlignment) ==
                        0 &&
                    is_memory(r->res.pitch2D.devPtr, pitch * (height - 1) + width * element)
                ? cudaSuccess
@@ -120,7 +124,7 @@ static cudaError_t judge_resource(const acu_sim_device *device,
     case cudaResourceTypeArray:
         return judge_array(acu_sim_array_of(resource->res.array.array));
     case cudaResourceTypeMipmappedArray:
-        return judge_array(acu_sim_mipmap_level(resource->res.mipmap.mipmap));
+        return judge_array(acu_sim_array_mipmap_level(resource->res.mipmap.mipmap));
     case cudaResourceTypeLinear:
         return judge_linear(device, resource);
     case cudaResourceTypePitch2D:
@@ -296,10 +300,10 @@ cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
         result = cudaErrorInvalidValue;
     if (!result && !d)
         result = cudaErrorInvalidDevice;
-    if (!result && !acu_sim_format_size(fmtDesc))
+    if (!result && !acu_sim_array_format_size(fmtDesc))
         result = cudaErrorInvalidChannelDescriptor;
     if (!result)
-        *maxWidthInElements = linear_width(d, acu_sim_format_size(fmtDesc));
+        *maxWidthInElements = linear_width(d, acu_sim_array_format_size(fmtDesc));
     return acu_sim_leave(result);
 }
 
@@ -328,6 +332,7 @@ int acu_sim_textures_leaks(int print) {
     int leaks = 0;
     for (const object *o = objects; o; o = o->next, leaks++)
         if (print)
-            acu_sim_report(o->is_surface ? "surface object" : "texture object", o, 0, o->where);
+            acu_sim_caller_report(o->is_surface ? "surface object" : "texture object", o, 0,
+                                  o->where);
     return leaks;
 }

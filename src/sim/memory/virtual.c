@@ -69,7 +69,7 @@ static reservation *reservation_of(uintptr_t address, size_t size) {
     return NULL;
 }
 
-bool acu_sim_is_reserved(const void *address) {
+bool acu_sim_virtual_is_reserved(const void *address) {
     return reservation_of((uintptr_t)address, 1) != NULL;
 }
 
@@ -157,7 +157,7 @@ static cudaError_t judge_properties(const CUmemAllocationProp *p, acu_sim_device
 
 static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
                           acu_sim_device *device, const void *where, memory **made) {
-    if (!acu_sim_charge(device, size))
+    if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     memory *m = calloc(1, sizeof *m);
     int file = m ? memfd_create("anycuda", MFD_CLOEXEC) : -1;
@@ -246,7 +246,7 @@ static void unmap(mapping *m) {
         }
     char *shadow = m->in->shadow + (m->base - m->in->base);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    acu_sim_moves_wait();
+    acu_sim_memory_moves_wait();
     if (mmap(shadow, m->size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
         (void)mprotect(shadow, m->size, PROT_NONE); /* the bytes stay until the addresses go */
     m->of->mapped--;
@@ -284,7 +284,7 @@ static bool cuts_a_mapping(uintptr_t base, size_t size) {
 
 static CUresult leave(cudaError_t result) {
     acu_sim_leave_driver();
-    return acu_sim_as_result(result);
+    return acu_sim_driver_result(result);
 }
 
 CUresult acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
@@ -412,7 +412,7 @@ CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     if (!result)
         result = acu_sim_may_wait();
     if (!result)
-        acu_sim_wait_device(NULL);
+        acu_sim_stream_wait_device(NULL);
     reservation *r = result ? NULL : reservation_of((uintptr_t)ptr, size);
     for (mapping *m = r ? mapping_in((uintptr_t)ptr, size) : NULL; m;
          m = mapping_in((uintptr_t)ptr, size))
@@ -509,9 +509,9 @@ int acu_sim_virtual_leaks(int print) {
     int count = 0;
     for (const reservation *r = reservations; r; r = r->next, count++)
         if (print)
-            acu_sim_report("reserved addresses", (void *)r->base, r->size, r->where);
+            acu_sim_caller_report("reserved addresses", (void *)r->base, r->size, r->where);
     for (const memory *m = memories; m; m = m->next, count++)
         if (print)
-            acu_sim_report("created memory", m, m->size, m->where);
+            acu_sim_caller_report("created memory", m, m->size, m->where);
     return count;
 }

@@ -4,7 +4,7 @@
 
 #include "sim/sim.h"
 
-bool acu_sim_is_reserved(const void *address);
+bool acu_sim_virtual_is_reserved(const void *address);
 
 /* A device's memory; NULL: all, and the addresses. */
 void acu_sim_virtual_reset(const acu_sim_device *device);

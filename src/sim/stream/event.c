@@ -78,7 +78,7 @@ int acu_sim_events_leaks(int print) {
     int count = 0;
     for (const acu_sim_event *e = events; e; e = e->next, count++)
         if (print)
-            acu_sim_report("event", e, 0, e->where);
+            acu_sim_caller_report("event", e, 0, e->where);
     return count;
 }
 
@@ -146,7 +146,7 @@ static cudaError_t record(acu_sim_event *event, acu_sim_stream *stream) {
     if (!op)
         return cudaErrorMemoryAllocation;
     acu_sim_event_mark(event, op);
-    return acu_sim_submit(stream, op, false);
+    return acu_sim_stream_submit(stream, op, false);
 }
 
 static void drop_event(acu_sim_op *op) {
@@ -224,7 +224,7 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     if (!result) {
         acu_sim_device *device = e->device;
         if (e->record)
-            acu_sim_wait(e->record);
+            acu_sim_op_wait(e->record);
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;
@@ -261,7 +261,7 @@ static cudaError_t wait(acu_sim_stream *stream, const acu_sim_event *event) {
         return cudaSuccess;
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
     if (op && acu_sim_op_after(op, event->record))
-        return acu_sim_submit(stream, op, false);
+        return acu_sim_stream_submit(stream, op, false);
     acu_sim_op_release(op);
     return cudaErrorMemoryAllocation;
 }

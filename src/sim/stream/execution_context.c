@@ -23,20 +23,20 @@ static acu_sim_execution_context *contexts; /* green */
 static acu_sim_set handles;
 static char no_stream;
 
-acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device) {
+acu_sim_execution_context *acu_sim_execution_context_primary(acu_sim_device *device) {
     acu_sim_execution_context *execution = &primaries[device->index];
     if (!execution->device)
         *execution = (acu_sim_execution_context){.device = device,
                                                  .id = (unsigned long long)device->index + 1,
                                                  .is_primary = true,
                                                  .context = &device->own,
-                                                 .processors = acu_sim_all_processors(device),
-                                                 .queues = acu_sim_queues_of(device)};
+                                                 .processors = acu_sim_processors_all(device),
+                                                 .queues = acu_sim_device_queues(device)};
     return execution;
 }
 
-acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *context) {
-    acu_sim_execution_context *primary = acu_sim_primary_execution_context(context->device);
+acu_sim_execution_context *acu_sim_execution_context_whole(acu_sim_context *context) {
+    acu_sim_execution_context *primary = acu_sim_execution_context_primary(context->device);
     if (!context->made)
         return primary;
     if (!context->whole && (context->whole = calloc(1, sizeof *context->whole)))
@@ -48,7 +48,7 @@ acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *cont
     return context->whole;
 }
 
-void acu_sim_whole_execution_context_drop(acu_sim_context *context) {
+void acu_sim_execution_context_whole_drop(acu_sim_context *context) {
     if (context->whole)
         acu_sim_op_release(context->whole->gate);
     free(context->whole);
@@ -59,7 +59,7 @@ acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t h
     acu_sim_execution_context *execution = (acu_sim_execution_context *)(void *)handle;
     for (int i = 0; i < acu_sim_configuration()->devices; i++)
         if (execution == &primaries[i])
-            return acu_sim_primary_execution_context(acu_sim_device_at(i));
+            return acu_sim_execution_context_primary(acu_sim_device_at(i));
     return acu_sim_set_has(&handles, execution) ? execution : NULL;
 }
 
@@ -67,7 +67,7 @@ acu_sim_execution_context *acu_sim_execution_context_of_stream(const acu_sim_str
     acu_sim_execution_context *whole = stream->context->whole;
     return stream->execution_context ? stream->execution_context
            : whole                   ? whole
-                                     : acu_sim_primary_execution_context(stream->device);
+                                     : acu_sim_execution_context_primary(stream->device);
 }
 
 bool acu_sim_execution_context_has(const acu_sim_execution_context *execution,
@@ -139,7 +139,7 @@ int acu_sim_execution_contexts_leaks(int print) {
     int count = 0;
     for (const acu_sim_execution_context *c = contexts; c; c = c->next, count++)
         if (print)
-            acu_sim_report("green execution", c, 0, c->where);
+            acu_sim_caller_report("green execution", c, 0, c->where);
     return count;
 }
 
@@ -222,7 +222,7 @@ cudaError_t acu_sim_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int d
     if (!result)
         result = acu_sim_device_activate(d);
     if (!result)
-        *ctx = handle_of(acu_sim_primary_execution_context(d));
+        *ctx = handle_of(acu_sim_execution_context_primary(d));
     return acu_sim_leave(result);
 }
 
@@ -297,7 +297,7 @@ cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
         result = acu_sim_capture_allows_execution_context(execution);
     if (!result) {
         acu_sim_device *device = execution->device;
-        acu_sim_wait_execution_context(execution);
+        acu_sim_stream_wait_execution_context(execution);
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;
@@ -351,7 +351,7 @@ static cudaError_t record(acu_sim_execution_context *execution, acu_sim_event *e
         return cudaErrorMemoryAllocation;
     }
     acu_sim_event_mark(event, op);
-    return acu_sim_submit(own, op, false);
+    return acu_sim_stream_submit(own, op, false);
 }
 
 /* It must be one of the context's. */

@@ -27,7 +27,7 @@ struct acu_sim_execution_context {
 acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
 
 /* The device's own; made with it. */
-acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device);
+acu_sim_execution_context *acu_sim_execution_context_primary(acu_sim_device *device);
 
 /* The one that a stream was made in. */
 acu_sim_execution_context *acu_sim_execution_context_of_stream(const acu_sim_stream *stream);
@@ -42,8 +42,8 @@ bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *
 bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream);
 
 /* All of a context of the driver's; NULL without memory. And what becomes of it with that. */
-acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *context);
-void acu_sim_whole_execution_context_drop(acu_sim_context *context);
+acu_sim_execution_context *acu_sim_execution_context_whole(acu_sim_context *context);
+void acu_sim_execution_context_whole_drop(acu_sim_context *context);
 
 /* Inside of a call: the event is all that there is in the context now; the context waits for it. */
 cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,

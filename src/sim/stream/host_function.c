@@ -23,7 +23,7 @@ static struct caller {
 
 static void call_now(struct caller *caller, acu_sim_op *op) {
     caller->busy = true;
-    acu_sim_run(caller->device, op);
+    acu_sim_op_run(caller->device, op);
     caller->busy = false;
 }
 
@@ -50,7 +50,7 @@ bool acu_sim_host_function_start(acu_sim_device *device) {
     if (pthread_cond_init(&caller->wake, NULL))
         return false;
     caller->device = device;
-    if (acu_sim_thread_start(call_queued, caller))
+    if (acu_sim_stream_thread_start(call_queued, caller))
         return true;
     caller->device = NULL;
     pthread_cond_destroy(&caller->wake);
@@ -93,7 +93,7 @@ static cudaError_t call_host(acu_sim_op *op) {
     return cudaSuccess;
 }
 
-acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
+acu_sim_op *acu_sim_host_function_op(cudaHostFn_t fn, void *data) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeHost, call_host);
     if (op) {
         op->with.host.fn = fn;
@@ -112,13 +112,13 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
     result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
     if (!result && callback)
         result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && s && !(op = acu_sim_op_host(fn, data)))
+    if (!result && s && !(op = acu_sim_host_function_op(fn, data)))
         result = cudaErrorMemoryAllocation;
     if (op) {
         op->with.host.callback = callback;
         op->with.host.handle = acu_sim_stream_handle(stream);
         op->always = callback != NULL;
-        result = acu_sim_submit(s, op, false);
+        result = acu_sim_stream_submit(s, op, false);
     }
     return acu_sim_leave(result);
 }
@@ -152,7 +152,7 @@ static cudaError_t submit_fault(cudaStream_t stream, cudaError_t code) {
     if (!op)
         return cudaErrorMemoryAllocation;
     op->with.code = code;
-    return acu_sim_submit(s, op, false);
+    return acu_sim_stream_submit(s, op, false);
 }
 
 int acu_sim_fault(void *stream, int code) {

@@ -4,7 +4,7 @@
 
 #include "sim/sim.h"
 
-acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data);
+acu_sim_op *acu_sim_host_function_op(cudaHostFn_t fn, void *data);
 
 /* Queues it for the device's thread that calls host functions, which must have been started. */
 void acu_sim_host_function_queue(acu_sim_device *device, acu_sim_op *op);

@@ -44,13 +44,13 @@ struct acu_sim_op {
             cudaGraphConditionalHandle handle;
             enum cudaGraphConditionalNodeType type;
         } condition;
-        acu_sim_flight *flight; /* a launch of a graph */
+        acu_sim_graph_launch *graph_launch; /* a launch of a graph */
         struct {
             cudaHostFn_t fn;
             cudaStreamCallback_t callback;
             cudaStream_t handle;
             void *data;
-            acu_sim_flight *flight; /* whose step it is; NULL: a stream's */
+            acu_sim_graph_launch *graph_launch; /* whose step it is; NULL: a stream's */
             unsigned step;
         } host;
         struct {
@@ -63,7 +63,7 @@ struct acu_sim_op {
         acu_sim_values *values;
         acu_sim_range *range;
         acu_sim_allocation *allocation;
-        acu_sim_prepared *launch;
+        acu_sim_kernel_launch *launch;
         acu_sim_batch *batch;
         acu_sim_semaphores *semaphores;
         struct {
@@ -74,7 +74,8 @@ struct acu_sim_op {
     } with;
 };
 
-/* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_submit(). */
+/* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_stream_submit().
+ */
 acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op));
 bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before);
 void acu_sim_op_release(acu_sim_op *op);

@@ -43,7 +43,7 @@ static bool wait_a_second(pthread_cond_t *condition) {
     return pthread_cond_timedwait(condition, &acu_sim_lock, &until) == 0;
 }
 
-void acu_sim_wait_briefly(pthread_cond_t *condition) {
+void acu_sim_schedule_wait_briefly(pthread_cond_t *condition) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += 1000000;
@@ -80,7 +80,7 @@ static void *conduct(void *unused) {
             conductor.steps = 0;
             pthread_cond_broadcast(&stepped);
             if (acu_sim_streams_look())
-                acu_sim_wait_briefly(&wake);
+                acu_sim_schedule_wait_briefly(&wake);
             else
                 pthread_cond_wait(&wake, &acu_sim_lock);
         } else if (conductor.wanted || conductor.steps) {
@@ -95,7 +95,7 @@ static void *conduct(void *unused) {
 
 bool acu_sim_schedule_start(void) {
     if (!conductor.started)
-        conductor.started = acu_sim_thread_start(conduct, NULL);
+        conductor.started = acu_sim_stream_thread_start(conduct, NULL);
     return conductor.started;
 }
 

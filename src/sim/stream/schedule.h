@@ -5,7 +5,7 @@
 #include "sim/sim.h"
 
 /* A millisecond at most; gives the lock up. */
-void acu_sim_wait_briefly(pthread_cond_t *condition);
+void acu_sim_schedule_wait_briefly(pthread_cond_t *condition);
 
 /* With a seed only; without one they do nothing. Somebody submits, waits for an operation, asks
  * whether something is done. */

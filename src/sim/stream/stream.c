@@ -1,9 +1,9 @@
 /*
  * Streams: ordered queues of operations, each worked off by a thread of its own.
  *
- * What orders operations of different streams is in one place: acu_sim_submit() makes an operation
- * wait for those that CUDA puts before it. An operation on a legacy default stream waits for all
- * blocking streams of its context, and theirs for it.
+ * What orders operations of different streams is in one place: acu_sim_stream_submit() makes an
+ * operation wait for those that CUDA puts before it. An operation on a legacy default stream waits
+ * for all blocking streams of its context, and theirs for it.
  */
 #define _GNU_SOURCE /* sigset_t */
 
@@ -95,7 +95,7 @@ static bool is_ready(const acu_sim_op *op) {
     return (done == op->wait_count || (op->any && done)) && (!op->is_due || op->is_due(op));
 }
 
-void acu_sim_wait(acu_sim_op *op) {
+void acu_sim_op_wait(acu_sim_op *op) {
     op->refs++;
     waiters++;
     if (!op->done)
@@ -170,7 +170,7 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
 }
 
 /* In a stream it is the first of the queue. */
-void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
+void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op) {
     op->status = device->sticky;
     forget_waits(op);
     if (op->run && (!op->status || op->always)) {
@@ -178,7 +178,7 @@ void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
         cudaError_t result = op->run(op);
         pthread_mutex_lock(&acu_sim_lock);
         if (result)
-            acu_sim_lose(device, result);
+            acu_sim_device_fail(device, result);
     }
     if (op->unfinished)
         op->taken = op->unfinished = false;
@@ -197,7 +197,7 @@ static bool is_called(const acu_sim_op *op) {
 static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
     op->taken = true;
     if (!is_called(op))
-        acu_sim_run(device, op);
+        acu_sim_op_run(device, op);
     else if (!here || !acu_sim_host_function_here(device, op))
         acu_sim_host_function_queue(device, op);
 }
@@ -214,7 +214,7 @@ static void serve(acu_sim_stream *stream) {
         stream->blocked = op && !ready;
         blocked_streams += stream->blocked;
         if (op && op->is_due)
-            acu_sim_wait_briefly(&stream->wake);
+            acu_sim_schedule_wait_briefly(&stream->wake);
         else
             pthread_cond_wait(&stream->wake, &acu_sim_lock);
         blocked_streams -= stream->blocked;
@@ -271,7 +271,7 @@ static void fill_blocked(sigset_t *set) {
         sigdelset(set, own[i]);
 }
 
-bool acu_sim_thread_start(void *(*function)(void *data), void *data) {
+bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data) {
     sigset_t blocked, before;
     pthread_attr_t attributes;
     pthread_t thread;
@@ -291,7 +291,7 @@ static bool start_thread(acu_sim_stream *stream) {
     if (acu_sim_configuration()->seeded)
         return acu_sim_schedule_start();
     if (!stream->threaded)
-        stream->threaded = take_spare(stream) || acu_sim_thread_start(work, stream);
+        stream->threaded = take_spare(stream) || acu_sim_stream_thread_start(work, stream);
     return stream->threaded;
 }
 
@@ -350,7 +350,7 @@ static bool order(acu_sim_stream *stream, acu_sim_op *op) {
     return true;
 }
 
-cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
+cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     acu_sim_device *device = stream->device;
     cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
     if (!why && stream->capture)
@@ -371,7 +371,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
             pthread_cond_signal(&stream->wake);
         acu_sim_schedule_wake();
         if (wait)
-            acu_sim_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
+            acu_sim_op_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     }
     acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     if (!good)
@@ -379,7 +379,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     return wait ? device->sticky : cudaSuccess;
 }
 
-bool acu_sim_is_idle(const acu_sim_stream *stream) {
+bool acu_sim_stream_is_idle(const acu_sim_stream *stream) {
     if (stream->head)
         return false;
     if (stream != stream->context->legacy)
@@ -390,10 +390,10 @@ bool acu_sim_is_idle(const acu_sim_stream *stream) {
     return true;
 }
 
-bool acu_sim_is_free(const acu_sim_stream *stream) {
+bool acu_sim_stream_is_free(const acu_sim_stream *stream) {
     const acu_sim_stream *legacy = stream->context->legacy;
-    return acu_sim_is_idle(stream) &&
-           (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
+    return acu_sim_stream_is_idle(stream) &&
+           (!is_blocking(stream) || !legacy || acu_sim_stream_is_idle(legacy)) &&
            acu_sim_execution_contexts_are_open(stream);
 }
 
@@ -413,7 +413,7 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
             ops[i++] = s->last;
         }
     for (i = 0; ops && i < count; i++) {
-        acu_sim_wait(ops[i]);
+        acu_sim_op_wait(ops[i]);
         acu_sim_op_release(ops[i]); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     }
     free(ops);
@@ -440,22 +440,22 @@ static bool is_it(const acu_sim_stream *stream, const void *other) {
     return stream == other;
 }
 
-void acu_sim_wait_device(acu_sim_device *device) {
+void acu_sim_stream_wait_device(acu_sim_device *device) {
     wait_for(is_of_device, device);
 }
 
-void acu_sim_wait_context(const acu_sim_context *context) {
+void acu_sim_stream_wait_context(const acu_sim_context *context) {
     wait_for(is_of_owner, context);
 }
 
-void acu_sim_wait_execution_context(const acu_sim_execution_context *execution) {
+void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *execution) {
     wait_for(is_of_context, execution);
 }
 
 /* ---- making and finding -------------------------------------------------------------------------
  */
 
-int acu_sim_priority(int priority) {
+int acu_sim_stream_nearest_priority(int priority) {
     return priority < -5 ? -5 : priority > 0 ? 0 : priority;
 }
 
@@ -469,7 +469,7 @@ static acu_sim_stream *new_stream(acu_sim_context *context, unsigned flags, int 
     stream->device = context->device;
     stream->context = context;
     stream->flags = flags;
-    stream->priority = acu_sim_priority(priority);
+    stream->priority = acu_sim_stream_nearest_priority(priority);
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
@@ -555,7 +555,7 @@ static acu_sim_stream *own_stream(acu_sim_context *context) {
     return stream;
 }
 
-void acu_sim_thread_ended(const acu_sim_thread *self) {
+void acu_sim_stream_thread_ended(const acu_sim_thread *self) {
     acu_sim_stream *next;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
@@ -585,7 +585,7 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
 }
 
 void acu_sim_streams_reset(acu_sim_device *device) {
-    acu_sim_wait_device(device);
+    acu_sim_stream_wait_device(device);
     acu_sim_stream *next;
     device->own.legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
@@ -611,7 +611,7 @@ int acu_sim_streams_leaks(int print) {
         if (!s->closing && !s->is_default) {
             count++;
             if (print)
-                acu_sim_report("stream", s, 0, s->where);
+                acu_sim_caller_report("stream", s, 0, s->where);
         }
     return count;
 }
@@ -626,7 +626,7 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, co
     result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
     if (!result && stream) {
         acu_sim_stream *made =
-            acu_sim_stream_new(acu_sim_primary_execution_context(device), flags, priority, where);
+            acu_sim_stream_new(acu_sim_execution_context_primary(device), flags, priority, where);
         if (made) {
             made->context = acu_sim_context_now();
             *stream = (cudaStream_t)(void *)made;
@@ -676,7 +676,7 @@ cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
         acu_sim_schedule_ask();
         result = acu_sim_stream_of(stream, &s); /* the lock was given up */
     }
-    if (!result && !acu_sim_is_idle(s))
+    if (!result && !acu_sim_stream_is_idle(s))
         result = cudaErrorNotReady;
     return acu_sim_leave(result);
 }

@@ -39,7 +39,7 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context);
 
 /* The nearest priority that there is. */
-int acu_sim_priority(int priority);
+int acu_sim_stream_nearest_priority(int priority);
 
 /* A new one of the program's, in an execution context; NULL without memory. */
 acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *context, unsigned flags, int priority,
@@ -66,27 +66,27 @@ cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);
  * Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done;
  * while the stream is being captured it becomes a node.
  */
-cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
+cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
 
 /* Runs what is ready, giving the lock up meanwhile. */
-void acu_sim_run(acu_sim_device *device, acu_sim_op *op);
+void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op);
 
 /* Something is due that was not: whoever waits looks again. */
 void acu_sim_streams_wake(void);
 
 /* Until it is done; gives the lock up meanwhile. */
-void acu_sim_wait(acu_sim_op *op);
-void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
-void acu_sim_wait_context(const acu_sim_context *context);
-void acu_sim_wait_execution_context(const acu_sim_execution_context *context);
-bool acu_sim_is_idle(const acu_sim_stream *stream);
+void acu_sim_op_wait(acu_sim_op *op);
+void acu_sim_stream_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
+void acu_sim_stream_wait_context(const acu_sim_context *context);
+void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *context);
+bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
 /* What is waited for on it now, is done at once. */
-bool acu_sim_is_free(const acu_sim_stream *stream);
+bool acu_sim_stream_is_free(const acu_sim_stream *stream);
 void acu_sim_streams_reset(acu_sim_device *device);
-void acu_sim_thread_ended(const acu_sim_thread *self);
+void acu_sim_stream_thread_ended(const acu_sim_thread *self);
 int acu_sim_streams_leaks(int print);
-bool acu_sim_thread_start(void *(*function)(void *data), void *data);
+bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data);
 
 /* Some operation could be done now; does the one that the number picks. */
 bool acu_sim_streams_are_ready(void);

@@ -82,14 +82,14 @@ cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttri
 }
 
 static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
-    int largest = acu_sim_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
+    int largest = acu_sim_device_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
     return window->num_bytes <= (size_t)largest && window->hitRatio >= 0 && window->hitRatio <= 1 &&
            (unsigned)window->missProp <= cudaAccessPropertyStreaming;
 }
 
 static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
                                  const cudaLaunchAttributeValue *value) {
-    int domains = acu_sim_attribute(s->device, cudaDevAttrMemSyncDomainCount);
+    int domains = acu_sim_device_attribute(s->device, cudaDevAttrMemSyncDomainCount);
     switch ((int)id) {
     case cudaLaunchAttributeAccessPolicyWindow:
         if (!is_window(s, &value->accessPolicyWindow))
@@ -102,7 +102,7 @@ static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
         s->sync_policy = value->syncPolicy;
         return cudaSuccess;
     case cudaLaunchAttributePriority:
-        s->priority = acu_sim_priority(value->priority);
+        s->priority = acu_sim_stream_nearest_priority(value->priority);
         return cudaSuccess;
     case cudaLaunchAttributeMemSyncDomainMap:
         if (value->memSyncDomainMap.default_ >= domains ||

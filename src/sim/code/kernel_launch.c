@@ -4,7 +4,7 @@
  * Every launch is prepared first: judged, with its arguments copied. A stream's operation runs what
  * was prepared, and so does a graph's node.
  */
-#include "sim/code/kernel.h"
+#include "sim/code/kernel_launch.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
@@ -106,14 +106,14 @@ static const acu_sim_range *accessible(const acu_sim_device *device, const void 
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
-    return acu_sim_range_lets(range, device) ? range : NULL;
+    return acu_sim_range_allows_access(range, device) ? range : NULL;
 }
 
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
     struct acu_sim_run *run = launch->run;
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range = accessible(run->device, address, bytes);
-    void *at = range ? acu_sim_view(range, address) : NULL;
+    void *at = range ? acu_sim_range_bytes(range, address) : NULL;
     if (!at)
         acu_sim_guard_explain(address);
     pthread_mutex_unlock(&acu_sim_lock);
@@ -127,7 +127,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     longjmp(run->end, 1);
 }
 
-static cudaError_t execute(const acu_sim_prepared *prepared, acu_sim_kernel function) {
+static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function) {
     const acu_sim_entry *entry = prepared->function->entry;
     struct acu_sim_run run = {.device = prepared->function->module->device};
     acu_sim_launch launch = {.kernel = entry->name,
@@ -144,7 +144,7 @@ static cudaError_t execute(const acu_sim_prepared *prepared, acu_sim_kernel func
     return run.result;
 }
 
-cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared) {
+cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     acu_sim_kernel function = NULL;
     pthread_mutex_lock(&acu_sim_lock);
     bool loaded = prepared->function->module->loaded;
@@ -169,18 +169,18 @@ static size_t volume(const unsigned extent[3]) {
 static bool within(const acu_sim_device *device, const unsigned extent[3],
                    enum cudaDeviceAttr first) {
     for (int i = 0; i < 3; i++)
-        if (extent[i] == 0 ||
-            extent[i] > (unsigned)acu_sim_attribute(device, (enum cudaDeviceAttr)((int)first + i)))
+        if (extent[i] == 0 || extent[i] > (unsigned)acu_sim_device_attribute(
+                                              device, (enum cudaDeviceAttr)((int)first + i)))
             return false;
     return true;
 }
 
-static cudaError_t judge_block(const acu_sim_prepared *p, const acu_sim_device *device) {
+static cudaError_t judge_block(const acu_sim_kernel_launch *p, const acu_sim_device *device) {
     const acu_sim_entry *entry = p->function->entry;
     size_t threads = volume(p->block);
     if (!within(device, p->grid, cudaDevAttrMaxGridDimX) ||
         !within(device, p->block, cudaDevAttrMaxBlockDimX) ||
-        threads > (size_t)acu_sim_attribute(device, cudaDevAttrMaxThreadsPerBlock))
+        threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return acu_sim_configuration()->runtime < 13000 ? cudaErrorInvalidConfiguration
                                                         : cudaErrorInvalidValue;
     for (int i = 0; entry->threads[0] && i < 3; i++)
@@ -195,7 +195,7 @@ static cudaError_t judge_block(const acu_sim_prepared *p, const acu_sim_device *
 
 /* A cluster's size must be given where the kernel says so, and be the kernel's own if it has one.
  */
-static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *device) {
+static cudaError_t judge_cluster(acu_sim_kernel_launch *p, const acu_sim_device *device) {
     const acu_sim_function *function = p->function;
     bool given = p->cluster[0] || p->cluster[1] || p->cluster[2];
     for (int i = 0; i < 3; i++) {
@@ -207,7 +207,7 @@ static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *devi
     }
     if (!given && !function->set.cluster[0])
         return function->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
-    if (!acu_sim_attribute(device, cudaDevAttrClusterLaunch))
+    if (!acu_sim_device_attribute(device, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
     size_t blocks = volume(p->cluster);
     if (blocks == 0 || blocks > (function->set.big_clusters ? 16u : 8u))
@@ -218,13 +218,13 @@ static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *devi
     return cudaSuccess;
 }
 
-static cudaError_t judge_cooperation(const acu_sim_prepared *p, const acu_sim_device *device) {
+static cudaError_t judge_cooperation(const acu_sim_kernel_launch *p, const acu_sim_device *device) {
     if (!p->cooperative)
         return cudaSuccess;
-    if (!acu_sim_attribute(device, cudaDevAttrCooperativeLaunch))
+    if (!acu_sim_device_attribute(device, cudaDevAttrCooperativeLaunch))
         return cudaErrorNotSupported;
-    size_t fit = (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) *
-                 acu_sim_occupancy(p->function, (unsigned)volume(p->block), p->shared);
+    size_t fit = (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) *
+                 acu_sim_function_occupancy(p->function, (unsigned)volume(p->block), p->shared);
     return volume(p->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
 }
 
@@ -235,7 +235,7 @@ static bool is_attribute(cudaLaunchAttributeID id) {
            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
 }
 
-static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t *config) {
+static cudaError_t read_attributes(acu_sim_kernel_launch *p, const cudaLaunchConfig_t *config) {
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
@@ -256,7 +256,7 @@ static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t
     return cudaSuccess;
 }
 
-static cudaError_t judge(acu_sim_prepared *p, const acu_sim_device *device,
+static cudaError_t judge(acu_sim_kernel_launch *p, const acu_sim_device *device,
                          const cudaLaunchConfig_t *config) {
     cudaError_t result = read_attributes(p, config);
     if (!result)
@@ -289,7 +289,7 @@ static const void *read_extra(void *const *extra, size_t *size) {
     return buffer;
 }
 
-static cudaError_t copy_arguments(acu_sim_prepared *p, void *const *args, void *const *extra) {
+static cudaError_t copy_arguments(acu_sim_kernel_launch *p, void *const *args, void *const *extra) {
     const acu_sim_entry *entry = p->function->entry;
     size_t size = 0;
     const char *packed = extra ? read_extra(extra, &size) : NULL;
@@ -313,15 +313,16 @@ static cudaError_t copy_arguments(acu_sim_prepared *p, void *const *args, void *
 }
 
 /* One block of memory: the struct, its attributes, the pointers, the arguments. */
-static acu_sim_prepared *new_prepared(acu_sim_function *function,
-                                      const cudaLaunchAttribute *attributes, unsigned count) {
+static acu_sim_kernel_launch *new_prepared(acu_sim_function *function,
+                                           const cudaLaunchAttribute *attributes, unsigned count) {
     const acu_sim_entry *entry = function->entry;
     size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
-    char *memory = malloc(sizeof(acu_sim_prepared) + listed + pointers + entry->param_bytes + 63);
+    char *memory =
+        malloc(sizeof(acu_sim_kernel_launch) + listed + pointers + entry->param_bytes + 63);
     if (!memory)
         return NULL;
-    acu_sim_prepared *made = (acu_sim_prepared *)(void *)memory;
-    *made = (acu_sim_prepared){.function = function, .attribute_count = count};
+    acu_sim_kernel_launch *made = (acu_sim_kernel_launch *)(void *)memory;
+    *made = (acu_sim_kernel_launch){.function = function, .attribute_count = count};
     memory += sizeof *made;
     made->attributes = (cudaLaunchAttribute *)(void *)memory;
     made->args = (void **)(void *)(memory + listed);
@@ -335,15 +336,15 @@ static acu_sim_prepared *new_prepared(acu_sim_function *function,
     return made;
 }
 
-void acu_sim_prepared_free(acu_sim_prepared *prepared) {
+void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared) {
     if (!prepared)
         return;
     acu_sim_module_release(prepared->function->module);
     free(prepared);
 }
 
-acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared) {
-    acu_sim_prepared *copy =
+acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *prepared) {
+    acu_sim_kernel_launch *copy =
         new_prepared(prepared->function, prepared->attributes, prepared->attribute_count);
     if (!copy)
         return NULL;
@@ -357,18 +358,18 @@ acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared) {
     return copy;
 }
 
-const char *acu_sim_prepared_name(const acu_sim_prepared *prepared) {
+const char *acu_sim_kernel_launch_name(const acu_sim_kernel_launch *prepared) {
     return prepared->function->entry->name;
 }
 
-acu_sim_context *acu_sim_prepared_context(const acu_sim_prepared *prepared) {
+acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prepared) {
     return prepared->function->module->context;
 }
 
 /* A kernel's function in the context, or a function that is of this one. */
 static cudaError_t find_function(acu_sim_context *context, const void *handle,
                                  acu_sim_function **function) {
-    acu_sim_kernel_handle *kernel = acu_sim_kernel_called(handle);
+    acu_sim_kernel_handle *kernel = acu_sim_kernel_of_symbol(handle);
     if (kernel)
         return acu_sim_kernel_function(kernel, context, function);
     *function = acu_sim_function_of(handle);
@@ -377,16 +378,16 @@ static cudaError_t find_function(acu_sim_context *context, const void *handle,
                                                      : cudaSuccess;
 }
 
-cudaError_t acu_sim_prepare(acu_sim_context *context, const void *handle,
-                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
-                            acu_sim_prepared **prepared) {
+cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
+                                          const cudaLaunchConfig_t *config, void *const *args,
+                                          void *const *extra, acu_sim_kernel_launch **prepared) {
     acu_sim_function *function;
     cudaError_t result = find_function(context, handle, &function);
     if (result)
         return result;
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
-    acu_sim_prepared *made = new_prepared(function, config->attrs, config->numAttrs);
+    acu_sim_kernel_launch *made = new_prepared(function, config->attrs, config->numAttrs);
     if (!made)
         return cudaErrorMemoryAllocation;
     made->handle = handle;
@@ -398,7 +399,7 @@ cudaError_t acu_sim_prepare(acu_sim_context *context, const void *handle,
     if (!result)
         result = copy_arguments(made, args, extra);
     if (result)
-        acu_sim_prepared_free(made);
+        acu_sim_kernel_launch_free(made);
     else
         *prepared = made;
     return result;
@@ -408,17 +409,17 @@ cudaError_t acu_sim_prepare(acu_sim_context *context, const void *handle,
  */
 
 static cudaError_t run_op(acu_sim_op *op) {
-    return acu_sim_prepared_run(op->with.launch);
+    return acu_sim_kernel_launch_run(op->with.launch);
 }
 
 static void drop_op(acu_sim_op *op) {
-    acu_sim_prepared_free(op->with.launch);
+    acu_sim_kernel_launch_free(op->with.launch);
 }
 
-acu_sim_op *acu_sim_op_kernel(acu_sim_prepared *prepared) {
+acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeKernel, run_op);
     if (!op) {
-        acu_sim_prepared_free(prepared);
+        acu_sim_kernel_launch_free(prepared);
         return NULL;
     }
     op->with.launch = prepared;
@@ -436,7 +437,8 @@ static acu_sim_event *event_of(const cudaLaunchAttribute *attribute) {
 }
 
 /* They measure no time. */
-static cudaError_t judge_events(const acu_sim_prepared *prepared, const acu_sim_context *context) {
+static cudaError_t judge_events(const acu_sim_kernel_launch *prepared,
+                                const acu_sim_context *context) {
     for (unsigned i = 0; i < prepared->attribute_count; i++) {
         cudaLaunchAttributeID id = prepared->attributes[i].id;
         const acu_sim_event *event = event_of(&prepared->attributes[i]);
@@ -453,14 +455,14 @@ static cudaError_t judge_events(const acu_sim_prepared *prepared, const acu_sim_
 
 /* Here they are over when the kernel is, which is as late as may be. */
 static cudaError_t submit(acu_sim_stream *stream, acu_sim_op *op) {
-    const acu_sim_prepared *prepared = op->with.launch;
+    const acu_sim_kernel_launch *prepared = op->with.launch;
     op->refs++; /* for what follows */
     if (!stream->capture)
         for (unsigned i = 0; i < prepared->attribute_count; i++)
             if (event_of(&prepared->attributes[i]))
                 acu_sim_event_mark(event_of(&prepared->attributes[i]), op);
     bool captured = stream->capture != NULL;
-    cudaError_t result = acu_sim_submit(stream, op, false);
+    cudaError_t result = acu_sim_stream_submit(stream, op, false);
     for (unsigned i = 0; captured && !result && i < prepared->attribute_count; i++)
         if (event_of(&prepared->attributes[i]))
             result = acu_sim_capture_record(stream, event_of(&prepared->attributes[i]));
@@ -468,25 +470,26 @@ static cudaError_t submit(acu_sim_stream *stream, acu_sim_op *op) {
     return result;
 }
 
-cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
-                              const cudaLaunchConfig_t *config, void *const *args,
-                              void *const *extra) {
+cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *function,
+                                         const cudaLaunchConfig_t *config, void *const *args,
+                                         void *const *extra) {
     acu_sim_stream *stream;
-    acu_sim_prepared *prepared = NULL;
+    acu_sim_kernel_launch *prepared = NULL;
     cudaError_t result = acu_sim_stream_of(handle, &stream);
     /* The runtime's device must be the stream's below 13.0; the driver goes by the stream. */
     if (!result && !acu_sim_self()->call.by_driver && acu_sim_configuration()->runtime < 13000 &&
         stream->device->index != acu_sim_self()->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
-        result = acu_sim_prepare(stream->context, function, config, args, extra, &prepared);
+        result = acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra,
+                                               &prepared);
     if (!result)
         result = judge_events(prepared, stream->context);
     if (result) {
-        acu_sim_prepared_free(prepared);
+        acu_sim_kernel_launch_free(prepared);
         return result;
     }
-    acu_sim_op *op = acu_sim_op_kernel(prepared);
+    acu_sim_op *op = acu_sim_kernel_launch_op(prepared);
     return op ? submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
@@ -494,13 +497,13 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
  * program was compiled to name them. */
 static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_kernel_called(func)) /* it may be a library's since 12.8 */
+    if (!result && !acu_sim_kernel_of_symbol(func)) /* it may be a library's since 12.8 */
         result = func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
                                                                    : cudaErrorInvalidDeviceFunction;
     if (!result && !config)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_launch_on(config->stream, func, config, args, NULL);
+        result = acu_sim_kernel_launch_submit(config->stream, func, config, args, NULL);
     return acu_sim_leave(result);
 }
 

@@ -26,7 +26,7 @@ typedef struct queue {
     size_t head, tail;
 } queue;
 
-struct acu_sim_flight {
+struct acu_sim_graph_launch {
     acu_sim_exec *exec;
     acu_sim_plan *plan;
     acu_sim_op **marks;     /* of each step that has one: what it ends or waits for; may be NULL */
@@ -44,8 +44,8 @@ struct acu_sim_flight {
 
 /* What it held; it may hold itself, through its instance, so this is not left to its end. */
 static void land(acu_sim_op *op) {
-    acu_sim_flight *flight = op->with.flight;
-    op->with.flight = NULL;
+    acu_sim_graph_launch *flight = op->with.graph_launch;
+    op->with.graph_launch = NULL;
     if (!flight)
         return;
     for (size_t i = 0; flight->marks && i < flight->plan->marks; i++)
@@ -59,21 +59,22 @@ static void land(acu_sim_op *op) {
 }
 
 /* Before an event is passed: who waited for it finds the context lost. */
-static void fail(acu_sim_flight *flight, cudaError_t result) {
+static void fail(acu_sim_graph_launch *flight, cudaError_t result) {
     if (result && !flight->result)
         flight->result = result;
     if (result)
-        acu_sim_lose(flight->device, result);
+        acu_sim_device_fail(flight->device, result);
 }
 
 /* ---- steps --------------------------------------------------------------------------------------
  */
 
-static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_flight *flight, cudaError_t result);
+static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *flight,
+                            cudaError_t result);
 
 /* While: as long as the value is not 0. Else the graph with that number; of an if, 1 is the first.
  */
-static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_flight *flight) {
+static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_graph_launch *flight) {
     const acu_sim_graph *root = flight->exec->graph;
     cudaGraphConditionalHandle handle = step->op->with.condition.handle;
     cudaError_t result = cudaSuccess;
@@ -90,17 +91,18 @@ static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_flight *fli
     return value < step->body_count ? run_plan(step->bodies[value], flight, cudaSuccess) : result;
 }
 
-static cudaError_t run_step(const acu_sim_step *step, acu_sim_flight *flight) {
+static cudaError_t run_step(const acu_sim_step *step, acu_sim_graph_launch *flight) {
     return step->op->type == cudaGraphNodeTypeConditional ? run_conditional(step, flight)
                                                           : step->op->run(step->op);
 }
 
 /* One after the other. After an error only the events are still passed: someone may wait for them.
  */
-static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_flight *flight, cudaError_t result) {
+static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *flight,
+                            cudaError_t result) {
     for (size_t i = 0; i < plan->count; i++) {
         const acu_sim_step *step = &plan->steps[i];
-        if (acu_sim_has_mark(step->op)) {
+        if (acu_sim_plan_op_has_mark(step->op)) {
             pthread_mutex_lock(&acu_sim_lock);
             fail(flight, result);
             acu_sim_op_finish(flight->marks[step->mark]);
@@ -117,21 +119,22 @@ static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_flight *flight, cu
 
 /* It waits for a value, which may change and nobody tells. */
 static bool is_polled(const acu_sim_step *step) {
-    return !step->idle && step->op->is_due && !acu_sim_has_mark(step->op);
+    return !step->idle && step->op->is_due && !acu_sim_plan_op_has_mark(step->op);
 }
 
 /* What a pending step waits for is there. */
-static bool is_over(const acu_sim_flight *flight, unsigned i) {
+static bool is_over(const acu_sim_graph_launch *flight, unsigned i) {
     const acu_sim_step *step = &flight->plan->steps[i];
     return is_polled(step) ? step->op->is_due(step->op) : flight->marks[step->mark]->done;
 }
 
 static bool is_slow(const acu_sim_step *step) {
     const bool host = step->op->type == cudaGraphNodeTypeHost;
-    return !step->idle && (host ? acu_sim_configuration()->seeded : !acu_sim_has_mark(step->op));
+    return !step->idle &&
+           (host ? acu_sim_configuration()->seeded : !acu_sim_plan_op_has_mark(step->op));
 }
 
-static void make_ready(acu_sim_flight *flight, unsigned i) {
+static void make_ready(acu_sim_graph_launch *flight, unsigned i) {
     if (is_polled(&flight->plan->steps[i])) {
         flight->pending[flight->pending_count++] = i;
         return;
@@ -140,7 +143,7 @@ static void make_ready(acu_sim_flight *flight, unsigned i) {
     to->steps[to->tail++] = i;
 }
 
-static void finish_step(acu_sim_flight *flight, unsigned i) {
+static void finish_step(acu_sim_graph_launch *flight, unsigned i) {
     const acu_sim_plan *plan = flight->plan;
     flight->left--;
     for (unsigned j = plan->first[i]; j < plan->first[i + 1]; j++)
@@ -153,7 +156,7 @@ static bool is_empty(const queue *steps) {
 }
 
 /* With a seed any of them. */
-static unsigned take_slow(acu_sim_flight *flight) {
+static unsigned take_slow(acu_sim_graph_launch *flight) {
     queue *from = &flight->slow;
     size_t pick = from->head;
     if (acu_sim_configuration()->seeded)
@@ -164,7 +167,7 @@ static unsigned take_slow(acu_sim_flight *flight) {
 }
 
 /* Gives the lock up while the device works. */
-static void do_slow(acu_sim_flight *flight, unsigned i) {
+static void do_slow(acu_sim_graph_launch *flight, unsigned i) {
     acu_sim_thread *self = acu_sim_self();
     if (!flight->result) {
         self->graph = flight->exec->graph;
@@ -178,7 +181,7 @@ static void do_slow(acu_sim_flight *flight, unsigned i) {
 }
 
 /* By its own thread, if that has nothing else to do meanwhile. */
-static void call_host(acu_sim_flight *flight, acu_sim_op *mark, bool own_thread) {
+static void call_host(acu_sim_graph_launch *flight, acu_sim_op *mark, bool own_thread) {
     flight->here = own_thread && is_empty(&flight->quick) && is_empty(&flight->slow) &&
                    !flight->pending_count && !flight->called;
     const bool called = flight->here && acu_sim_host_function_here(flight->device, mark);
@@ -194,7 +197,7 @@ static bool is_wait(enum cudaGraphNodeType type) {
 }
 
 /* What only orders, events, and host functions, which end their steps themselves. */
-static void do_quick(acu_sim_flight *flight, bool own_thread) {
+static void do_quick(acu_sim_graph_launch *flight, bool own_thread) {
     while (!is_empty(&flight->quick)) {
         const unsigned i = flight->quick.steps[flight->quick.head++];
         const acu_sim_step *step = &flight->plan->steps[i];
@@ -216,7 +219,7 @@ static void do_quick(acu_sim_flight *flight, bool own_thread) {
 
 /* A host function was called. What it was before may wait no longer than this. */
 static void host_is_over(acu_sim_op *mark) {
-    acu_sim_flight *flight = mark->with.host.flight;
+    acu_sim_graph_launch *flight = mark->with.host.graph_launch;
     const unsigned pending = flight->pending_count;
     finish_step(flight, mark->with.host.step);
     if (flight->here)
@@ -230,7 +233,7 @@ static void host_is_over(acu_sim_op *mark) {
 
 /* What waits for an event that is over, or, after an error, for any. Who waited for a value looks
  * whether its memory is still there. */
-static void settle(acu_sim_flight *flight) {
+static void settle(acu_sim_graph_launch *flight) {
     unsigned count = 0;
     for (unsigned i = 0; i < flight->pending_count; i++) {
         const unsigned pending = flight->pending[i];
@@ -245,7 +248,7 @@ static void settle(acu_sim_flight *flight) {
 }
 
 /* With a seed one step of the device at a time: others' may be between. */
-static void go_on(acu_sim_flight *flight) {
+static void go_on(acu_sim_graph_launch *flight) {
     for (;;) {
         settle(flight);
         do_quick(flight, true);
@@ -258,7 +261,7 @@ static void go_on(acu_sim_flight *flight) {
 }
 
 static bool has_more(const acu_sim_op *op) {
-    const acu_sim_flight *flight = op->with.flight;
+    const acu_sim_graph_launch *flight = op->with.graph_launch;
     bool more = flight->nudge && flight->nudge->done;
     for (unsigned i = 0; i < flight->pending_count && !more; i++)
         more = is_over(flight, flight->pending[i]);
@@ -266,7 +269,7 @@ static bool has_more(const acu_sim_op *op) {
 }
 
 /* Until there is something to do, which may be now. */
-static void wait_for_more(acu_sim_flight *flight, acu_sim_op *op) {
+static void wait_for_more(acu_sim_graph_launch *flight, acu_sim_op *op) {
     const bool ready = !is_empty(&flight->quick) || !is_empty(&flight->slow) || has_more(op);
     op->unfinished = true;
     if (ready || !(flight->nudge = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
@@ -285,7 +288,7 @@ static void wait_for_more(acu_sim_flight *flight, acu_sim_op *op) {
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
-static void begin(acu_sim_flight *flight, acu_sim_device *device) {
+static void begin(acu_sim_graph_launch *flight, acu_sim_device *device) {
     flight->device = device;
     acu_sim_conditions_start(flight->exec->graph);
     for (unsigned i = 0; flight->degrees && i < flight->plan->count; i++)
@@ -294,7 +297,7 @@ static void begin(acu_sim_flight *flight, acu_sim_device *device) {
 }
 
 static cudaError_t fly(acu_sim_op *op) {
-    acu_sim_flight *flight = op->with.flight;
+    acu_sim_graph_launch *flight = op->with.graph_launch;
     acu_sim_thread *self = acu_sim_self();
     pthread_mutex_lock(&acu_sim_lock);
     if (!flight->device)
@@ -324,7 +327,7 @@ static cudaError_t fly(acu_sim_op *op) {
 }
 
 /* Room for all that a launch keeps count of; false without memory. */
-static bool prepare(acu_sim_flight *flight) {
+static bool prepare(acu_sim_graph_launch *flight) {
     const acu_sim_plan *plan = flight->plan;
     if (plan->marks && !(flight->marks = calloc(plan->marks, sizeof(acu_sim_op *))))
         return false;
@@ -344,7 +347,7 @@ static bool prepare(acu_sim_flight *flight) {
 
 static acu_sim_op *new_flight(acu_sim_exec *exec) {
     acu_sim_plan *plan = acu_sim_exec_plan(exec);
-    acu_sim_flight *flight = plan ? calloc(1, sizeof *flight) : NULL;
+    acu_sim_graph_launch *flight = plan ? calloc(1, sizeof *flight) : NULL;
     acu_sim_op *op = flight ? acu_sim_op_new(cudaGraphNodeTypeGraph, fly) : NULL;
     if (!op) {
         free(flight);
@@ -352,8 +355,8 @@ static acu_sim_op *new_flight(acu_sim_exec *exec) {
     }
     plan->refs++;
     exec->refs++;
-    *flight = (acu_sim_flight){.exec = exec, .plan = plan};
-    op->with.flight = flight;
+    *flight = (acu_sim_graph_launch){.exec = exec, .plan = plan};
+    op->with.graph_launch = flight;
     op->drop = land;
     op->always = true;
     if (!prepare(flight) || !acu_sim_op_after(op, exec->last)) {
@@ -364,7 +367,7 @@ static acu_sim_op *new_flight(acu_sim_exec *exec) {
 }
 
 /* Events belong to the launch from the call on, in the order of its steps. */
-static bool take_mark(acu_sim_flight *flight, unsigned i) {
+static bool take_mark(acu_sim_graph_launch *flight, unsigned i) {
     const acu_sim_op *op = flight->plan->steps[i].op;
     acu_sim_op **mark = &flight->marks[flight->plan->steps[i].mark];
     if (op->type == cudaGraphNodeTypeWaitEvent) {
@@ -381,22 +384,22 @@ static bool take_mark(acu_sim_flight *flight, unsigned i) {
     if (op->type != cudaGraphNodeTypeHost)
         return true;
     (*mark)->with.host = op->with.host;
-    (*mark)->with.host.flight = flight;
+    (*mark)->with.host.graph_launch = flight;
     (*mark)->with.host.step = i;
     (*mark)->over = host_is_over;
     return true;
 }
 
-static bool take_marks(acu_sim_flight *flight) {
+static bool take_marks(acu_sim_graph_launch *flight) {
     const acu_sim_plan *plan = flight->plan;
     bool good = true;
     for (unsigned i = 0; plan->marks && good && i < plan->count; i++)
-        if (!plan->steps[i].idle && acu_sim_has_mark(plan->steps[i].op))
+        if (!plan->steps[i].idle && acu_sim_plan_op_has_mark(plan->steps[i].op))
             good = take_mark(flight, i);
     return good;
 }
 
-cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream) {
+cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream) {
     acu_sim_op *op = new_flight(exec);
     if (!op)
         return cudaErrorMemoryAllocation;
@@ -406,16 +409,16 @@ cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream) {
     if (!result && plan->calls && !acu_sim_host_function_start(stream->device))
         result = cudaErrorMemoryAllocation;
     if (!result && plan->memory)
-        result = acu_sim_launch_memory(plan->steps, plan->count,
-                                       exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
-    if (!result && !take_marks(op->with.flight))
+        result = acu_sim_graph_memory_launch(
+            plan->steps, plan->count, exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    if (!result && !take_marks(op->with.graph_launch))
         result = cudaErrorMemoryAllocation;
     if (result) {
         acu_sim_op_release(op);
         return result;
     }
     op->refs++;
-    result = acu_sim_submit(stream, op, false);
+    result = acu_sim_stream_submit(stream, op, false);
     acu_sim_op_release(exec->last);
     exec->last = result ? NULL : op;
     if (result)
