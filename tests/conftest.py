@@ -1,15 +1,34 @@
-"""Sums up what single tests count, so that the figures stand at the end of the run; and the library as installed."""
+"""What tests of several folders share: the library built and installed, the order of tests, figures at the end."""
 
 from __future__ import annotations
 
-import subprocess
+import os
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.compile.toolchain import ROOT, Library, build_library, works
+
+# As the Makefile has it: the tools of .venv, and Ninja where there is one.
+os.environ["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
+os.environ["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Makefiles"
+
+# Groups of tests and tests that take long. They begin first, so that no worker is left with one of them at the end.
+LONG = ("address", "thread", "consumer", "spies", "test_link_time_optimisation")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Moves the long tests to the front; `--no-loadscope-reorder` keeps this order."""
+
+    def rank(item: pytest.Item) -> int:
+        marker = item.get_closest_marker("xdist_group")
+        name = marker.args[0] if marker else getattr(item, "originalname", item.name)
+        return LONG.index(name) if name in LONG else len(LONG)
+
+    items.sort(key=rank)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -24,20 +43,22 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(scope="session")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installed tree that was moved after installing: nothing in it may know where it was made.
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all the processes of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return (base if worker_id == "master" else base.parent) / "shared"
 
-    Who takes it belongs to the group "consumer", so that one worker builds it once.
-    """
+
+@pytest.fixture(scope="session")
+def library(shared_folder: Path) -> Library:
+    """The release build, which is made once for all tests: in shared_folder / "release"."""
+    return build_library(shared_folder / "release")
+
+
+@pytest.fixture(scope="session")
+def prefix(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed tree that was moved after installing: nothing in it may know where it was made."""
     folder = tmp_path_factory.mktemp("installed")
-    for step in (
-        ["-S", ROOT, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Debug"],
-        ["--build", folder / "build", "--parallel", "2"],
-        ["--install", folder / "build", "--prefix", folder / "first"],
-    ):
-        done = subprocess.run(
-            ["cmake", *map(str, step)], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert done.returncode == 0, done.stdout
+    works(["cmake", "--install", library.archive.parent, "--prefix", folder / "first"])
     (folder / "first").rename(folder / "moved")
     return folder / "moved"

@@ -459,7 +459,7 @@ def test_link_time_optimisation(name: str, shared_folder: Path, tmp_path: Path) 
     if run(link).returncode != 0:
         pytest.skip(f"{name} here does not optimise at link time")
     options = [f"-DCMAKE_C_COMPILER={COMPILERS[name][0]}", "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON"]
-    built = build_library(shared_folder / f"lto-{name}", *options)
+    built = build_library(shared_folder / f"lto-{name}", *options, target="anycuda")
     works(
         [
             *compiler(name, "c11"),

@@ -67,13 +67,13 @@ class Library:
         return [self.archive, "-pthread", "-ldl"]
 
 
-def build_library(folder: Path, *options: str) -> Library:
+def build_library(folder: Path, *options: str, target: str = "all") -> Library:
     """Builds it once for all the processes of a test run."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
             works(["cmake", "-S", ROOT, "-B", folder, *options])
-            works(["cmake", "--build", folder, "--parallel", "2"])
+            works(["cmake", "--build", folder, "--parallel", "2", "--target", target])
             (folder / "done").touch()
     return Library(folder / "libanycuda.a")

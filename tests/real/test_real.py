@@ -16,7 +16,7 @@ from generator.fetch import Toolkits
 from generator.model import Api
 from generator.model import Library as Model
 from generator.render import Slot, bind_all, load_libraries
-from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, build_library, compiler, run, works
+from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, compiler, run, works
 
 HERE = Path(__file__).resolve().parent
 VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
@@ -65,12 +65,6 @@ def toolkits() -> Toolkits:
     except GeneratorError as problem:
         pytest.skip(f"the toolkits are not at hand: {problem}")
     return found
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Library:
-    base = tmp_path_factory.getbasetemp()
-    return build_library((base if worker_id == "master" else base.parent) / "compile" / "release")
 
 
 def build(source: Path, folder: Path, library: Library, *more: object) -> Path:

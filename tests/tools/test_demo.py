@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.compile.toolchain import ROOT, Library
+
 pytestmark = pytest.mark.xdist_group("consumer")
 
 # What each prints on a simulated 12.1 with two devices.
@@ -34,8 +35,9 @@ def make_demo(folder: Path, *arguments: str, **variables: str) -> subprocess.Com
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
+def folder(library: Library) -> Path:
+    """A build folder whose release build has the library, so that only the examples are built."""
+    return library.archive.parents[1]
 
 
 def test_demo_says_where_it_ran_and_what_came_out(folder: Path) -> None:
