@@ -70,9 +70,9 @@ ACU_CHECKED acu_result acu_event_record(acu_event *event, acu_stream *stream);
 /**
  * Captures a node that records the event at each launch of the graph.
  *
- * That is for those who wait outside of the graph, and for times. acu_event_record() makes the
- * event a place in the capture instead. The graph keeps the event. Errors: ACU_ERROR_STATE where
- * the stream is not being captured; else as for acu_event_record().
+ * The event then serves to wait outside of the graph, or to take times. acu_event_record() makes
+ * the event a place in the capture instead. The graph keeps the event. Errors: ACU_ERROR_STATE
+ * where the stream is not being captured; else as for acu_event_record().
  */
 ACU_CHECKED acu_result acu_event_record_external(acu_event *event, acu_stream *stream);
 

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* ---- around each test ---------------------------------------------------------------------- */
+/* ---- around each test ---- */
 
 static bool at_its_end;
-static acu_stream *captured[16]; /* the last ones; they may be gone */
+static acu_stream *captured[16]; /* the last ones; they may be destroyed */
 static size_t captures;
 
 acu_stream *noted(acu_stream *stream) {
@@ -43,7 +43,7 @@ int nothing_left(void **state) {
     acu_inject_errors(NULL);
     if (!at_its_end) {
         end_captures();
-        return 0; /* what else it left, was told */
+        return 0; /* what else it left was reported */
     }
     if (acu_release_error(&error)) {
         print_error("a release failed: %s\n", error.message);
@@ -52,7 +52,7 @@ int nothing_left(void **state) {
     return acu_sim_leaks(1) ? -1 : 0;
 }
 
-/* ---- gates --------------------------------------------------------------------------------- */
+/* ---- gates ---- */
 
 static void wait_at(void *data) {
     gate *here = data;

@@ -1,6 +1,7 @@
 /*
- * What the tests of the safe layer share. Each begins on a new simulator, and must leave nothing
- * behind. They run on GPUs, too: what cannot be had there is skipped, and the reason printed.
+ * What the tests of the safe layer share. Each test begins on a new simulator, and must leave
+ * nothing behind. The tests run on GPUs, too: what a GPU does not have is skipped, and the reason
+ * printed.
  */
 #ifndef SAFE_H
 #define SAFE_H
@@ -25,7 +26,7 @@ static inline int is_simulated(void) {
     return acu_load(NULL) == 0 && acu_loaded(ACU_CUDART)->is_sim;
 }
 
-/* Ends the test, skipped, on a GPU. */
+/* Skips the test on a GPU. */
 #define ONLY_SIMULATED(why)                                                                        \
     do {                                                                                           \
         if (!is_simulated()) {                                                                     \
@@ -34,13 +35,13 @@ static inline int is_simulated(void) {
         }                                                                                          \
     } while (0)
 
-/* Most machines with GPUs have one device; the second one, if there is one. */
+/* Returns the second device, or the first one where there is no other. */
 static inline acu_device another_device(void) {
     int count = 0;
     return acu_device_get_count(&count) == 0 && count > 1 ? 1 : 0;
 }
 
-/* Ends the test, skipped, where there is one device; before it has made anything. */
+/* Skips the test where there is one device; for the beginning of a test. */
 #define NEEDS_TWO_DEVICES()                                                                        \
     do {                                                                                           \
         if (another_device() == 0) {                                                               \
@@ -49,8 +50,8 @@ static inline acu_device another_device(void) {
         }                                                                                          \
     } while (0)
 
-/* Ends the test, skipped, under compute-sanitizer: it runs one kernel at a time, waits where CUDA
- * does not, makes calls of its own, and tells what a test does wrong on purpose. */
+/* Skips the test under compute-sanitizer, which runs one kernel at a time, waits where CUDA does
+ * not, makes calls of its own, and reports what a test does wrong on purpose. */
 #define NOT_UNDER_A_TOOL(why)                                                                      \
     do {                                                                                           \
         if (getenv("ANYCUDA_TESTS_SERIAL")) {                                                      \
@@ -59,7 +60,7 @@ static inline acu_device another_device(void) {
         }                                                                                          \
     } while (0)
 
-/* Succeeds, or the test ends with what the library says. */
+/* The call succeeds, or the test fails with the library's message. */
 #define OK(call)                                                                                   \
     do {                                                                                           \
         acu_result ok_result = (call);                                                             \
@@ -67,7 +68,7 @@ static inline acu_device another_device(void) {
             fail_msg("%s is %d: %s", #call, ok_result, acu_last_error_message());                  \
     } while (0)
 
-/* Fails with the code, tells it, and has `text` in the message. */
+/* The call fails with the code, which is the last error, too, and has `text` in its message. */
 #define FAILS(call, expected, text)                                                                \
     do {                                                                                           \
         acu_clear_error();                                                                         \
@@ -86,8 +87,8 @@ static inline int begin_on(const char *configuration) {
     return 0;
 }
 
-/* Around each test. One that fails is left in the middle, also of a capture, which then is ended:
- * it would make those behind it fail. */
+/* These run around each test. A test that fails may leave a capture active, which is then ended, so
+ * that it does not make later tests fail. */
 typedef struct safe_test {
     void (*run)(void **state);
 } safe_test;
@@ -103,7 +104,7 @@ int nothing_left(void **state);
     }
 #define TEST(function) SAFE_TEST(function, begin, nothing_left)
 
-/* Notes that the stream may be captured; returns it. */
+/* Remembers that the stream may be captured; returns it. */
 acu_stream *noted(acu_stream *stream);
 
 /* Work on a stream that does not end before open_gate(), which waits until it has ended. */
@@ -112,15 +113,16 @@ typedef struct gate {
 } gate;
 void close_gate(gate *at, acu_stream *stream);
 void open_gate(gate *at);
-void unlock_gate(gate *at); /* does not wait */
-/* The stream's work does not end by itself, though it had the time for it. */
+void unlock_gate(gate *at); /* does not wait for the work */
+/* Checks that the stream's work is not done after it had time to end. */
 void still_waits(acu_stream *stream);
 
-/* Numbers below another, the same ones after each beginning with the same seed. */
+/* any() returns a number below `below`: the same numbers after each beginning with the same seed.
+ */
 void chance_begins(uint64_t seed);
 unsigned any(unsigned below);
 
-/* A host function that is not over soon. */
+/* A host function that takes a while. */
 void work_50_ms(void *unused);
 
 #endif

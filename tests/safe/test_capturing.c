@@ -116,8 +116,7 @@ static void a_capture_does_not_wait_for_what_is_outside(void **state) {
     assert_int_equal(calls_of("cudaStreamWaitEvent"), waits + 1);
 }
 
-/* ---- what a capture of our own is told ----------------------------------------------------------
- */
+/* ---- what a capture of our own is told ---- */
 
 typedef struct recorder {
     acu_capture capture;

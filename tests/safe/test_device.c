@@ -1,4 +1,4 @@
-/* Devices. */
+/* Devices: what is asked and set, the current one, waiting and resetting. */
 #include "safe.h"
 
 static volatile int no_such = 77;
@@ -13,7 +13,7 @@ static void counts(void **state) {
     FAILS(acu_device_get_count(NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
 }
 
-static void tells_why_there_is_none(void **state) {
+static void reports_why_there_is_no_device(void **state) {
     (void)state;
     int count = -1;
     ONLY_SIMULATED("a machine without a driver");
@@ -55,7 +55,7 @@ static void a_guard_changes_it_back(void **state) {
     acu_device_guard guard = {0};
     OK(acu_device_enter(&guard, another_device()));
     OK(acu_device_leave(&guard));
-    OK(acu_device_leave(&guard)); /* does nothing */
+    OK(acu_device_leave(&guard)); /* the second time does nothing */
     OK(acu_device_enter(&guard, another_device()));
     if (another_device())
         FAILS(acu_device_enter(&guard, 0), ACU_ERROR_STATE, "the guard has changed the device");
@@ -161,7 +161,7 @@ static void reset_spares_what_is_alive(void **state) {
         OK(acu_device_reset(another_device()));
     OK(acu_stream_release(stream));
     OK(acu_device_reset(0));
-    OK(acu_graph_create(&graph)); /* whose it is, nobody knows */
+    OK(acu_graph_create(&graph)); /* a graph may have something on any device */
     OK(acu_graph_add_empty(graph, NULL, 0, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     FAILS(acu_device_reset(0), ACU_ERROR_STATE, "2 objects of device 0 are still alive");
@@ -185,7 +185,7 @@ static void reset_spares_what_is_alive(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(counts),
-        TEST(tells_why_there_is_none),
+        TEST(reports_why_there_is_no_device),
         TEST(current_device_is_the_threads),
         TEST(a_guard_changes_it_back),
         TEST(describes),

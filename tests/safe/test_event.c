@@ -1,4 +1,4 @@
-/* Events. */
+/* Events: their flags, order and times. */
 #include "safe.h"
 
 static void timing(void **state) {

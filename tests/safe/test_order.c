@@ -1,4 +1,4 @@
-/* Who waits for whom: the uses of a buffer on several streams. */
+/* Which uses of a buffer wait for which, on several streams. */
 #include "safe.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void a_second_stream_waits_for_the_first(void **state) {
     close_gate(&held, a);
     OK(acu_buffer_fill(x, &value));
     acu_buffer *y = make(b);
-    OK(acu_buffer_copy(y, x, NULL)); /* on b */
+    OK(acu_buffer_copy(y, x, NULL)); /* on stream b */
     still_waits(b);
     open_gate(&held);
     OK(acu_buffer_read(y, &back, 1));
@@ -64,9 +64,9 @@ static void readers_do_not_wait_for_each_other(void **state) {
     close_gate(&held, b);
     OK(acu_buffer_begin_use(x, false, b));
     OK(acu_buffer_end_use(x, false, b));
-    OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, c)); /* would hang */
+    OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, c)); /* would hang if it waited */
     OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, a));
-    /* But a writer does wait, for all of them. */
+    /* A writer waits for all of them. */
     OK(acu_buffer_zero(x, c));
     still_waits(c);
     open_gate(&held);
@@ -99,7 +99,7 @@ static void more_readers_than_are_remembered(void **state) {
     OK(acu_buffer_release(x));
 }
 
-/* The fifth stands for the write that it made room for, and the others still wait for that. */
+/* The fifth use stands for the write whose place it took, and the others still wait for that. */
 static void more_readers_than_are_remembered_wait_for_the_write(void **state) {
     (void)state;
     enum { READERS = 9 };
@@ -142,7 +142,7 @@ static void slices_are_ordered_like_their_memory(void **state) {
     OK(acu_buffer_release(x));
 }
 
-static void who_opts_out_does_not_wait(void **state) {
+static void unordered_buffers_do_not_wait(void **state) {
     (void)state;
     gate held;
     acu_buffer *x = NULL;
@@ -152,7 +152,7 @@ static void who_opts_out_does_not_wait(void **state) {
     close_gate(&held, a);
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_zero(x, b));
-    OK(acu_stream_synchronize(b)); /* would hang */
+    OK(acu_stream_synchronize(b)); /* would hang if it waited */
     open_gate(&held);
     OK(acu_buffer_release(x));
 }
@@ -163,14 +163,14 @@ static void freeing_waits_for_uses_elsewhere(void **state) {
     acu_buffer *x = make(a);
     close_gate(&held, b);
     OK(acu_buffer_zero(x, b));
-    OK(acu_buffer_release(x)); /* does not block, but a does */
+    OK(acu_buffer_release(x)); /* the thread does not wait, but stream a does */
     still_waits(a);
     open_gate(&held);
     OK(acu_stream_synchronize(a));
     assert_int_equal(held.passed, 1);
 }
 
-static void a_dead_stream_is_waited_for_too(void **state) {
+static void a_destroyed_stream_is_waited_for_too(void **state) {
     (void)state;
     NOT_UNDER_A_TOOL("a stream goes while it works");
     gate held;
@@ -222,7 +222,7 @@ static void host_memory_is_not_freed_under_a_copy(void **state) {
         close_gate(&held, b);
         OK(acu_buffer_copy(x, y, b));
         pthread_create(&thread, NULL, open_later, &held);
-        OK(acu_buffer_release(y)); /* waits */
+        OK(acu_buffer_release(y)); /* the thread waits */
         assert_int_equal(__atomic_load_n(&held.passed, __ATOMIC_ACQUIRE), 1);
         pthread_join(thread, NULL);
         OK(acu_buffer_release(x));
@@ -241,7 +241,7 @@ static void registered_memory_is_the_callers_again_when_done(void **state) {
     close_gate(&held, b);
     OK(acu_buffer_copy(host, x, b));
     pthread_create(&thread, NULL, open_later, &held);
-    OK(acu_buffer_release(host)); /* waits */
+    OK(acu_buffer_release(host)); /* the thread waits */
     assert_int_equal(mine[255], 5);
     pthread_join(thread, NULL);
     OK(acu_buffer_release(x));
@@ -259,7 +259,7 @@ static void a_pipelined_read_waits_for_its_event_only(void **state) {
     close_gate(&held, a); /* the next batch */
     OK(acu_buffer_begin_use(x, false, a));
     OK(acu_buffer_end_use(x, false, a));
-    OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c)); /* would hang */
+    OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c)); /* would hang if it waited */
     assert_int_equal(back[255], 7);
     open_gate(&held);
     back[255] = 0;
@@ -335,9 +335,9 @@ int main(void) {
         TEST(more_readers_than_are_remembered),
         TEST(more_readers_than_are_remembered_wait_for_the_write),
         TEST(slices_are_ordered_like_their_memory),
-        TEST(who_opts_out_does_not_wait),
+        TEST(unordered_buffers_do_not_wait),
         TEST(freeing_waits_for_uses_elsewhere),
-        TEST(a_dead_stream_is_waited_for_too),
+        TEST(a_destroyed_stream_is_waited_for_too),
         TEST(a_borrowed_stream_may_go_before_the_buffer),
         TEST(host_memory_is_not_freed_under_a_copy),
         TEST(registered_memory_is_the_callers_again_when_done),

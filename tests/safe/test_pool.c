@@ -1,4 +1,4 @@
-/* Pools. */
+/* Pools: their attributes, access and life. */
 #include "safe.h"
 
 #include <anycuda/cudart.h>
@@ -35,7 +35,8 @@ static void wrap_borrows_adopt_takes(void **state) {
     assert_int_equal(cudaMemPoolCreate(&raw, &props), 0);
     OK(acu_pool_wrap(0, raw, &pool));
     OK(acu_pool_release(pool));
-    OK(acu_pool_adopt(0, raw, &pool)); /* it is still there, and goes with this */
+    OK(acu_pool_adopt(0, raw,
+                      &pool)); /* the raw pool is still there, and is destroyed with this handle */
     assert_ptr_equal(acu_pool_raw(pool), raw);
     OK(acu_pool_trim(pool, 0));
     OK(acu_pool_release(pool));
@@ -77,7 +78,7 @@ static void buffers_keep_their_pool(void **state) {
     OK(acu_pool_release(pool));
     OK(acu_pool_get_attribute(watch, ACU_POOL_USED, &used));
     assert_true(used >= 1000);
-    OK(acu_stream_release(stream)); /* the buffer keeps that, too */
+    OK(acu_stream_release(stream)); /* the buffer keeps the stream, too */
     OK(acu_buffer_release(buffer));
     OK(acu_device_synchronize(0));
     OK(acu_pool_get_attribute(watch, ACU_POOL_USED, &used));

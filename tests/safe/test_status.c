@@ -47,7 +47,7 @@ static void a_failure_has_parts(void **state) {
     assert_non_null(strstr(error.object, another_device() == 1 ? "on device 1" : "on device 0"));
     assert_non_null(strstr(error.message, "acu_stream_synchronize: cudaStreamSynchronize: "));
     OK(acu_stream_release(stream));
-    assert_int_equal(acu_last_error(), 719); /* success leaves it */
+    assert_int_equal(acu_last_error(), 719); /* success leaves the last error */
     acu_clear_error();
     error = acu_last_error_details();
     assert_int_equal(error.code, 0);
@@ -87,14 +87,14 @@ static void a_failing_release_is_kept_and_hides_nothing(void **state) {
 
 static void nothing_is_called_while_the_runtime_unloads(void **state) {
     (void)state;
-    /* The state is for good, which is why this test is the last one. */
+    /* The runtime stays in this state, so this test is the last one. */
     acu_event *event = NULL;
     acu_stream *stream = NULL;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_stream_create(0, NULL, &stream));
     acu_inject_errors("cudaEventDestroy@1:4;cudaStreamDestroy@*:1");
     OK(acu_event_release(event));   /* "the runtime is unloading": fine, there is nothing to free */
-    OK(acu_stream_release(stream)); /* is not tried any more, or would fail */
+    OK(acu_stream_release(stream)); /* CUDA is not called any more; the call would fail */
     assert_int_equal(acu_release_error(NULL), 0);
     acu_inject_errors(NULL);
     acu_sim_reset(NULL);

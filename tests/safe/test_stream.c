@@ -96,14 +96,14 @@ static void wrap_borrows_adopt_takes(void **state) {
     OK(acu_stream_adopt(0, raw, &owner));
     assert_ptr_equal(acu_stream_raw(owner), raw);
     OK(acu_stream_synchronize(owner));
-    OK(acu_stream_release(owner)); /* what is left, the simulator tells */
+    OK(acu_stream_release(owner)); /* the simulator reports what is left */
 }
 
 static void default_streams(void **state) {
     (void)state;
     acu_stream *legacy = NULL, *own = NULL;
     acu_event *event = NULL;
-    acu_device there = another_device(); /* not the current one */
+    acu_device there = another_device(); /* not the current device */
     OK(acu_stream_get_legacy(there, &legacy));
     OK(acu_stream_get_per_thread(there, &own));
     OK(acu_event_create(there, NULL, &event));
@@ -166,13 +166,13 @@ static void queries_do_not_wait(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_stream_create(0, NULL, &other));
     OK(acu_event_create(0, NULL, &event));
-    OK(acu_event_query(event)); /* never recorded */
+    OK(acu_event_query(event)); /* it was never recorded */
     close_gate(&held, stream);
     OK(acu_event_record(event, stream));
     acu_clear_error();
     still_waits(stream);
     assert_int_equal(acu_event_query(event), ACU_NOT_READY);
-    assert_int_equal(acu_last_error(), 0); /* an answer */
+    assert_int_equal(acu_last_error(), 0); /* "not ready" is an answer, not an error */
     OK(acu_stream_wait_event(other, event));
     still_waits(other);
     open_gate(&held);
@@ -208,8 +208,7 @@ static void fork_and_join(void **state) {
     OK(acu_stream_release(main_stream));
 }
 
-/* ---- closures ----------------------------------------------------------------------------------
- */
+/* ---- closures ---- */
 
 typedef struct counts {
     int called, destroyed;
@@ -237,7 +236,7 @@ static void closures_run_once(void **state) {
     OK(acu_stream_synchronize(stream));
     assert_int_equal(c.called, 1);
     assert_int_equal(c.destroyed, 1);
-    OK(acu_stream_release(stream)); /* destroys the buffer first, which owned it too */
+    OK(acu_stream_release(stream)); /* destroys the buffer first, which is an owner of the stream */
     acu_stream *again = NULL;
     OK(acu_stream_create(0, NULL, &again));
     OK(acu_stream_release(again));
@@ -259,7 +258,7 @@ static void callbacks_release_handles(void **state) {
                : acu_stream_call(stream, (acu_closure){release_event, event, NULL}));
         OK(acu_stream_synchronize(stream));
     }
-    OK(acu_stream_release(stream)); /* destroys what waits, too */
+    OK(acu_stream_release(stream)); /* destroys what waited to be destroyed, too */
     assert_int_equal(acu_release_error(&error), 0);
 }
 
@@ -282,8 +281,8 @@ static void closures_are_destroyed_where_the_call_fails(void **state) {
     OK(acu_stream_release(stream));
 }
 
-/* CUDA calls nobody on a device that is lost. */
-static void closures_are_destroyed_where_the_device_is_lost(void **state) {
+/* CUDA calls no function on a device that has failed. */
+static void closures_are_destroyed_where_the_device_has_failed(void **state) {
     (void)state;
     counts c = {0}, later = {0};
     gate at;
@@ -298,7 +297,7 @@ static void closures_are_destroyed_where_the_device_is_lost(void **state) {
     FAILS(acu_stream_synchronize(stream), 700, "IllegalAddress");
     assert_int_equal(c.called + later.called, 0);
     assert_int_equal(c.destroyed, 1);
-    (void)acu_stream_release(stream); /* as CUDA does, which lost it with the device */
+    (void)acu_stream_release(stream); /* fails as CUDA does, because the device has failed */
     acu_sim_reset(NULL);
     (void)acu_release_error(NULL);
     assert_int_equal(c.destroyed, 1);
@@ -318,7 +317,7 @@ int main(void) {
         TEST(closures_run_once),
         TEST(callbacks_release_handles),
         TEST(closures_are_destroyed_where_the_call_fails),
-        TEST(closures_are_destroyed_where_the_device_is_lost),
+        TEST(closures_are_destroyed_where_the_device_has_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * What several threads may do at once: count references, use streams, use one buffer or its
- * slices, launch one kernel, build one graph and launch one exec. Meant for TSan, which says what
- * races.
+ * slices, launch one kernel, build one graph and launch one exec. The test is meant for TSan, which
+ * reports races.
  */
 #include "kernels.h"
 
@@ -31,7 +31,7 @@ static void in_threads(void *(*body)(void *), void *data) {
 
 /*
  * Each thread has its part of the memory, and each round a stream of its own: uses come and go, the
- * table fills, is folded and emptied.
+ * table of uses fills, is merged and emptied.
  */
 static void *use_buffer(void *data) {
     static size_t threads;
@@ -92,7 +92,7 @@ static void one_stream_in_all_threads(void **state) {
 
 /*
  * While a graph is launched again where it alone used the memory, another thread begins to use it
- * elsewhere: who comes later must find both.
+ * on another stream: a later use must find both.
  */
 typedef struct {
     pthread_barrier_t both;
@@ -136,7 +136,8 @@ static void memory_leaves_while_it_is_launched(void **state) {
     OK(acu_buffer_create(home, ACU_I32, 32, &r.copied));
     OK(acu_buffer_create(home, ACU_I32, 32, &seen));
     OK(acu_graph_create(&graph));
-    OK(acu_graph_keep(graph, r.memory, true)); /* it does not touch it: the copy may be before */
+    OK(acu_graph_keep(graph, r.memory,
+                      true)); /* the graph does not touch the memory: the copy may come before */
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){take_a_while, NULL, NULL}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     assert_int_equal(pthread_barrier_init(&r.both, NULL, 2), 0);
@@ -150,7 +151,7 @@ static void memory_leaves_while_it_is_launched(void **state) {
         pthread_barrier_wait(&r.both);
         OK(acu_buffer_copy(seen, r.memory, later));
         OK(acu_stream_synchronize(later));
-        OK(acu_stream_query(home)); /* which it came after */
+        OK(acu_stream_query(home)); /* the copy came after the home stream's work */
     }
     pthread_join(thread, &failed);
     assert_null(failed);
@@ -169,7 +170,8 @@ static void *wait_for_memory(void *memory) {
     return acu_buffer_synchronize((acu_buffer *)memory) ? memory : NULL;
 }
 
-/* Who waits for memory does not keep others from using it, on whom the wait may depend. */
+/* A thread that waits for memory does not keep others from using it: the wait may depend on them.
+ */
 static void memory_is_used_while_it_is_waited_for(void **state) {
     (void)state;
     gate held;
@@ -184,8 +186,8 @@ static void memory_is_used_while_it_is_waited_for(void **state) {
     close_gate(&held, home);
     OK(acu_buffer_zero(memory, NULL));
     assert_int_equal(pthread_create(&thread, NULL, wait_for_memory, memory), 0);
-    still_waits(home);                          /* in which time the thread has begun to wait */
-    OK(acu_buffer_copy(copied, memory, other)); /* would hang */
+    still_waits(home);                          /* meanwhile the thread has begun to wait */
+    OK(acu_buffer_copy(copied, memory, other)); /* would hang if it waited */
     open_gate(&held);
     pthread_join(thread, &failed);
     assert_null(failed);
@@ -201,8 +203,8 @@ static acu_exec *changed_exec;
 static acu_node changed_fill;
 static acu_buffer *written;
 
-/* What is launched does nothing, and what is changed is not launched: what threads write at the
- * same moment would be in no order. */
+/* The graph that is launched does nothing, and the graph that is changed is not launched: writes of
+ * several threads at the same moment would have no order. */
 static void *use_graph(void *data) {
     acu_exec *exec = data;
     acu_stream *stream = NULL;
@@ -286,7 +288,7 @@ static void captures_in_all_threads(void **state) {
     OK(acu_stream_release(home));
 }
 
-/* Dead ones leave their memory to the next, until somebody releases the stream. */
+/* A released buffer leaves its storage to the next one, until an owner releases the stream. */
 static void *come_and_go(void *data) {
     acu_stream *stream = data;
     for (int i = 0; i < ROUNDS; i++) {
@@ -311,7 +313,7 @@ static void buffers_come_and_go_in_all_threads(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     in_threads(come_and_go, stream);
     OK(acu_stream_release(stream));
-    OK(acu_stream_create(0, NULL, &stream)); /* and once more without */
+    OK(acu_stream_create(0, NULL, &stream)); /* and once more without them */
     for (int i = 0; i < THREADS; i++)
         assert_null(come_and_go(stream));
     OK(acu_stream_release(stream));

@@ -231,7 +231,7 @@ static void defer(acu_object *object) {
 
 /* ---- destroying ---- */
 
-/* An embedded object's memory goes with that which it is part of. */
+/* An embedded object's memory is freed with that which it is part of. */
 static int destroy_object(acu_object *object) {
     bool embedded = object->embedded;
     int device = object->device;
@@ -302,7 +302,7 @@ void acu_object_destroy_deferred(void) {
     }
 }
 
-/* The only owner need not count down, because nobody else is there to count at the same time. */
+/* The only owner need not count down, because no other thread can count at the same time. */
 static bool is_last_owner(acu_object *object) {
     return __atomic_load_n(&object->references, __ATOMIC_ACQUIRE) == 1 ||
            __atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) == 0;

@@ -31,7 +31,7 @@ typedef struct acu_class {
     void (*describe)(const acu_object *object, char *text, size_t size);
 } acu_class;
 
-/* This is small, so that what a class often reads is in the same line of the cache. */
+/* The header is small, so that what a class often reads is in the same line of the cache. */
 struct acu_object {
     const acu_class *kind; /* atomic; NULL once the object is dead */
     const acu_class *was;  /* the object's class, alive or dead */
@@ -59,7 +59,7 @@ typedef struct acu_watch {
     acu_object *deferred;         /* the objects to be destroyed later; NULL: none */
     size_t quarantine;            /* how many dead objects are kept */
     int callbacks;                /* host callbacks that run now, on any thread */
-    int devices;                  /* number of devices; 0: nobody has asked yet */
+    int devices;                  /* number of devices; 0: not asked yet */
     bool unloading;               /* the runtime is being unloaded */
 } acu_watch;
 extern ACU_OURS acu_watch acu_watched;
@@ -228,8 +228,8 @@ static inline int acu_outcome(const char *call, const void *handle, int code) {
     return ACU_LIKELY(code == 0) ? 0 : acu_cuda_failed_on(call, handle, code);
 }
 
-/* Takes "not ready" out of CUDA's last error, where it would hide a real error from those who read
- * that later. */
+/* Takes "not ready" out of CUDA's last error, where it would hide a real error from later
+ * calls. */
 void acu_forget_not_ready(void);
 /* acu_outcome() of a query, whose answer ACU_NOT_READY is not a failure. */
 static inline int acu_query_outcome(const char *call, const void *handle, int code) {

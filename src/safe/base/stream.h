@@ -47,11 +47,11 @@ extern ACU_OURS const acu_class acu_stream_class;
 /* ---- the spare storage ---- */
 
 /*
- * A storage (safe/memory/storage.h) that died on the stream is kept for the next one that is made
- * there: with its reference to the stream, counted as alive, ready to be allocated. A program that
- * creates and releases buffers all the time then calls neither malloc() nor free(), whose code and
- * tables CUDA has driven out of the caches in between, and counts nothing. The spare is freed when
- * an owner releases the stream; from then on none is kept.
+ * A storage (safe/memory/storage.h) that was released on the stream is kept for the next one that
+ * is made there: with its reference to the stream, counted as alive, ready to be allocated. A
+ * program that creates and releases buffers all the time then calls neither malloc() nor free(),
+ * whose code and tables CUDA has driven out of the caches in between, and counts nothing. The spare
+ * is freed when an owner releases the stream; from then on none is kept.
  */
 #define ACU_NO_MORE_SPARES ((acu_object *)1)
 

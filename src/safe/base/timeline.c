@@ -30,7 +30,7 @@ int acu_timeline_release(acu_timeline *timeline) {
     return code;
 }
 
-/* Where no mark can be recorded, the thread waits, so that nobody has to wait later. */
+/* Where no mark can be recorded, the thread waits, so that no one has to wait later. */
 int acu_timeline_close(acu_timeline *timeline) {
     int code = 0;
     pthread_mutex_lock(&timeline->lock);

@@ -93,10 +93,10 @@ int acu_storage_end_use_slow(acu_storage *storage, acu_stream *stream, bool writ
                              uint64_t version);
 
 /*
- * These two stand around each operation on the stream that uses the memory. At the beginning the
- * stream waits for the uses that the new one must come after, or the use is reported to the
- * capture. The end follows each successful beginning, also where the operation failed, and gets the
- * version that the beginning stored. Both return 0 or a recorded failure.
+ * The next two functions stand around each operation on the stream that uses the memory. At the
+ * beginning the stream waits for the uses that the new one must come after, or the use is reported
+ * to the capture. The end follows each successful beginning, also where the operation failed, and
+ * gets the version that the beginning stored. Both return 0 or a recorded failure.
  */
 static inline int acu_storage_begin_use(acu_storage *storage, acu_stream *stream, bool writes,
                                         uint64_t *version) {
