@@ -7,6 +7,7 @@
 #include <anycuda/cudart.h>
 #include <anycuda/load.h>
 
+#include "core/call.h"
 #include "cudart_abi.h"
 
 #include <dlfcn.h>

@@ -17,17 +17,25 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Which parts of src/ a part may include. A part is a folder with all below it that have no line of their own, or a
 # file: `loader/platform` is platform.h and platform.c.
-SIM = "sim core loader/platform"
+BELOW = "core/abi core/call core/hooks core/record core/simulator core/values"  # of core, what the loader may include
+CORE = f"core {BELOW}"
+SIM = f"sim {CORE} loader/platform"
 ALLOWED = {
-    "core": "loader loader/platform",
-    "loader": "core loader/platform",
-    "loader/platform": "core",
-    "layers": "core loader loader/platform",
-    "safe/base": "core",
-    "safe/memory": "safe/base core",
-    "safe/kernel": "safe/memory safe/base core",
-    "safe/graph": "safe/kernel safe/memory safe/base core",
-    "sim": "core loader/platform",
+    "core/abi": "",
+    "core/values": "core/abi",
+    "core/record": "",
+    "core/hooks": "core/call core/abi",
+    "core/simulator": "core/abi",
+    "core/call": f"{BELOW} core loader",
+    "core": f"{BELOW} loader loader/platform",
+    "loader": f"{BELOW} loader/platform",
+    "loader/platform": "core/abi",
+    "layers": f"{CORE} loader loader/platform",
+    "safe/base": CORE,
+    "safe/memory": f"safe/base {CORE}",
+    "safe/kernel": f"safe/memory safe/base {CORE}",
+    "safe/graph": f"safe/kernel safe/memory safe/base {CORE}",
+    "sim": f"{CORE} loader/platform",
     "sim/device": f"{SIM}",
     "sim/stream": f"sim/device {SIM}",
     "sim/memory": f"sim/stream sim/device {SIM}",

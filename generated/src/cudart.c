@@ -11,9 +11,12 @@
 #include "anycuda/cudart.h"
 #include "anycuda/cudart_interop.h"
 
-#include "core/abi.h"
-#include "cudart_abi.h"
+#include "core/adapt.h"
+#include "core/call.h"
 #include "core/decisions.h"
+#include "core/explain.h"
+#include "core/refuse.h"
+#include "cudart_abi.h"
 
 /* ---- cudaArrayGetInfo */
 

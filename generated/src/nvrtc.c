@@ -10,9 +10,12 @@
 #define ACU_INLINE_PTDS
 #include "anycuda/nvrtc.h"
 
-#include "core/abi.h"
-#include "nvrtc_abi.h"
+#include "core/adapt.h"
+#include "core/call.h"
 #include "core/decisions.h"
+#include "core/explain.h"
+#include "core/refuse.h"
+#include "nvrtc_abi.h"
 
 /* ---- nvrtcAddNameExpression */
 

@@ -1,14 +1,15 @@
 /*
- * Which CUDA libraries were found, where, and why not; and the last error of a thread.
+ * Loading CUDA's libraries: which were found, where, and why others were not taken.
  *
- * A program need not call anything here: the first CUDA call loads what it needs.
+ * No program has to call a function of this header, because the first CUDA call loads what it
+ * needs.
  */
 #ifndef ACU_LOAD_H
 #define ACU_LOAD_H
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+#include <anycuda/status.h>
+
+ACU_BEGIN_C
 
 /** A library that anycuda binds at run time. */
 typedef enum acu_library_id {
@@ -20,21 +21,22 @@ typedef enum acu_library_id {
 /** Bits of acu_load_options.flags. */
 enum acu_load_flag {
     ACU_LOAD_ALLOW_SIM = 1, /* take the simulator where there is no library, or no driver */
-    ACU_LOAD_ALLOW_UNKNOWN =
-        2,                   /* take an unknown major version, or one older than all known ones */
-    ACU_LOAD_SKIP_DRIVER = 4 /* do not ask the driver's version: faster, judges less */
+    /* take an unknown major version, or one older than all known ones */
+    ACU_LOAD_ALLOW_UNKNOWN = 2,
+    /* do not ask the driver's version: faster, but a library that needs a newer driver is taken */
+    ACU_LOAD_SKIP_DRIVER = 4
 };
 
 /** What to load; zero means the default everywhere. */
 typedef struct acu_load_options {
     acu_library_id library; /* the default is the CUDA runtime */
-    const char *path;       /* this file, or "sim" for the simulator, and nothing else */
+    const char *path;       /* only this file, or only the simulator if it is "sim" */
     unsigned flags;         /* acu_load_flag bits */
-    /* Instead of a file: where symbols come from; NULL for one that does not exist. It must not
-     * call CUDA or anycuda, and is called from any thread, by one at a time. */
+    /* A resolver instead of a file: returns the address of a symbol, or NULL if there is none. The
+     * resolver must not call CUDA or anycuda. Any thread may call it, one thread at a time. */
     void *(*resolve)(const char *symbol, void *data);
     void *data;  /* passed to `resolve`, not owned */
-    int version; /* what `resolve` stands for, 12040 for 12.4; 0 asks its symbols */
+    int version; /* of the library behind `resolve`, 12040 for 12.4; 0: its symbols show it */
 } acu_load_options;
 
 /** A loaded library; the texts live as long as the process. */
@@ -43,49 +45,37 @@ typedef struct acu_load_info {
     const char *soname; /* "libcudart.so.12", or "" where there is no file */
     const char *found;  /* the place where it was found: "system loader", "CUDA_PATH" … */
     int version;        /* 12040 for 12.4 */
-    int driver; /* what the installed driver supports, 13000; 0 if there is none or it was not asked
-                 */
-    int is_sim; /* it is the simulator */
+    /* the version that the installed driver supports, 13000; 0: no driver, or it was not asked */
+    int driver;
+    int is_sim; /* 1 if this is the simulator */
 } acu_load_info;
 
 /**
- * Loads a library, or says why it cannot be.
+ * Loads a library, or records why it cannot be loaded.
  *
- * Only needed to choose one, or to know early. A library is loaded once per process and never
- * unloaded: a second call that chooses the same, or does not choose, is success; one that chooses
- * otherwise is an error that names what is loaded. After a failure it may be called again, and CUDA
- * calls that were refused then work. `options` may be NULL and is not kept.
+ * A program calls this only to choose a library, or to learn early whether there is one. A library
+ * is loaded once per process and never unloaded. A second call succeeds if it chooses the same
+ * library or makes no choice; a call that chooses another one fails, and its error names what is
+ * loaded. After a failure the program may call this again; CUDA calls that were refused work once
+ * it succeeds. `options` may be NULL and is not kept.
  *
- * Returns 0, or an error as the library numbers them, for the CUDA runtime 303 (nothing found, or
- * refused) or 34 (only a stub); acu_last_error_message() and acu_load_trace() say more.
+ * Returns 0, or an error in the library's own numbers: for the CUDA runtime 303 (no library found,
+ * or all of them refused) or 34 (only a stub found). acu_last_error_message() has the reason, and
+ * acu_load_trace() the whole search.
  */
 int acu_load(const acu_load_options *options);
 
-/** The library that is loaded, or NULL; loads nothing. */
+/** The loaded library, or NULL if it is not loaded; loads nothing. */
 const acu_load_info *acu_loaded(acu_library_id library);
 
 /**
- * The search for a library: each place, and why it was taken or not, one line each.
+ * The search for a library: a line for each place and file, with the reason why it was taken or
+ * not.
  *
- * Never NULL. The text holds until the next acu_load() of this library that fails, by any thread.
+ * Never NULL. The text is valid until an acu_load() of this library fails, in any thread.
  */
 const char *acu_load_trace(acu_library_id library);
 
-/** The code of this thread's last failed call, 0 if none failed. */
-int acu_last_error(void);
-
-/**
- * This thread's last failure in one line: which call, why, and what is loaded.
- *
- * Never NULL, "" if no call failed. The text holds until this thread's next failure.
- */
-const char *acu_last_error_message(void);
-
-/** Forgets this thread's last failure. */
-void acu_clear_error(void);
-
-#if defined(__cplusplus)
-}
-#endif
+ACU_END_C
 
 #endif

@@ -1,49 +1,53 @@
 /*
- * Results and errors of the safe layer.
+ * Results, and the last error of each thread.
  *
- * Every function that can fail returns an acu_result, and must be looked at. What failed, on what
- * and why is kept for the thread until its next failure; success leaves it as it is.
+ * Every function of the safe layer that can fail returns an acu_result, which the caller must
+ * check. A thread's last failure (what failed, on which object, and why) is kept until that
+ * thread's next failure; success leaves it as it is. CUDA's own calls keep their failures in the
+ * same place.
  *
- * What any function may return is not said again at each: ACU_ERROR_ARGUMENT where a handle or a
- * pointer is NULL and must not be, or an enumerator or a number is none that it takes;
- * ACU_ERROR_HANDLE where a handle was released, or is of another kind; 101 where there is no such
- * device; ACU_ERROR_HOST_MEMORY where something is made; ACU_NOT_SUPPORTED where the runtime is
- * older than the header says; ACU_ERROR_STATE where the stream is another thread's default one; and
- * CUDA's own codes, also those of work that was queued before.
+ * Any function may return these codes, so its own description does not repeat them:
+ * ACU_ERROR_ARGUMENT if a handle or pointer is NULL and must not be, or if an enumerator or number
+ * is invalid; ACU_ERROR_HANDLE if a handle was released or is of another kind; 101 if there is no
+ * such device; ACU_ERROR_HOST_MEMORY if the function creates something and the host is out of
+ * memory; ACU_NOT_SUPPORTED if the loaded runtime is older than the function needs; ACU_ERROR_STATE
+ * if the stream is another thread's default stream; and CUDA's own codes, which may belong to work
+ * that was queued before.
  */
 #ifndef ACU_STATUS_H
 #define ACU_STATUS_H
 
 #include <anycuda/base.h>
-#include <anycuda/load.h>
+
+#include <stddef.h>
 
 ACU_BEGIN_C
 
-/** 0 is success; a positive number is CUDA's own code (cudaError_t); a negative one is ours. */
+/** 0 is success; a positive number is CUDA's own code (cudaError_t), a negative one anycuda's. */
 typedef int acu_result;
 
-/** Results that have a name here; CUDA's others keep their numbers. */
+/** Results with a name of their own; all other codes of CUDA keep CUDA's numbers. */
 enum acu_result_code {
     ACU_SUCCESS = 0,
-    ACU_OUT_OF_MEMORY = 2,   /* CUDA's: the device has no room */
-    ACU_NOT_READY = 600,     /* CUDA's: an answer of a query, not a failure */
-    ACU_NOT_SUPPORTED = 801, /* CUDA's, and ours where a runtime lacks something */
+    ACU_OUT_OF_MEMORY = 2,   /* CUDA's: the device is out of memory */
+    ACU_NOT_READY = 600,     /* CUDA's: the answer of a query, not a failure */
+    ACU_NOT_SUPPORTED = 801, /* CUDA's; also if the loaded runtime lacks a function or a field */
 
-    ACU_ERROR_ARGUMENT = -1,     /* NULL or a value that the call cannot take */
-    ACU_ERROR_HANDLE = -2,       /* released already, or a handle of another kind */
-    ACU_ERROR_HOST_MEMORY = -3,  /* the host has no memory left */
-    ACU_ERROR_DTYPE = -4,        /* elements of another type */
-    ACU_ERROR_RANGE = -5,        /* outside of the buffer */
+    ACU_ERROR_ARGUMENT = -1,     /* NULL, or an invalid value */
+    ACU_ERROR_HANDLE = -2,       /* released already, or of another kind */
+    ACU_ERROR_HOST_MEMORY = -3,  /* the host is out of memory */
+    ACU_ERROR_DTYPE = -4,        /* the elements have another type */
+    ACU_ERROR_RANGE = -5,        /* outside the buffer */
     ACU_ERROR_OVERFLOW = -6,     /* a size that no machine can address */
     ACU_ERROR_DEVICE = -7,       /* objects of different devices */
-    ACU_ERROR_STATE = -8,        /* not now: the object is in use, or was never used */
-    ACU_ERROR_CAPTURE = -9,      /* not while the stream is being captured */
+    ACU_ERROR_STATE = -8,        /* the object's state does not allow it: in use, or never used */
+    ACU_ERROR_CAPTURE = -9,      /* not allowed while the stream is being captured */
     ACU_ERROR_MEMORY_KIND = -10, /* this kind of memory cannot do that */
     ACU_ERROR_COMPILE = -11,     /* the source does not compile */
-    ACU_ERROR_LIMIT = -12        /* more than the device or the kernel can have */
+    ACU_ERROR_LIMIT = -12        /* above a limit of the device or the kernel */
 };
 
-/** The result must be looked at. */
+/** The compiler warns where the result is not used. */
 #define ACU_CHECKED __attribute__((warn_unused_result))
 
 /** Returns from the function with the result of `call` unless that is success. */
@@ -55,19 +59,33 @@ enum acu_result_code {
     } while (0)
 
 /**
- * Declares a variable that releases what it holds when its scope ends: `ACU_AUTO(acu_stream) *s =
+ * Declares a variable whose object is released when its scope ends: `ACU_AUTO(acu_stream) *s =
  * NULL;`
  *
- * It must be initialised. To keep the object, hand the variable's value on and set it to NULL.
+ * The variable must be initialised. To keep the object, copy the pointer and set the variable to
+ * NULL.
  */
 #define ACU_AUTO(type) __attribute__((cleanup(type##_cleanup))) type
+
+/** The code of this thread's last failed call, 0 if none failed. */
+int acu_last_error(void);
+
+/**
+ * This thread's last failure in one line: which call failed, why, and which library is loaded.
+ *
+ * Never NULL, "" if no call failed. The text is valid until this thread's next failure.
+ */
+const char *acu_last_error_message(void);
+
+/** Forgets this thread's last failure. */
+void acu_clear_error(void);
 
 /** A failure in all its parts; no text is NULL. */
 typedef struct acu_error {
     acu_result code;
     const char *call;    /* the function that failed: "acu_buffer_write", "cudaMalloc" */
-    const char *object;  /* on what: "stream 0x55… on device 0"; "" if on nothing */
-    const char *message; /* all of it in one line, as acu_last_error_message() */
+    const char *object;  /* "stream 0x55… on device 0"; "" if the call concerns no object */
+    const char *message; /* everything in one line, as acu_last_error_message() returns it */
     const char *hint;    /* what to do about it; "" if nothing is known */
 } acu_error;
 
@@ -75,26 +93,26 @@ typedef struct acu_error {
 acu_error acu_last_error_details(void);
 
 /**
- * How many releases failed, in all threads, since this was last asked; and the first of them.
+ * Returns how many releases failed, in all threads, since the last call, and the first failure.
  *
- * A release tells its result, but nobody looks at it in a cleanup; so it is kept here, and the
- * thread's last error, which may be why it cleans up, is left alone. `error` may be NULL; its texts
- * hold until this thread asks again.
+ * A release returns its result, but a cleanup does not check it, so the failure is kept here. The
+ * thread's last error stays as it is, because it may be the reason for the cleanup. `error` may be
+ * NULL; its texts are valid until this thread calls this again.
  */
 size_t acu_release_error(acu_error *error);
 
 /**
  * The name of a code: "cudaErrorInvalidValue", "ACU_ERROR_RANGE"; never NULL.
  *
- * Knows codes that are newer than the loaded runtime, and asks that for codes newer than this
- * library. Any other is "unknown error".
+ * Codes newer than the loaded runtime have their names, too. The loaded runtime is asked for codes
+ * newer than this library. Any other code is "unknown error".
  */
 const char *acu_result_name(acu_result result);
 
 /**
  * What a code means, in a few words; never NULL.
  *
- * The text is the runtime's where it has one; it holds until this thread asks again.
+ * The text is the runtime's where it has one. It is valid until this thread calls this again.
  */
 const char *acu_result_string(acu_result result);
 

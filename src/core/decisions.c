@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "cudart_abi.h"
-#include "core/error.h"
-#include "loader/loader.h"
+#include "core/record.h"
+#include "core/refuse.h"
+#include "core/values.h"
+#include "loader/driver.h"
+#include "loader/load.h"
 
 /* ---- edge data */
 
@@ -98,7 +101,7 @@ cudaError_t acu_driver_entry_status(cudaError_t result, void **entry,
     }
     if (result == cudaErrorSymbolNotFound) {
         cudaError_t (*forget)(void) =
-            (cudaError_t (*)(void))acu_library_symbol(&acu_cudart, "cudaGetLastError");
+            (cudaError_t (*)(void))acu_load_symbol(&acu_cudart, "cudaGetLastError");
         if (forget != NULL) {
             (void)forget();
         }
@@ -136,12 +139,12 @@ static int ask_attribute(const acu_attribute *row, int device, int *value) {
 
     if (row->attribute_since <= acu_library_version(&acu_cudart)) {
         from_runtime =
-            (int (*)(int *, int, int))acu_library_symbol(&acu_cudart, "cudaDeviceGetAttribute");
+            (int (*)(int *, int, int))acu_load_symbol(&acu_cudart, "cudaDeviceGetAttribute");
         return from_runtime == NULL ? -1 : from_runtime(value, row->attribute, device);
     }
     /* A device's ordinal is its CUdevice: cuDeviceGet maps the one to the other as they are. */
-    from_driver = (int (*)(int *, int, int))acu_library_symbol(acu_driver_of(&acu_cudart),
-                                                               "cuDeviceGetAttribute");
+    from_driver = (int (*)(int *, int, int))acu_load_symbol(acu_driver_of(&acu_cudart),
+                                                            "cuDeviceGetAttribute");
     return from_driver == NULL ? -1 : from_driver(value, row->attribute, device);
 }
 

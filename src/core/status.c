@@ -1,13 +1,17 @@
-/* Names of results, what they mean, and what to do about them. */
 #include <anycuda/status.h>
 
 #include <anycuda/cudart.h>
+#include <anycuda/load.h>
 
-#include "core/error.h"
-#include "loader/loader.h"
+#include "core/record.h"
+#include "core/values.h"
+#include "loader/driver.h"
+#include "loader/library.h"
 
 #include <ctype.h>
 #include <string.h>
+
+/* ---- names, meanings and hints ---- */
 
 typedef struct words {
     acu_result code;
@@ -85,7 +89,7 @@ static const words *find(const words *list, size_t count, acu_result code) {
     return NULL;
 }
 
-const char *acu_status_hint(int code) {
+static const char *hint_for(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
         return "install an NVIDIA driver"; /* CUDA says "insufficient" where there is none, too */
     const words *known = find(ours, COUNT(ours), code);
@@ -135,4 +139,38 @@ const char *acu_result_string(acu_result result) {
         text = cudaGetErrorString((cudaError_t)result);
     const char *name = acu_result_name(result);
     return is_unknown(text) || strcmp(text, name) == 0 ? spell(name) : text;
+}
+
+/* ---- the last error ---- */
+
+__attribute__((hot)) int acu_last_error(void) {
+    return acu_record_last()->code;
+}
+
+const char *acu_last_error_message(void) {
+    return acu_record_last()->message;
+}
+
+void acu_clear_error(void) {
+    acu_record_clear();
+}
+
+static acu_error details_of(const acu_failure *failure) {
+    return (acu_error){.code = failure->code,
+                       .call = failure->call ? failure->call : "",
+                       .object = failure->object,
+                       .message = failure->message,
+                       .hint = *failure->hint ? failure->hint : hint_for(failure->code)};
+}
+
+acu_error acu_last_error_details(void) {
+    return details_of(acu_record_last());
+}
+
+size_t acu_release_error(acu_error *error) {
+    static _Thread_local acu_failure first; /* holds the texts */
+    size_t count = acu_record_take_release_errors(&first);
+    if (error)
+        *error = details_of(&first);
+    return count;
 }

@@ -9,9 +9,11 @@
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart_types.h>
 
-#include "core/error.h"
-#include "loader/loader.h"
+#include "core/explain.h"
+#include "core/record.h"
 #include "core/supports.h"
+#include "loader/driver.h"
+#include "loader/load.h"
 
 #include <stdio.h>
 
@@ -40,9 +42,9 @@ static acu_library *library_of(const acu_feature_info *feature) {
 
 /* Loads it if that was not tried yet; 0, or the recorded error. */
 static int need(const acu_feature_info *feature, acu_library *library) {
-    while (!acu_library_ready(library)) {
+    while (!acu_load_once(library)) {
         char why[2 * ACU_WHY_SIZE];
-        int code = acu_library_why(library, why, sizeof why);
+        int code = acu_load_why(library, why, sizeof why);
         if (code && library->id == ACU_NVRTC) /* its numbers are not the runtime's */
             code = cudaErrorSharedObjectInitFailed;
         if (code)
@@ -56,15 +58,15 @@ static int ask_library(const acu_feature_info *feature) {
     int code = need(feature, library);
     if (code)
         return code;
-    char text[ACU_LOADED_SIZE];
-    acu_explain_loaded(library, " is", text);
+    char text[ACU_LIBRARY_TEXT];
+    acu_library_describe(library, " is", text);
     int version = library->loaded.version;
     if (feature->since > version)
         return acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
                           ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
     if (feature->gone && feature->gone <= version)
         return acu_record(cudaErrorNotSupported,
-                          "%s: gone since CUDA %d.%d (last in %d.%d); loaded %s", feature->title,
+                          "%s: removed in CUDA %d.%d (last in %d.%d); loaded %s", feature->title,
                           ACU_MAJOR(feature->gone), ACU_MINOR(feature->gone),
                           ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
     return 0;
@@ -117,11 +119,11 @@ typedef struct asked_driver {
 } asked_driver;
 
 static bool bind_driver(acu_library *library, asked_driver *driver) {
-    driver->init = (init_call *)acu_library_symbol(library, "cuInit");
-    driver->count = (count_call *)acu_library_symbol(library, "cuDeviceGetCount");
-    driver->device = (device_call *)acu_library_symbol(library, "cuDeviceGet");
-    driver->attribute = (attribute_call *)acu_library_symbol(library, "cuDeviceGetAttribute");
-    driver->name = (name_call *)acu_library_symbol(library, "cuDeviceGetName");
+    driver->init = (init_call *)acu_load_symbol(library, "cuInit");
+    driver->count = (count_call *)acu_load_symbol(library, "cuDeviceGetCount");
+    driver->device = (device_call *)acu_load_symbol(library, "cuDeviceGet");
+    driver->attribute = (attribute_call *)acu_load_symbol(library, "cuDeviceGetAttribute");
+    driver->name = (name_call *)acu_load_symbol(library, "cuDeviceGetName");
     return driver->init && driver->count && driver->device && driver->attribute && driver->name;
 }
 

@@ -1,9 +1,11 @@
-/* Results of the driver and of NVRTC as results of the safe layer: their values overlap. */
+#include "core/translate.h"
+
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart.h>
 #include <anycuda/nvrtc_types.h>
+#include <anycuda/status.h>
 
-#include "core/error.h"
+#include "core/record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -18,7 +20,8 @@ static int translate(const pair *pairs, size_t count, int result, int otherwise)
     return acu_record_recode(result, otherwise);
 }
 
-/* The runtime has the driver's errors, under the same numbers, but for those it never meets. */
+/* The runtime has the driver's errors under the same numbers, except those that it never returns.
+ */
 int acu_translate_driver_error(int result) {
     static const pair pairs[] = {
         {CUDA_ERROR_MULTICAST_RESOURCE_FULL, cudaErrorUnknown},

@@ -2,7 +2,7 @@
  * Faults made on purpose: the rules, read from a text, and the calls that they let fail.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "layers/layers.h"
+#include "layers/inject.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/refuse.h"
+#include "core/values.h"
 #include "layers/line.h"
+#include "loader/library.h"
 
 /* ---- the rules of faults ------------------------------------------------------------------- */
 

@@ -1,28 +1,34 @@
-/*
- * The two layers, of trace.c and fault.c: what switches them on and off, and their places in a
- * call.
+/* The two layers, trace and injected errors: how they are switched, and where they act in a call.
  */
-#include "layers/layers.h"
+#include <anycuda/layers.h>
 
 #include <errno.h>
 #include <pthread.h>
 
-#include "loader/loader.h"
+#include "core/hooks.h"
+#include "layers/inject.h"
+#include "layers/trace.h"
 #include "loader/platform.h"
+#include "loader/slot.h"
 
 static void read_environment(void) {
     acu_trace_set(acu_platform_env("ANYCUDA_TRACE"), "ANYCUDA_TRACE");
     acu_inject_set(acu_platform_env("ANYCUDA_FAIL"), "ANYCUDA_FAIL");
 }
 
-static void begin_once(void) {
+static void read_environment_once(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_environment);
 }
 
-/* Functions that are bound already come back to the layers. */
-static void rearm(void) {
-    if (!acu_layers_on())
+static bool is_on(void) {
+    read_environment_once();
+    return acu_trace_on() || acu_inject_on();
+}
+
+/* Sends the calls of functions that are bound already through the layers. */
+static void take_slots_back(void) {
+    if (!is_on())
         return;
     acu_slot_unpublish(&acu_cudart);
     acu_slot_unpublish(&acu_cuda);
@@ -30,25 +36,20 @@ static void rearm(void) {
 }
 
 int acu_trace_to(const char *target) {
-    begin_once();
+    read_environment_once();
     int error = acu_trace_set(target, "acu_trace_to");
-    rearm();
+    take_slots_back();
     return error;
 }
 
 int acu_inject_errors(const char *rule) {
-    begin_once();
+    read_environment_once();
     int error = acu_inject_set(rule, "acu_inject_errors");
-    rearm();
+    take_slots_back();
     return error;
 }
 
-bool acu_layers_on(void) {
-    begin_once();
-    return acu_trace_on() || acu_inject_on();
-}
-
-void acu_layers_begin(acu_call *call) {
+static void begin(acu_call *call) {
     int kept = errno;
     call->injected = false;
     acu_inject_call(call);
@@ -56,9 +57,11 @@ void acu_layers_begin(acu_call *call) {
     errno = kept;
 }
 
-void acu_layers_end(acu_call *call) {
+static void end(acu_call *call) {
     int kept = errno;
     uint64_t now = acu_platform_now_ns();
     acu_trace_call(call, now - call->start_ns);
     errno = kept;
 }
+
+const acu_hooks acu_layer_hooks = {.on = is_on, .begin = begin, .end = end};

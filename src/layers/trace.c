@@ -2,7 +2,7 @@
  * The trace: a line per call. No pointer is followed that the tables do not say may be.
  */
 #define _GNU_SOURCE /* dup3, syscall */
-#include "layers/layers.h"
+#include "layers/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/values.h"
 #include "layers/line.h"
+#include "loader/library.h"
 
 enum {
     SHOWN = 4, /* elements of an array */

@@ -1,16 +1,10 @@
-/*
- * The three libraries: what each is, what is loaded of it, whom to ask for its driver, and the
- * slots that lead into it.
- */
-#include "layers/layers.h"
-#include "loader/loader.h"
+#include "loader/library.h"
+
+#include "core/simulator.h"
 #include "loader/platform.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-
-/* ---- the three libraries ----------------------------------------------------------------------
- */
 
 static int ask_one(acu_fn version_symbol) {
     int version = 0;
@@ -48,10 +42,10 @@ acu_library acu_nvrtc = {
     .ask = ask_two,
 };
 
-/* Weak: the simulator's own, if that is linked, takes its place. */
+/* Weak, because the simulator, if the program is linked with it, defines its own. */
 __attribute__((weak)) const acu_sim *acu_sim_provider;
 
-/* A resolver that asks itself must not wait for itself. */
+/* Set while this thread is inside a resolver, which must not wait for itself if it calls back. */
 static _Thread_local bool resolving;
 
 bool acu_library_is_resolving(void) {
@@ -70,13 +64,36 @@ const acu_library_info *acu_library_about(const acu_library *library) {
     return library->info;
 }
 
+acu_library *acu_library_of(acu_library_id id) {
+    switch (id) {
+    case ACU_CUDART:
+        return &acu_cudart;
+    case ACU_CUDA:
+        return &acu_cuda;
+    case ACU_NVRTC:
+        return &acu_nvrtc;
+    }
+    return NULL;
+}
+
+const char *acu_library_describe(const acu_library *library, const char *between,
+                                 char text[ACU_LIBRARY_TEXT]) {
+    if (acu_library_version(library))
+        snprintf(text, ACU_LIBRARY_TEXT, "%s%s %d.%d (%s)", library->info->name, between,
+                 ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
+                 library->loaded.path);
+    else
+        snprintf(text, ACU_LIBRARY_TEXT, "no %s is loaded", library->info->name);
+    return text;
+}
+
 static acu_fn as_function(void *address) {
     acu_fn fn = NULL;
     memcpy(&fn, &address, sizeof fn);
     return fn;
 }
 
-/* One thread at a time; NULL for a resolver that asks itself. */
+/* Calls the resolver in one thread at a time; NULL where a resolver calls back. */
 static acu_fn resolve(const acu_library *library, const char *symbol) {
     if (resolving)
         return NULL;
@@ -89,98 +106,18 @@ static acu_fn resolve(const acu_library *library, const char *symbol) {
     return fn;
 }
 
-/* Not CUDA, but a resolver or the simulator. */
 bool acu_library_is_replaced(const acu_library *library) {
     return library->resolve || library->loaded.is_sim;
 }
 
-/* Also while it is being loaded. The simulator may be a file. */
+int acu_library_sim_abi(const acu_library *library) {
+    acu_fn abi = acu_platform_symbol(library->handle, "acu_sim_abi");
+    return abi ? ((int (*)(void))abi)() : 0;
+}
+
+/* The simulator may be a file, which has a handle. */
 acu_fn acu_library_find(const acu_library *library, const char *symbol) {
     return acu_library_is_replaced(library) && !library->handle
                ? resolve(library, symbol)
                : acu_platform_symbol(library->handle, symbol);
-}
-
-/* ---- the driver's version ---------------------------------------------------------------------
- */
-
-enum { NOT_ASKED = -2 };
-
-static int driver = NOT_ASKED;
-
-/* cuDriverGetVersion needs no cuInit, and a runtime opens libcuda.so.1 itself at its first call. */
-static int ask_driver(acu_fn get_version) {
-    int version = get_version ? ask_one(get_version) : 0;
-    return version > 0 ? version : ACU_DRIVER_SILENT;
-}
-
-acu_library *acu_driver_of(acu_library *library) {
-    bool plays = library->needs_driver && acu_library_state(library) == ACU_LOADED &&
-                 acu_library_is_replaced(library);
-    return plays ? library : &acu_cuda;
-}
-
-int acu_driver_version(const acu_library *library) {
-    if (acu_library_state(library) == ACU_LOADED && acu_library_is_replaced(library)) {
-        acu_fn get_version = acu_library_find(library, "cuDriverGetVersion");
-        return get_version ? ask_driver(get_version) : ACU_DRIVER_NONE;
-    }
-    int known = __atomic_load_n(&driver, __ATOMIC_RELAXED);
-    if (known == NOT_ASKED) {
-        void *handle = acu_platform_open("libcuda.so.1", false, NULL, 0);
-        known = handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion"))
-                       : ACU_DRIVER_NONE;
-        __atomic_store_n(&driver, known, __ATOMIC_RELAXED);
-    }
-    return known;
-}
-
-bool acu_driver_was_asked(void) {
-    return __atomic_load_n(&driver, __ATOMIC_RELAXED) != NOT_ASKED;
-}
-
-void acu_driver_forget(void) {
-    __atomic_store_n(&driver, NOT_ASKED, __ATOMIC_RELAXED);
-}
-
-/* ---- slots ------------------------------------------------------------------------------------
- */
-
-/* Under its lock. */
-static void publish(acu_library *library, const acu_function *function, acu_fn fn) {
-    acu_fn entry = *function->slot; /* written under the lock only */
-    if (entry == fn)
-        return;
-    if (library->published_count == library->published_room) {
-        size_t room = library->published_room * 2 + 32;
-        acu_published *grown = realloc(library->published, room * sizeof *grown);
-        if (!grown)
-            return; /* the slow path goes on working */
-        library->published = grown;
-        library->published_room = room;
-    }
-    library->published[library->published_count++] = (acu_published){function, entry};
-    __atomic_store_n(function->slot, fn, __ATOMIC_RELEASE);
-}
-
-void acu_slot_publish(const acu_function *function, acu_fn symbol, acu_fn fn) {
-    acu_platform_lock(ACU_LOCK_SLOTS);
-    /* First what the adapter reads, then, by release, the slot that leads to it. Written once:
-     * other threads' adapters may be reading it when a second thread comes here. */
-    if (function->real && *function->real != symbol)
-        *function->real = symbol;
-    /* Asked under the lock: a layer is switched on first, and takes published slots back then. */
-    if (!acu_layers_on())
-        publish(function->library, function, fn);
-    acu_platform_unlock(ACU_LOCK_SLOTS);
-}
-
-void acu_slot_unpublish(acu_library *library) {
-    acu_platform_lock(ACU_LOCK_SLOTS);
-    for (size_t i = 0; i < library->published_count; i++) {
-        const acu_published *p = &library->published[i];
-        __atomic_store_n(p->function->slot, p->entry, __ATOMIC_RELEASE);
-    }
-    library->published_count = 0;
-    acu_platform_unlock(ACU_LOCK_SLOTS);
 }

@@ -1,130 +1,153 @@
-/*
- * One search: the candidates of a place, what is noted of them, and which is opened.
- */
-#define _POSIX_C_SOURCE 200809L /* strdup */
+/* The places where a library may be, in the order in which they are searched. */
 #include "loader/search.h"
 
-#include <stdarg.h>
+#include "core/simulator.h"
+#include "loader/candidate.h"
+#include "loader/driver.h"
+#include "loader/platform.h"
+#include "loader/soname.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* ---- the trace ------------------------------------------------------------------------------- */
-
-/* A path may hold anything. Returns the end. */
-static char *append_printable(char *at, const char *text) {
-    for (; *text; text++)
-        *at++ = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
-    return at;
+/* The exact name: "libcudart_static.so" or "mylibcudart.so" is something else. */
+static bool has_its_name(void *data, const char *path) {
+    const acu_search *s = data;
+    int numbers[3];
+    return acu_soname_parse(s->library->info->name, acu_soname_base(path), numbers) != NULL;
 }
 
-/* Adds a line to the trace. */
-static void note_text(const acu_search *s, const char *text) {
-    acu_library *l = s->library;
-    size_t length = strlen(s->place) + strlen(text) + sizeof ": \n";
-    if (l->trace_room - l->trace_used < length) {
-        size_t room = l->trace_room * 2 + length + 512;
-        char *trace = realloc(l->trace, room);
-        if (!trace)
-            return;
-        l->trace = trace;
-        l->trace_room = room;
+static void visit_any_name(void *data, const char *path) {
+    acu_candidate_consider(data, path, NULL);
+}
+
+static void visit(void *data, const char *path) {
+    if (has_its_name(data, path))
+        visit_any_name(data, path);
+}
+
+/* What is in the process already is what its other parts use: a second runtime would not know their
+ * streams. */
+static void look_at_process(acu_search *s, const char *unused) {
+    (void)unused;
+    s->mapped = true;
+    acu_platform_mapped(has_its_name, visit_any_name, s);
+}
+
+/* A good file that is what its name says is what the system loader takes; and the names are the
+ * newest first. */
+static bool take_now(void *data) {
+    acu_search *s = data;
+    if (s->count == 0)
+        return false;
+    const acu_candidate *last = &s->candidates[s->count - 1];
+    return strcmp(last->soname, acu_soname_base(last->path)) == 0 && acu_candidate_take_best(s);
+}
+
+static void look_at_system(acu_search *s, const char *unused) {
+    (void)unused;
+    const acu_library_info *info = s->library->info;
+    s->in_order = s->optional = true;
+    acu_platform_system(info->sonames, visit, take_now, s);
+    if (!acu_candidate_take_best(s) && acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
+        char bare[64];
+        snprintf(bare, sizeof bare, "%s.so", info->name);
+        acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
     }
-    char *at = append_printable(l->trace + l->trace_used, s->place);
-    at = append_printable(append_printable(at, ": "), text);
-    memcpy(at, "\n", 2);
-    l->trace_used += length - 1;
+    /*
+     * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
+     * and hardware folders). Then nothing can be judged before it is opened, and what is refused
+     * stays.
+     */
+    s->optional = false;
+    for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
+        void *handle = acu_platform_open(*name, false, NULL, 0);
+        const char *path = handle ? acu_platform_path_of(handle) : NULL;
+        if (path)
+            acu_candidate_consider(s, path, handle);
+    }
 }
 
-void acu_search_note(const acu_search *s, const char *format, ...) {
-    char line[ACU_PATH_SIZE + 2 * ACU_WHY_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    note_text(s, line);
+static void look_in(acu_search *s, const char *root, const char *folder) {
+    char pattern[256];
+    snprintf(pattern, sizeof pattern, "%s/%s*.so*", folder, s->library->info->name);
+    acu_platform_match(root, pattern, visit, s);
 }
 
-bool acu_search_refuse(const acu_search *s, const char *path, int code, const char *format, ...) {
-    char why[ACU_WHY_SIZE];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, sizeof why, format, args);
-    va_end(args);
-    acu_search_note(s, "%s: refused: %s", path, why);
-    acu_library *l = s->library;
-    if (!l->code) {
-        l->code = code;
-        snprintf(l->why, sizeof l->why, "%.200s: %.300s", path, why);
+static const char *folder_of(acu_search *s, const char *variable) {
+    const char *folder = acu_platform_env(variable);
+    if (folder && *folder)
+        return folder;
+    acu_search_note(s, "not set");
+    s->seen++; /* said */
+    return NULL;
+}
+
+static void look_at_python(acu_search *s, const char *variable) {
+    char folder[128];
+    const char *root = folder_of(s, variable);
+    if (!root)
+        return;
+    look_in(s, root, "lib");
+    look_in(s, root, "lib64");
+    snprintf(folder, sizeof folder, "lib/python3*/site-packages/nvidia/%s/lib", s->library->wheel);
+    look_in(s, root, folder);
+    look_in(s, root, "lib/python3*/site-packages/nvidia/cu[0-9]*/lib");
+}
+
+static void look_at_toolkit(acu_search *s, const char *variable) {
+    const char *root = folder_of(s, variable);
+    if (!root)
+        return;
+    look_in(s, root, "lib64");
+    look_in(s, root, "lib");
+    look_in(s, root, "targets/*/lib");
+}
+
+static void look_at_usr_local(acu_search *s, const char *unused) {
+    (void)unused;
+    look_in(s, "", "usr/local/cuda*/lib64");
+    look_in(s, "", "usr/local/cuda*/lib");
+    look_in(s, "", "usr/local/cuda*/targets/*/lib");
+}
+
+static const struct {
+    const char *name;
+    void (*look)(acu_search *s, const char *name);
+    bool installed; /* where toolkits and packages are, which have no driver */
+} places[] = {
+    {"already in the process", look_at_process, false},
+    {"system loader", look_at_system, false},
+    {"VIRTUAL_ENV", look_at_python, true},
+    {"CONDA_PREFIX", look_at_python, true},
+    {"CUDA_PATH", look_at_toolkit, true},
+    {"CUDA_HOME", look_at_toolkit, true},
+    {"/usr/local/cuda*", look_at_usr_local, true},
+};
+
+void acu_search_for(acu_search *s, const char *path) {
+    s->chosen = s->in_order = true;
+    s->optional = !strchr(path, '/');
+    if (s->optional)
+        acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
+    else
+        acu_candidate_consider(s, path, NULL);
+}
+
+bool acu_search_places(acu_search *s) {
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i].installed && !s->library->wheel)
+            continue;
+        s->place = places[i].name;
+        s->mapped = s->in_order = s->optional = false;
+        s->count = s->seen = 0;
+        places[i].look(s, places[i].name);
+        if (s->seen == 0)
+            acu_search_note(s, "nothing there");
+        if (acu_candidate_take_best(s))
+            return true;
     }
     return false;
-}
-
-int acu_search_driver(acu_search *s) {
-    if (acu_search_allows(s, ACU_LOAD_SKIP_DRIVER))
-        return ACU_DRIVER_SILENT;
-    bool first = !acu_driver_was_asked();
-    int version = acu_driver_version(s->library);
-    const char *place = s->place;
-    s->place = "driver";
-    if (first && version > 0)
-        acu_search_note(s, "supports CUDA %d.%d", ACU_MAJOR(version), ACU_MINOR(version));
-    else if (first)
-        note_text(s, version ? "does not say its version" : "none is installed (no libcuda.so.1)");
-    s->place = place;
-    return version;
-}
-
-/* ---- candidates ------------------------------------------------------------------------------ */
-
-/* A place for one more; NULL without memory. */
-static acu_candidate *make_room(acu_search *s) {
-    if (s->count == s->room) {
-        size_t room = s->room * 2 + 4;
-        acu_candidate *grown = realloc(s->candidates, room * sizeof *grown);
-        if (!grown)
-            return NULL;
-        s->candidates = grown;
-        s->room = room;
-    }
-    return &s->candidates[s->count];
-}
-
-static void consider_file(acu_search *s, const char *path, void *handle, acu_elf *elf,
-                          const char *wrong) {
-    const acu_file_id id = elf->id;
-    if (!id.inode && s->optional)
-        return;
-    for (size_t i = 0; id.inode && i < s->count; i++)
-        if (s->candidates[i].id.device == id.device && s->candidates[i].id.inode == id.inode)
-            return;
-    acu_candidate *c = make_room(s);
-    if (!c)
-        return;
-    s->seen++;
-    *c = (acu_candidate){.id = id, .handle = handle};
-    c->path = strlen(path) < ACU_PATH_SIZE ? strdup(path) : NULL;
-    if (c->path && acu_validate_file(s, c, elf, wrong))
-        s->count++;
-    else
-        free(c->path);
-}
-
-void acu_search_consider(acu_search *s, const char *path, void *handle) {
-    char why[128];
-    acu_elf elf;
-    bool readable = acu_elf_open(&elf, path, why, sizeof why);
-    consider_file(s, path, handle, &elf, readable ? NULL : why);
-    acu_elf_close(&elf);
-}
-
-/* ---- opening ----------------------------------------------------------------------------------
- */
-
-/* 0: it is not the simulator. */
-static int ask_sim_abi(const acu_library *library) {
-    acu_fn abi = acu_platform_symbol(library->handle, "acu_sim_abi");
-    return abi ? ((int (*)(void))abi)() : 0;
 }
 
 void acu_search_succeed(acu_search *s, const char *path, int version) {
@@ -135,72 +158,11 @@ void acu_search_succeed(acu_search *s, const char *path, int version) {
     library->loaded.version = version;
     library->abi = version;
     if (library->loaded.is_sim)
-        library->abi = library->handle ? ask_sim_abi(library) : acu_sim_provider->abi;
+        library->abi = library->handle ? acu_library_sim_abi(library) : acu_sim_provider->abi;
     if (library->needs_driver && !library->resolve && !library->loaded.is_sim) {
         int supported = acu_search_driver(s);
         library->loaded.driver = supported > 0 ? supported : 0;
     } else if (library->id == ACU_CUDA) {
         library->loaded.driver = version;
     }
-}
-
-void acu_search_end_trace(acu_library *library) {
-    const acu_load_info *loaded = &library->loaded;
-    acu_search_note(&(acu_search){.library = library, .place = loaded->found},
-                    "%s: taken: CUDA %d.%d%s", loaded->path, ACU_MAJOR(loaded->version),
-                    ACU_MINOR(loaded->version),
-                    loaded->version > library->info->newest
-                        ? ", newer than all that are known; bound as the newest known"
-                        : "");
-    library->trace_ends = true;
-}
-
-static bool open_candidate(acu_search *s, acu_candidate *c) {
-    char why[ACU_WHY_SIZE];
-    acu_library *library = s->library;
-    void *handle = c->handle ? c->handle : acu_platform_open(c->path, s->mapped, why, sizeof why);
-    if (!handle)
-        return acu_search_refuse(s, c->path, library->info->error_missing, "%s", why);
-    library->handle = handle;
-    if (!acu_validate_opened(s, c->path))
-        return false;
-    int version = acu_validate_ask_version(library, c->major);
-    if (!acu_validate_version(s, c->path, version))
-        return false;
-    memcpy(library->soname, c->soname, sizeof library->soname);
-    library->loaded.is_sim = ask_sim_abi(library) != 0;
-    library->path = c->path;
-    c->path = NULL;
-    acu_search_succeed(s, library->path, version);
-    return true;
-}
-
-void acu_search_sort(acu_search *s) {
-    for (size_t i = 1; i < s->count; i++)
-        for (size_t j = i; j > 0 && s->candidates[j].rank > s->candidates[j - 1].rank; j--) {
-            acu_candidate swap = s->candidates[j];
-            s->candidates[j] = s->candidates[j - 1];
-            s->candidates[j - 1] = swap;
-        }
-}
-
-void acu_search_drop(acu_search *s) {
-    while (s->count > 0)
-        free(s->candidates[--s->count].path);
-}
-
-bool acu_search_take_best(acu_search *s) {
-    acu_search_sort(s);
-    for (size_t i = 0; i < s->count; i++) {
-        acu_candidate *c = &s->candidates[i];
-        if (s->mapped && i > 0 && c->major != s->candidates[0].major)
-            acu_search_note(s, "two major versions are in this process, %d and %d",
-                            s->candidates[0].major, c->major);
-        if (s->taken)
-            acu_search_note(s, "%s: good, but %s was taken", c->path, s->library->loaded.path);
-        else
-            s->taken = open_candidate(s, c);
-    }
-    acu_search_drop(s);
-    return s->taken;
 }

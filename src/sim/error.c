@@ -3,6 +3,7 @@
  * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
 #include "sim/sim.h"
+#include "core/values.h"
 
 /*
  * An error is told once, also that of a lost context; the next call that needs that tells it again.

@@ -1,7 +1,7 @@
 /* The provider, the configuration, and what every call does first and last. */
 #define _GNU_SOURCE /* dladdr1 */
 
-#include "loader/loader.h"
+#include "core/simulator.h"
 #include "loader/platform.h"
 #include "sim/caller.h"
 #include "sim/code/module.h"

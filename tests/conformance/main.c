@@ -98,8 +98,8 @@ bool is_skipped(void) {
 static bool is_refusal(long long code) {
     const char *text = acu_last_error_message();
     return code == cudaErrorNotSupported && acu_last_error() == cudaErrorNotSupported &&
-           (strstr(text, " needs CUDA ") || strstr(text, " is gone ") ||
-            strstr(text, " does not play "));
+           (strstr(text, " needs CUDA ") || strstr(text, " was removed ") ||
+            strstr(text, " does not have "));
 }
 
 bool check_code(int line, const char *call, name_of_code *name, long long got, long long expected) {

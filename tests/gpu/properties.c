@@ -2,6 +2,7 @@
  */
 #include "smoke.h"
 
+#include "core/values.h"
 #include "cuda_abi.h"
 #include "cudart_abi.h"
 

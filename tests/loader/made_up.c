@@ -116,7 +116,7 @@ void *resolve_made_up(const char *symbol, void *data) {
 }
 
 int load_made_up(made_up *library, int version) {
-    acu_unload_for_tests();
+    acu_load_reset_for_tests();
     return acu_load(
         &(acu_load_options){.resolve = resolve_made_up, .data = library, .version = version});
 }

@@ -11,7 +11,7 @@
 
 #include <anycuda/load.h>
 
-#include "loader/loader.h"
+#include "loader/load.h"
 
 enum {
     INVALID = 1,

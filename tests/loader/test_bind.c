@@ -1,7 +1,11 @@
 /* From a call to a symbol, an adapter or a refusal; and what the error record says. */
 #define _GNU_SOURCE
 #include "made_up.h"
-#include "core/error.h"
+#include "core/call.h"
+#include "core/explain.h"
+#include "core/record.h"
+#include "core/refuse.h"
+#include "core/simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,7 +215,7 @@ static void cuvs_1280_function_gone(void) {
     made_up library = {.version = 13050};
     assert_int_equal(load_made_up(&library, 0), 0);
     expect(&gone_function, 0, UNAVAILABLE,
-           "acutestThreadExit is gone since CUDA 13.0 (last in 12.9); loaded libacutest is 13.5 "
+           "acutestThreadExit was removed in CUDA 13.0 (last in 12.9); loaded libacutest is 13.5 "
            "(resolver)");
 }
 
@@ -220,7 +224,7 @@ static void cutlass_2079_symbol_missing(void) {
     made_up library = {.version = 12040, .lacks = "acutestMalloc"};
     assert_int_equal(load_made_up(&library, 0), 0);
     expect(&malloc_function, 1, UNAVAILABLE,
-           "acutestMalloc: the symbol acutestMalloc should be there, but is missing; loaded "
+           "acutestMalloc: the library lacks the symbol acutestMalloc, which this version should export; loaded "
            "libacutest is 12.4 (resolver)");
     assert_int_equal(call(&newer_function, 0), 0);
 }
@@ -358,7 +362,7 @@ static void refusals_of_adapters(void) {
                         "acutestMalloc: params->ctx needs CUDA 13.1; loaded "
                         "libacutest is 12.4 (resolver)");
     assert_int_equal(acu_refuse_newer(&malloc_function, "prop->clockRate", 0), UNAVAILABLE);
-    CHECK_CONTAINS(acu_last_error_message(), "prop->clockRate is gone; loaded");
+    CHECK_CONTAINS(acu_last_error_message(), "prop->clockRate was removed from CUDA; loaded");
     assert_int_equal(acu_refuse_invalid(&malloc_function, "params->reserved", "must be zero"),
                      INVALID);
     assert_int_equal(acu_explain(&malloc_function, INVALID, &size), INVALID);

@@ -1,6 +1,7 @@
 /* Where the loader looks, in which order, what it accepts, and what it says. */
 #define _GNU_SOURCE
 #include "made_up.h"
+#include "core/simulator.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -264,7 +265,7 @@ static void only_one_and_the_driver_too_old(void) {
 static void driver_that_does_not_say(void) {
     unsetenv("FAKE_DRIVER");
     assert_int_equal(load_path(put("13.0/libacutest.so.13", "libacutest.so.13"), 0), 0);
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "driver: does not say its version");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "driver: does not report its version");
 }
 
 static void stub_by_its_folder(void) {
@@ -403,7 +404,7 @@ static void simulator_by_environment(void) {
     assert_true(acu_loaded(ACU_CUDART)->is_sim);
     assert_int_equal(acu_library_version(&acu_cudart), 13050); /* the ABI that is bound */
     assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC, .path = "sim"}), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "does not play this library");
+    CHECK_CONTAINS(acu_last_error_message(), "does not simulate this library");
 }
 
 static void simulator_only_if_allowed(void) {
@@ -526,7 +527,7 @@ static void candle_3900_starts_without_cuda(void) {
     assert_int_equal(acu_last_error(), 0);
     assert_string_equal(acu_last_error_message(), "");
     assert_null(acu_loaded(ACU_CUDART));
-    assert_false(acu_library_ready(&acu_cudart));
+    assert_false(acu_load_once(&acu_cudart));
     assert_int_equal(acu_last_error(), 0); /* a load is no call */
 }
 

@@ -1,6 +1,8 @@
 /* The first use of a library from many threads at once; meant for TSan, and true without it. */
 #define _GNU_SOURCE
+#include "core/call.h"
 #include "core/decisions.h"
+#include "core/explain.h"
 #include "made_up.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 #ifndef SLOTS_H
 #define SLOTS_H
 
-#include "core/abi.h"
+#include "core/call.h"
 
 struct slot {
     const char *name;

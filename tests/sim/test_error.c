@@ -114,7 +114,7 @@ TEST(names_and_texts) {
 TEST(what_is_not_played_is_refused) {
     assert_int_not_equal(cudaGraphicsUnregisterResource(NULL), cudaSuccess);
     assert_non_null(strstr(acu_last_error_message(),
-                           "the simulator does not play cudaGraphicsUnregisterResource"));
+                           "the simulator does not have cudaGraphicsUnregisterResource"));
     (void)cudaGetLastError();
 }
 

@@ -104,7 +104,7 @@ def test_simulator(info: AcuInfo) -> None:
     assert re.search(r"^  yes  stream-ordered allocation, memory pools,", said, re.MULTILINE)
     words = " ".join(said.split())
     assert "no sparse arrays the device's cudaDevAttrSparseCudaArraySupported is 0" in words
-    assert "no texture and surface references gone since CUDA 12.0 (last in 11.8)" in words
+    assert "no texture and surface references removed in CUDA 12.0 (last in 11.8)" in words
 
 
 def test_simulated_trouble(info: AcuInfo) -> None:

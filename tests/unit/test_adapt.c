@@ -3,7 +3,11 @@
  * their tag inside, in the enclosing record or in an argument, fields carved out of padding,
  * records that grew, records whose fields moved.
  */
-#include "core/abi.h"
+#include "core/adapt.h"
+#include "core/call.h"
+#include "core/newer.h"
+#include "core/refuse.h"
+#include "core/values.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +27,7 @@ struct acu_library {
 
 static acu_library library;
 
-int acu_library_version(const acu_library *l) {
+int acu_call_version(const acu_library *l) {
     return l->version;
 }
 

@@ -3,8 +3,12 @@
  * which calls fail.
  */
 #define _GNU_SOURCE
-#include "layers/layers.h"
-#include "loader/loader.h"
+#include "core/hooks.h"
+#include "core/refuse.h"
+#include "core/values.h"
+#include <anycuda/layers.h>
+#include "loader/library.h"
+#include "loader/slot.h"
 #include "../scratch.h"
 
 #include <errno.h>
@@ -189,10 +193,10 @@ static int call(const acu_function *function, const void *const *args, int resul
     }
     described.params = params;
     acu_call c = {.function = &described, .args = cells, .fn = real, .result = result};
-    acu_layers_begin(&c);
+    acu_layer_hooks.begin(&c);
     if (c.fn)
         c.fn();
-    acu_layers_end(&c);
+    acu_layer_hooks.end(&c);
     return c.result;
 }
 
@@ -394,7 +398,7 @@ static void a_file_that_cannot_be_opened_is_said_once(void **state) {
     assert_int_equal(saying(acu_trace_to, "/nowhere/trace"), ENOENT);
     assert_string_equal(
         said, "anycuda: acu_trace_to cannot open \"/nowhere/trace\": No such file or directory\n");
-    assert_false(acu_layers_on());
+    assert_false(acu_layer_hooks.on());
 }
 
 static int trace_one(const char *target) {
@@ -432,13 +436,13 @@ static const char *outcome(const char *rule, const acu_function *function, unsig
 
 static void the_environment_is_read_once(void **state) {
     (void)state; /* main() set it */
-    assert_true(acu_layers_on());
+    assert_true(acu_layer_hooks.on());
     assert_int_equal(call(&last_error, NULL, 0), 7);
     assert_int_equal(call(&last_error, NULL, 0), 0);
     assert_non_null(strstr(all_lines(), "cudaGetLastError() = 7 (injected)  "));
     acu_trace_to(NULL);
     acu_inject_errors(NULL);
-    assert_false(acu_layers_on());
+    assert_false(acu_layer_hooks.on());
 }
 
 static void calls_fail_by_their_number(void **state) {
@@ -544,11 +548,11 @@ static void a_refused_call_stays_refused(void **state) {
     (void)state;
     acu_inject_errors("*@*:2");
     acu_call c = {.function = &last_error, .result = 303, .made_here = true};
-    acu_layers_begin(&c);
+    acu_layer_hooks.begin(&c);
     assert_int_equal(c.result, 303);
     assert_int_equal(truncate(file, 0), 0);
     acu_trace_to(file);
-    acu_layers_end(&c);
+    acu_layer_hooks.end(&c);
     assert_non_null(strstr(all_lines(), "cudaGetLastError() = 303 (refused)  "));
     acu_trace_to(NULL);
     acu_inject_errors(NULL);
@@ -587,7 +591,7 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
         assert_non_null(strstr(second, wrong[i].example));
         assert_ptr_equal(end, said + strlen(said) - 1);
         assert_true(end - second <= 100);
-        assert_false(acu_layers_on());
+        assert_false(acu_layer_hooks.on());
     }
     char many[33 * 8 + 1] = "";
     for (int i = 0; i < 33; i++)
@@ -698,7 +702,7 @@ static int mutate(const char *unused) {
         int error = acu_inject_errors(rule);
         if (error != 0 && error != EINVAL)
             return error;
-        if (error && acu_layers_on())
+        if (error && acu_layer_hooks.on())
             return -1;
         (void)call(&last_error, NULL, 0);
     }

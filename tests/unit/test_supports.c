@@ -11,7 +11,7 @@
 #include <anycuda/load.h>
 #include <anycuda/supports.h>
 
-#include "loader/loader.h"
+#include "loader/load.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static void *resolve(const char *symbol, void *data) {
 
 /* One device that has everything. */
 static void play(int runtime, int driver) {
-    acu_unload_for_tests();
+    acu_load_reset_for_tests();
     memset(&fake, 0, sizeof fake);
     fake.version = driver;
     fake.devices = 1;
@@ -157,7 +157,7 @@ static void runtime_is_too_new(void **state) {
     (void)state;
     play(13000, 13000);
     expect(ACU_FEATURE_TEXTURE_REFERENCES, -1, cudaErrorNotSupported,
-           "texture and surface references: gone since CUDA 12.0 (last in 11.8); loaded libcudart "
+           "texture and surface references: removed in CUDA 12.0 (last in 11.8); loaded libcudart "
            "is 13.0 (resolver)");
     play(11080, 13000);
     expect_there(ACU_FEATURE_TEXTURE_REFERENCES, -1);

@@ -12,7 +12,8 @@
 #include <anycuda/device.h>
 #include <anycuda/object.h>
 
-#include "core/error.h"
+#include "core/abi.h"
+#include "core/fail.h"
 
 /* Most calls run through this function: the linker lays such functions together. */
 #define ACU_HOT __attribute__((hot))

@@ -1,5 +1,6 @@
 /* Executable graphs: what they keep until when, and launches. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include "core/call.h"
 #include "safe/graph/exec.h"
 #include "cudart_abi.h"
 #include "safe/base/active_capture.h"

@@ -1,5 +1,6 @@
 /* Changes: of executable graphs as a whole, and of nodes, in graphs and in executable ones. */
 #include "cudart_abi.h"
+#include "core/call.h"
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/graph/exec.h"

@@ -1,4 +1,5 @@
 /* What nodes were given, as CUDA has it, and the attributes of kernels. */
+#include "core/call.h"
 #include "safe/kernel/backend.h"
 #include "cudart_abi.h"
 #include "safe/graph/graph.h"

@@ -3,6 +3,8 @@
  * the device's primary context, which is the runtime's, so that streams, events, memory and graphs
  * are the same.
  */
+#include "core/call.h"
+#include "core/translate.h"
 #include "safe/kernel/backend.h"
 #include "cuda_abi.h"
 #include "safe/kernel/launch.h"

@@ -1,4 +1,6 @@
 /* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
+#include "core/call.h"
+#include "core/translate.h"
 #include "safe/kernel/backend.h"
 #include "cuda_abi.h"
 #include "cudart_abi.h"

@@ -1,4 +1,5 @@
 /* Kernels: what they need, and what fits. */
+#include "core/call.h"
 #include "safe/kernel/kernel.h"
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
@@ -198,7 +199,7 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     kernel->raw = source->raw;
     /* Those of libraries, since 13.0; before, the runtime refuses streams of another device. */
     kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
-                        acu_library_version(&acu_cudart) >= 13000;
+                        acu_call_version(&acu_cudart) >= 13000;
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
     if (!code)

@@ -1,4 +1,5 @@
 /* CUDA C++ source into a module, by NVRTC. */
+#include "core/translate.h"
 #include "safe/kernel/module.h"
 
 #include <anycuda/nvrtc.h>

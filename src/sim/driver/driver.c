@@ -5,6 +5,7 @@
  * work.
  */
 #include "sim/driver/driver.h"
+#include "core/values.h"
 #include "sim/device/device.h"
 #include "sim/entry/entries.h"
 

@@ -4,9 +4,16 @@
  * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does
  * not survive it.
  */
-#include "loader/loader.h"
-#include "core/error.h"
+#include "loader/load.h"
+
+#include "core/record.h"
+#include "core/simulator.h"
+#include "loader/candidate.h"
+#include "loader/driver.h"
 #include "loader/search.h"
+#include "loader/slot.h"
+#include "loader/soname.h"
+#include "loader/validate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +31,7 @@ static bool load_sim(acu_search *s) {
     if (!version)
         return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
                                  acu_sim_provider
-                                     ? "the simulator does not play this library"
+                                     ? "the simulator does not simulate this library"
                                      : "this build has no simulator: link anycuda::sim, or "
                                        "libanycuda_sim.a with -Wl,-u,acu_sim_abi");
     library->loaded.is_sim = 1;
@@ -56,7 +63,7 @@ static bool load_only(acu_search *s, const char *place, const char *path) {
         return true;
     if (strcmp(path, "sim") != 0) {
         acu_search_for(s, path);
-        if (acu_search_take_best(s))
+        if (acu_candidate_take_best(s))
             return true;
         if (s->seen == 0)
             acu_search_refuse(s, path, s->library->info->error_missing,
@@ -148,7 +155,7 @@ static bool load(acu_library *library, const acu_load_options *options) {
     return loaded;
 }
 
-bool acu_library_ready(acu_library *library) {
+bool acu_load_once(acu_library *library) {
     static const acu_load_options defaults;
     acu_load_state state = acu_library_state(library);
     if (state == ACU_UNTRIED && !loading && !acu_library_is_resolving()) {
@@ -161,8 +168,8 @@ bool acu_library_ready(acu_library *library) {
     return state == ACU_LOADED;
 }
 
-acu_fn acu_library_symbol(acu_library *library, const char *symbol) {
-    return acu_library_ready(library) ? acu_library_find(library, symbol) : NULL;
+acu_fn acu_load_symbol(acu_library *library, const char *symbol) {
+    return acu_load_once(library) ? acu_library_find(library, symbol) : NULL;
 }
 
 /* Under the lock. */
@@ -172,7 +179,7 @@ static int tell_why(const acu_library *library, char *why, size_t size) {
     return library->code;
 }
 
-int acu_library_why(acu_library *library, char *why, size_t size) {
+int acu_load_why(acu_library *library, char *why, size_t size) {
     if (loading || acu_library_is_resolving()) {
         snprintf(why, size, "called while a CUDA library is being loaded");
         return library->info->error_missing;
@@ -186,18 +193,6 @@ int acu_library_why(acu_library *library, char *why, size_t size) {
 /* ---- for everyone -----------------------------------------------------------------------------
  */
 
-static acu_library *library_of(acu_library_id id) {
-    switch (id) {
-    case ACU_CUDART:
-        return &acu_cudart;
-    case ACU_CUDA:
-        return &acu_cuda;
-    case ACU_NVRTC:
-        return &acu_nvrtc;
-    }
-    return NULL;
-}
-
 /* The file that would be taken. Judges a name like a load, and opens nothing. */
 static bool find_choice(const acu_library *library, const acu_load_options *options,
                         acu_file_id *id) {
@@ -209,11 +204,11 @@ static bool find_choice(const acu_library *library, const acu_load_options *opti
                          .by_symbol = library->by_symbol};
     acu_search s = {.library = &probe, .options = options, .place = "path"};
     acu_search_for(&s, options->path);
-    acu_search_sort(&s);
+    acu_candidate_sort(&s);
     bool found = s.count > 0;
     if (found)
         *id = s.candidates[0].id;
-    acu_search_drop(&s);
+    acu_candidate_drop_all(&s);
     free(s.candidates);
     free(probe.trace);
     return found;
@@ -235,7 +230,7 @@ int acu_load(const acu_load_options *options) {
     static const acu_load_options defaults;
     if (!options)
         options = &defaults;
-    acu_library *library = library_of(options->library);
+    acu_library *library = acu_library_of(options->library);
     if (!library)
         return acu_record(acu_cudart.info->error_invalid, "acu_load: there is no library %d",
                           (int)options->library);
@@ -260,12 +255,12 @@ int acu_load(const acu_load_options *options) {
 }
 
 const acu_load_info *acu_loaded(acu_library_id library) {
-    const acu_library *l = library_of(library);
+    const acu_library *l = acu_library_of(library);
     return l && acu_library_state(l) == ACU_LOADED ? &l->loaded : NULL;
 }
 
 const char *acu_load_trace(acu_library_id library) {
-    acu_library *l = library_of(library);
+    acu_library *l = acu_library_of(library);
     if (loading || acu_library_is_resolving())
         return "";
     acu_platform_lock(ACU_LOCK_LOAD);
@@ -294,11 +289,11 @@ static void forget(acu_library *library) {
     __atomic_store_n(&library->state, ACU_UNTRIED, __ATOMIC_RELEASE);
 }
 
-void acu_unload_for_tests(void) {
+void acu_load_reset_for_tests(void) {
     forget(&acu_cudart);
     forget(&acu_cuda);
     forget(&acu_nvrtc);
     acu_driver_forget();
-    acu_clear_error();
-    acu_record_own_error(true);
+    acu_record_clear();
+    (void)acu_record_own_error(true);
 }

@@ -1,5 +1,4 @@
-/* What libraries call themselves. */
-#include "loader/search.h"
+#include "loader/soname.h"
 
 #include <stdio.h>
 #include <string.h>

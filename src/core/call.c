@@ -1,14 +1,18 @@
 /*
  * The slow path of a slot: from a function's description to a pointer.
  *
- * Published is only what was bound: a refused function comes here at each call, so that it is
- * recorded each time, and works as soon as a later acu_load() succeeds.
+ * A refused function is never published, so each call of it comes here: the refusal is recorded
+ * each time, and the function works as soon as a later acu_load() succeeds.
  */
-#include "core/error.h"
-#include "layers/layers.h"
-#include "loader/loader.h"
+#include "core/call.h"
 
-/* The variant for what is loaded; what is older than all that is known is like the oldest. */
+#include "core/hooks.h"
+#include "core/record.h"
+#include "core/refuse.h"
+#include "loader/load.h"
+#include "loader/slot.h"
+
+/* The symbol and adapter for a loaded version; one older than all known is bound as the oldest. */
 static acu_era era_of(const acu_function *function, int abi) {
     acu_era found = {.symbol = function->name};
     for (unsigned i = 0; i < function->era_count; i++)
@@ -17,7 +21,8 @@ static acu_era era_of(const acu_function *function, int abi) {
     return found;
 }
 
-/* The simulator reports versions whose ABI it does not have; then since and until decide. */
+/* `since` and `until` decide for the simulator, because it reports versions whose ABI it does not
+ * have. */
 static bool is_absent(const acu_function *function, const acu_era *era) {
     const acu_load_info *loaded = &function->library->loaded;
     return !era->symbol ||
@@ -26,20 +31,21 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
 }
 
 bool acu_call_exists(const acu_function *function) {
-    if (!acu_library_ready(function->library))
+    if (!acu_load_once(function->library))
         return false;
     acu_era era = era_of(function, function->library->abi);
     return !is_absent(function, &era);
 }
 
 static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
-    acu_fn symbol = acu_library_symbol(function->library, era->symbol);
+    acu_fn symbol = acu_load_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
     if (symbol)
         acu_slot_publish(function, symbol, fn);
     return fn;
 }
 
+/* The result of a call that is not made: a query of the last error returns the error made here. */
 static int refused_result(const acu_function *function, int code) {
     if (acu_function_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR))
         return acu_record_own_error(true);
@@ -48,11 +54,12 @@ static int refused_result(const acu_function *function, int code) {
     return function->returns == ACU_RETURNS_STATUS ? code : 0;
 }
 
-static void find(acu_call *call) {
+/* Sets fn, or the result of a refusal. */
+static void bind(acu_call *call) {
     const acu_function *function = call->function;
     bool has_fallback = acu_function_has_quirk(function, ACU_QUIRK_NO_LIBRARY);
     int code = 0;
-    while (!code && !acu_library_ready(function->library)) {
+    while (!code && !acu_load_once(function->library)) {
         if (has_fallback)
             break;
         code = acu_refuse_missing_library(function);
@@ -68,8 +75,12 @@ static void find(acu_call *call) {
         call->result = refused_result(function, code);
 }
 
+int acu_call_version(const acu_library *library) {
+    return acu_library_version(library);
+}
+
 acu_fn acu_call_bind(const acu_function *function) {
-    if (acu_library_ready(function->library)) {
+    if (acu_load_once(function->library)) {
         acu_era era = era_of(function, function->library->abi);
         if (!is_absent(function, &era))
             (void)bind_symbol(function, &era);
@@ -78,15 +89,15 @@ acu_fn acu_call_bind(const acu_function *function) {
 }
 
 void acu_call_begin(acu_call *call, const acu_function *function, const void *args) {
-    *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
-    find(call);
+    *call = (acu_call){.function = function, .args = args, .layered = acu_layer_hooks.on()};
+    bind(call);
     if (call->layered)
-        acu_layers_begin(call);
+        acu_layer_hooks.begin(call);
     call->made_here = call->fn == NULL;
 }
 
 int acu_call_end(acu_call *call) {
     if (call->layered)
-        acu_layers_end(call);
+        acu_layer_hooks.end(call);
     return call->result;
 }

@@ -2,7 +2,11 @@
  * Whether a file is a library that may be taken. Nothing is ever closed, so a file is judged by
  * reading it, before it is opened.
  */
-#include "loader/search.h"
+#include "loader/validate.h"
+
+#include "core/simulator.h"
+#include "loader/driver.h"
+#include "loader/soname.h"
 
 #include <stdio.h>
 #include <string.h>

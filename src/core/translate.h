@@ -1,0 +1,18 @@
+/*
+ * Results of the driver and of NVRTC as results of the safe layer. A translation is needed because
+ * the values of the three enumerations overlap.
+ */
+#ifndef ACU_TRANSLATE_H
+#define ACU_TRANSLATE_H
+
+#include <anycuda/base.h>
+
+/* The translations of a failure; its record, if there is one, is given the new code, too. */
+int acu_translate_driver_error(int result);
+int acu_translate_nvrtc(int result);
+
+static inline int acu_translate_driver(int result) {
+    return ACU_LIKELY(result == 0) ? 0 : acu_translate_driver_error(result);
+}
+
+#endif

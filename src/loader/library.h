@@ -1,0 +1,73 @@
+/* The three libraries that are loaded at run time: what each one is, and what is loaded of it. */
+#ifndef ACU_LOADER_LIBRARY_H
+#define ACU_LOADER_LIBRARY_H
+
+#include <anycuda/load.h>
+
+#include "core/abi.h"
+
+enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512, ACU_LIBRARY_TEXT = 700 };
+
+typedef enum acu_load_state { ACU_UNTRIED, ACU_LOADED, ACU_FAILED } acu_load_state;
+
+/* A slot that was published, and the entry that the slot held before. */
+typedef struct acu_published {
+    const acu_function *function;
+    acu_fn entry;
+} acu_published;
+
+struct acu_library {
+    /* What the library is; constant. */
+    const acu_library_info *info;
+    acu_library_id id;
+    const char *wheel;    /* its folder in a Python package; NULL: it comes with the driver only */
+    acu_library *follows; /* the library whose major version is preferred for this one; or NULL */
+    bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
+    bool needs_driver; /* its major version must not be above the driver's */
+    int (*ask)(acu_fn version_symbol); /* returns 12040; 0 if the library does not report it */
+
+    /* What is loaded. `state` is an acu_load_state and atomic: the other fields may be read once it
+     * is ACU_LOADED. */
+    int state;
+    int abi; /* the version bound against; the simulator reports another version in `loaded` */
+    acu_load_info loaded;
+    void *handle; /* NULL for a resolver and a linked simulator */
+    void *(*resolve)(const char *symbol, void *data);
+    void *data; /* of the resolver */
+    char soname[128];
+    char *path; /* owned; NULL where there is no file */
+
+    /* The search; under ACU_LOCK_LOAD. */
+    char *trace; /* owned */
+    size_t trace_used, trace_room;
+    bool trace_ends; /* the trace names the library that was loaded */
+    int code;        /* of the last load that failed */
+    char why[ACU_WHY_SIZE];
+
+    /* The published slots; under ACU_LOCK_SLOTS. */
+    acu_published *published; /* owned */
+    size_t published_count, published_room;
+};
+
+acu_load_state acu_library_state(const acu_library *library);
+/* The version bound against (12040) after a successful load; 0 before. */
+int acu_library_version(const acu_library *library);
+const acu_library_info *acu_library_about(const acu_library *library);
+/* NULL if there is no library of this number. */
+acu_library *acu_library_of(acu_library_id id);
+
+/* "libcudart 12.4 (/usr/lib/libcudart.so.12)", with `between` after the name, or "no libcudart is
+ * loaded". Returns `text`. */
+const char *acu_library_describe(const acu_library *library, const char *between,
+                                 char text[ACU_LIBRARY_TEXT]);
+
+/* Whether a resolver or the simulator stands in for NVIDIA's library. */
+bool acu_library_is_replaced(const acu_library *library);
+/* The ABI of an opened library that is the simulator as a file; 0 if it is another library. */
+int acu_library_sim_abi(const acu_library *library);
+/* A symbol of the library, also while it is being loaded; NULL if the library lacks it. */
+acu_fn acu_library_find(const acu_library *library, const char *symbol);
+/* Whether this thread is inside a resolver. */
+bool acu_library_is_resolving(void);
+
+#endif

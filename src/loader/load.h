@@ -1,0 +1,19 @@
+/* Loading a library, once per process. */
+#ifndef ACU_LOADER_LOAD_H
+#define ACU_LOADER_LOAD_H
+
+#include "loader/library.h"
+
+/* Loads the library if that was not tried yet, as its first use does; returns whether it is
+ * loaded. */
+bool acu_load_once(acu_library *library);
+/* Why the last load failed; returns the code, 0 if it did not fail. */
+int acu_load_why(acu_library *library, char *why, size_t size);
+/* A symbol, after acu_load_once; NULL if the library or the symbol is missing. */
+acu_fn acu_load_symbol(acu_library *library, const char *symbol);
+
+/* Returns to the state in which the process began. Must be called only while no other thread uses
+ * the libraries. */
+void acu_load_reset_for_tests(void);
+
+#endif
