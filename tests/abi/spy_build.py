@@ -1,9 +1,13 @@
-"""Builds the spies and their driver, from generated sources wherever they lie."""
+"""Builds the spies and their driver, from generated sources wherever they lie.
+
+`python -m tests.abi.spy_build 12.4` builds the spy of one toolkit in build/spies/ and runs every call against it.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,3 +116,20 @@ def build_spies(folder: Path, toolkits: Toolkits, wanted: list[str]) -> dict[str
     compile_all(objects)
     compile_all(links)
     return made
+
+
+def main(versions: list[str]) -> int:
+    """Runs the spies of some toolkits; prints what failed, and the command that runs each again."""
+    bench = Bench(ROOT / "build" / "spies", ROOT / "generated")
+    bench.folder.mkdir(parents=True, exist_ok=True)
+    bench.driver()
+    failed = False
+    for version, spy in build_spies(bench.folder, Toolkits.load(), versions).items():
+        done = bench.run(version, spy)
+        print(done.stdout, done.stderr, " ".join(done.args), sep="")
+        failed = failed or done.returncode != 0
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
