@@ -465,7 +465,8 @@ CASE(each_has_a_default_stream) {
     OK(cuCtxPushCurrent(made));
     OK(cuStreamQuery(NULL));
     OK(cuMemsetD8Async(at, 1, 64, blocking));
-    OK(end_of_work(blocking));
+    wait_a_moment();
+    OK(cuStreamQuery(blocking));
     let_go();
     OK(cuMemFree(at));
     OK(cuStreamDestroy(blocking));

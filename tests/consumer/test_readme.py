@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 pytestmark = pytest.mark.xdist_group("consumer")
 
@@ -100,7 +100,7 @@ def test_readme_command(prefix: Path, tmp_path: Path) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in [*PAGES, *(path for path in ROOT.glob("*/README.md"))]:
+    for page in [*PAGES, *ROOT.glob("*/README.md"), *(ROOT / "src").rglob("README.md")]:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"

@@ -1,11 +1,9 @@
 /*
- * The API by which kernels are loaded and launched: the runtime's libraries, or, where the runtime
- * has none (before 12.8), the driver's modules in the device's primary context, on the runtime's
- * streams.
+ * Through which API kernels are loaded and launched: the runtime's libraries where it has them,
+ * else the driver's modules, in the device's primary context and on the runtime's streams.
  *
- * Each API has one table of functions. All of them return an acu_result; a failure is recorded, but
- * not yet for a public function. `enter` makes current what the others need: each call but
- * `launch`, `open` and `close` is made between `enter` and `leave`.
+ * One table of functions each. All return an acu_result whose failure is recorded. `enter` makes
+ * current what the calls need, and each call but a launch is between it and `leave`.
  */
 #ifndef ACU_BACKEND_H
 #define ACU_BACKEND_H
@@ -17,7 +15,7 @@
 
 struct acu_prepared_launch;
 
-/* Where code is loaded: a device and, for the driver, its primary context. */
+/* Where code runs: a device and, for the driver, its primary context. */
 typedef struct acu_backend_place {
     int device;
     struct CUctx_st *context;
@@ -25,10 +23,10 @@ typedef struct acu_backend_place {
 
 typedef struct acu_backend_guard {
     acu_guard device;
-    bool pushed; /* the driver's context must be popped */
+    bool pushed; /* a context of the driver */
 } acu_backend_guard;
 
-/* Options of the compiler of PTX, which have the same numbers in both APIs. */
+/* Options for the compiler of PTX, as both APIs number them. */
 enum { ACU_JIT_OPTIONS = 16 };
 typedef struct acu_backend_jit {
     unsigned count;
@@ -37,9 +35,9 @@ typedef struct acu_backend_jit {
 } acu_backend_jit;
 
 typedef struct acu_backend {
-    /* Enters and leaves itself. */
+    /* Enters and leaves by itself. */
     int (*launch)(const struct acu_prepared_launch *prepared, const acu_stream *stream);
-    /* Fills in the place's context, which close gives up. */
+    /* open: fills the place's context, which close gives up. */
     int (*open)(acu_backend_place *place);
     int (*close)(const acu_backend_place *place);
     int (*enter)(const acu_backend_place *place, acu_backend_guard *guard);
@@ -55,8 +53,7 @@ typedef struct acu_backend {
 
     int (*attributes)(struct cudaFuncAttributes *attributes, const void *function);
     int (*set)(const void *function, enum cudaFuncAttribute attribute, int value);
-    /* *size is 0 beyond the last parameter; ACU_NOT_SUPPORTED where CUDA cannot report parameters.
-     */
+    /* *size is 0 beyond the last one; ACU_NOT_SUPPORTED where parameters are not told. */
     int (*parameter)(const void *function, size_t index, size_t *offset, size_t *size);
 
     int (*occupancy)(int *blocks, const void *function, int threads, size_t shared, unsigned flags);
@@ -66,8 +63,7 @@ typedef struct acu_backend {
 
     int (*add_node)(const struct acu_prepared_launch *prepared, cudaGraph_t graph,
                     const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
-    /* CUDA's parameters of a node, whose function is the API's own. `exec` is NULL for a node of a
-     * graph. */
+    /* Raw parameters, whose function is the API's own; `exec`: its node's, or NULL. */
     int (*get_node_params)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
     int (*set_node_params)(cudaGraphExec_t exec, cudaGraphNode_t node,
                            const struct cudaKernelNodeParamsV2 *params);
@@ -78,7 +74,7 @@ typedef struct acu_backend {
 
 extern const acu_backend acu_runtime_backend, acu_driver_backend;
 
-/* Returns the backend for new modules. */
+/* The one for new modules. */
 const acu_backend *acu_backend_for_modules(void);
 
 #endif

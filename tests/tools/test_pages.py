@@ -1,0 +1,140 @@
+"""What docs/, the READMEs and CONTRIBUTING name exists: files, functions, make's targets, the generator's commands.
+
+A page that names something that was renamed or removed is a page nobody kept: this test is then red.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from generator.__main__ import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+SUFFIXES = "c|h|cpp|py|md|inc|yaml|json|sh|j2|txt|cmake|in"
+NAME = r"[\w.*<>…-]+"
+# A file with a suffix, or a folder that ends with a slash. Nothing that is absolute, a URL, or a build's output.
+FILE = re.compile(rf"(?<![\w/~$.>=-])((?:{NAME}/)*{NAME}\.(?:{SUFFIXES})|(?:{NAME}/)+)(?![\w/*])")
+IDENTIFIER = re.compile(r"(?<![\w-])(?:acu|ACU|ANYCUDA|SIM)_\w+(?:_?…)?(?![\w…])")
+# What a reader is to replace by a name, what a reader makes, and what is not the tree's.
+PLACEHOLDERS = re.compile(
+    r"(?:.*/)?(?:(?:test_)?noun|FOLDER|file|program|LIBRARY|COMPAT)(?![a-z]).*|.*_part[.]c|(?:build|…)/.*|.*<.*"
+)
+NO_IDENTIFIERS = re.compile(r"(?:acu_x|acu_noun|acu_sim_noun|ACU_NOUN)(?:_.*)?|acu_sim_cudaName")
+
+
+@cache
+def tree() -> set[str]:
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return {file for file in done.stdout.splitlines() if (ROOT / file).exists()}
+
+
+@cache
+def places() -> set[str]:
+    """Each file and folder by each way to end its path: a/b/c.h, b/c.h, c.h; folders with a slash behind."""
+    found = set()
+    for file in tree():
+        parts = file.split("/")
+        for end in range(1, len(parts) + 1):
+            for start in range(end):
+                found.add("/".join(parts[start:end]) + ("/" if end < len(parts) else ""))
+    return found
+
+
+PAGES = sorted(
+    file
+    for file in tree()
+    if file.endswith(".md") and not file.startswith(("generated/", "tests/generator/golden/expected"))
+)
+
+
+@cache
+def identifiers() -> set[str]:
+    """All of ours in code. One in a comment counts: what it names is found by that."""
+    found: set[str] = set()
+    for file in tree():
+        if not file.endswith(".md") and not file.startswith("spec/facts/") and file != "tests/tools/test_pages.py":
+            text = (ROOT / file).read_text(errors="replace")
+            found.update(re.findall(r"(?<!\w)(?:acu|ACU|ANYCUDA|SIM)_\w+", text))
+    return found
+
+
+def prose(text: str) -> str:
+    """A page without its programs, which test_readme.py compiles, and without where its links lead."""
+    text = re.sub(r"^```(?:c|sh)\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def quoted(text: str) -> list[str]:
+    """What stands in backticks and in pictures."""
+    picture = re.compile(r"^```(?:text)?\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+    return [*picture.findall(prose(text)), *re.findall(r"`([^`\n]+)`", picture.sub("", prose(text)))]
+
+
+def is_there(name: str) -> bool:
+    if "*" in name or "…" in name:
+        return any(fnmatch(place, name.replace("…", "*")) for place in places())
+    return name in places()
+
+
+def lost_files(text: str) -> set[str]:
+    named = {name for piece in quoted(text) for name in FILE.findall(piece)}
+    return {name for name in named if not PLACEHOLDERS.fullmatch(name) and not is_there(name)}
+
+
+def is_known(identifier: str) -> bool:
+    if identifier.endswith("…"):
+        known = any(one.startswith(identifier.rstrip("…")) for one in identifiers())
+    else:
+        known = identifier in identifiers()
+    return known or NO_IDENTIFIERS.fullmatch(identifier) is not None
+
+
+def lost_identifiers(text: str) -> set[str]:
+    return {name for name in IDENTIFIER.findall(prose(text)) if not is_known(name)}
+
+
+def lost_commands(text: str) -> set[str]:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    commands = {f"make {name}" for name in targets} | {f"python -m generator {name}" for name in COMMANDS}
+    named = re.findall(r"(?:`|^)(make [a-z][a-z-]*|python -m generator [a-z]+)", text, flags=re.MULTILINE)
+    return set(named) - commands
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert sorted(lost_files(text) | lost_identifiers(text) | lost_commands(text)) == []
+
+
+def test_what_does_not_exist_is_found() -> None:
+    text = (
+        "`src/core/nowhere.c`, `acu_nowhere()`, `old/`\n```\n acu_gone…  core/gone.h\n```\n`make nothing`, `acu_load()`"
+    )
+    assert lost_files(text) == {"src/core/nowhere.c", "old/", "core/gone.h"}
+    assert lost_identifiers(text) == {"acu_nowhere", "acu_gone…"}
+    assert lost_commands(text) == {"make nothing"}
+
+
+WHERE = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", (ROOT / "docs/internals/where.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("question", "file", "function"), WHERE, ids=[question for question, _, _ in WHERE])
+def test_where_it_is_decided(question: str, file: str, function: str) -> None:
+    body = rf"^(?:    )?def {function}\(" if file.endswith(".py") else rf"^[a-z][\w *]*\b{function}\([^;]*?\{{$"
+    assert re.search(body, (ROOT / file).read_text(), re.MULTILINE), f"{file} has no body of {function}()"
+
+
+def test_there_are_enough_questions() -> None:
+    assert len(WHERE) >= 20
