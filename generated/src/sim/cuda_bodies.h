@@ -6,6 +6,7 @@
 #ifndef ACU_SIM_CUDA_BODIES_H
 #define ACU_SIM_CUDA_BODIES_H
 
+#include <anycuda/cudart.h>
 #include <anycuda/cuda.h>
 
 CUresult acu_sim_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray);
@@ -48,21 +49,21 @@ CUresult acu_sim_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGrou
         CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams);
 CUresult acu_sim_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
         const CUdevResource *input, CUdevResource *remainder, unsigned int flags, unsigned int minCount);
-CUresult acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev);
-CUresult acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
-CUresult acu_sim_cuDeviceGet(CUdevice *device, int ordinal);
-CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
-CUresult acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
-CUresult acu_sim_cuDeviceGetCount(int *count);
-CUresult acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev);
+cudaError_t acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev);
+cudaError_t acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGet(CUdevice *device, int ordinal);
+cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
+cudaError_t acu_sim_cuDeviceGetCount(int *count);
+cudaError_t acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev);
 CUresult acu_sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type);
 CUresult acu_sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value);
-CUresult acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
-CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev);
-CUresult acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
+cudaError_t acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
         CUdevice dstDevice);
-CUresult acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
-CUresult acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
+cudaError_t acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CUresult acu_sim_cuDeviceGraphMemTrim(CUdevice device);
 CUresult acu_sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
 CUresult acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev);
@@ -70,9 +71,9 @@ CUresult acu_sim_cuDevicePrimaryCtxReset(CUdevice dev);
 CUresult acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
 CUresult acu_sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 CUresult acu_sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value);
-CUresult acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
-CUresult acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev);
-CUresult acu_sim_cuDriverGetVersion(int *driverVersion);
+cudaError_t acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
+cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev);
+cudaError_t acu_sim_cuDriverGetVersion(int *driverVersion);
 CUresult acu_sim_cuEventCreate(CUevent *phEvent, unsigned int Flags);
 CUresult acu_sim_cuEventDestroy(CUevent hEvent);
 CUresult acu_sim_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
@@ -92,7 +93,7 @@ CUresult acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
 CUresult acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config);
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr);
 CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr);
-CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
         CUdriverProcAddressQueryResult *symbolStatus);
 CUresult acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
         const CUgraphNode *dependencies, size_t numDependencies,
@@ -178,7 +179,7 @@ CUresult acu_sim_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent);
 CUresult acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
         int priority);
 CUresult acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
-CUresult acu_sim_cuInit(unsigned int Flags);
+cudaError_t acu_sim_cuInit(unsigned int Flags);
 CUresult acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev);
 CUresult acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);
 CUresult acu_sim_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel);

@@ -326,65 +326,72 @@ CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsign
 
 SIM_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)
 CUresult acu_sim_entry_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceCanAccessPeer(canAccessPeer, dev, peerDev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceComputeCapability, cuDeviceComputeCapability)
 CUresult acu_sim_entry_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceComputeCapability(major, minor, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceComputeCapability(major, minor, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGet, cuDeviceGet)
 CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGet(device, ordinal);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceGet(device, ordinal);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetAttribute, cuDeviceGetAttribute)
 CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetAttribute(pi, attrib, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceGetAttribute(pi, attrib, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetByPCIBusId(dev, pciBusId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetByPCIBusId(dev, pciBusId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetCount, cuDeviceGetCount)
 CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetCount(count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceGetCount(count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)
 CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetDefaultMemPool(pool_out, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetDefaultMemPool(pool_out, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource)
@@ -408,48 +415,53 @@ CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_
 
 SIM_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool)
 CUresult acu_sim_entry_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetMemPool(pool, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetMemPool(pool, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetName, cuDeviceGetName)
 CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetName(name, len, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceGetName(name, len, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute)
 CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
         CUdevice dstDevice) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetP2PAttribute(value, attrib, srcDevice, dstDevice);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetPCIBusId(pciBusId, len, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetPCIBusId(pciBusId, len, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid)
 CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetUuid(uuid, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetUuid(uuid, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)
@@ -517,29 +529,32 @@ CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_
 
 SIM_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool)
 CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceSetMemPool(dev, pool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceSetMemPool(dev, pool);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceTotalMem, cuDeviceTotalMem)
 CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceTotalMem(bytes, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceTotalMem(bytes, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDriverGetVersion, cuDriverGetVersion)
 CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDriverGetVersion(driverVersion);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuDriverGetVersion(driverVersion);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventCreate, cuEventCreate)
@@ -707,30 +722,23 @@ CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache confi
 
 SIM_ENTRY(cuGetErrorName, cuGetErrorName)
 CUresult acu_sim_entry_cuGetErrorName(CUresult error, const char **pStr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGetErrorName(error, pStr);
-    acu_sim_call_exchange(&call);
-    return result;
+    return acu_sim_cuGetErrorName(error, pStr);
 }
 
 SIM_ENTRY(cuGetErrorString, cuGetErrorString)
 CUresult acu_sim_entry_cuGetErrorString(CUresult error, const char **pStr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGetErrorString(error, pStr);
-    acu_sim_call_exchange(&call);
-    return result;
+    return acu_sim_cuGetErrorString(error, pStr);
 }
 
 SIM_ENTRY(cuGetProcAddress, cuGetProcAddress)
 CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
         CUdriverProcAddressQueryResult *symbolStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGetProcAddress(symbol, pfn, cudaVersion, flags, symbolStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuGetProcAddress(symbol, pfn, cudaVersion, flags, symbolStatus);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode)
@@ -1341,11 +1349,12 @@ CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
 
 SIM_ENTRY(cuInit, cuInit)
 CUresult acu_sim_entry_cuInit(unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuInit(Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuInit(Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute)

@@ -53,11 +53,7 @@ cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceP
 SIM_EXPORTED_ENTRY(cudaCreateChannelDesc, cudaCreateChannelDesc)
 struct cudaChannelFormatDesc acu_sim_entry_cudaCreateChannelDesc(int x, int y, int z, int w,
         enum cudaChannelFormatKind f) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    struct cudaChannelFormatDesc result = acu_sim_cudaCreateChannelDesc(x, y, z, w, f);
-    acu_sim_call_exchange(&call);
-    return result;
+    return acu_sim_cudaCreateChannelDesc(x, y, z, w, f);
 }
 
 SIM_EXPORTED_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject)
@@ -444,102 +440,113 @@ cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(int device,
 SIM_EXPORTED_ENTRY(cudaDriverGetVersion, cudaDriverGetVersion)
 cudaError_t acu_sim_entry_cudaDriverGetVersion(int *driverVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDriverGetVersion(driverVersion);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cudaDriverGetVersion(driverVersion);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventCreate, cudaEventCreate)
 cudaError_t acu_sim_entry_cudaEventCreate(cudaEvent_t *event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventCreate(event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventCreate(event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventCreateWithFlags, cudaEventCreateWithFlags)
 cudaError_t acu_sim_entry_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventCreateWithFlags(event, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventCreateWithFlags(event, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventDestroy, cudaEventDestroy)
 cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventDestroy(event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventDestroy(event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventElapsedTime, cudaEventElapsedTime)
 cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventElapsedTime(ms, start, end);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventElapsedTime(ms, start, end);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventQuery, cudaEventQuery)
 cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventQuery(event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventQuery(event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventRecord, cudaEventRecord)
 cudaError_t acu_sim_entry_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventRecord(event, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventRecord(event, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventRecord, cudaEventRecord_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventRecord(event, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventRecord(event, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventRecordWithFlags(event, stream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventRecordWithFlags(event, stream, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventRecordWithFlags(event, stream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventRecordWithFlags(event, stream, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaEventSynchronize, cudaEventSynchronize)
 cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaEventSynchronize(event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaEventSynchronize(event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxDestroy, cudaExecutionCtxDestroy)
@@ -793,20 +800,22 @@ SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
         unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDriverEntryPoint(symbol, funcPtr, flags, driverStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDriverEntryPoint(symbol, funcPtr, flags, driverStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr,
         unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDriverEntryPoint(symbol, funcPtr, flags, driverStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDriverEntryPoint(symbol, funcPtr, flags, driverStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion)
@@ -814,11 +823,11 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(const char *symbol, v
         unsigned int cudaVersion, unsigned long long flags,
         enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags,
-            driverStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags, driverStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_ptsz)
@@ -826,28 +835,28 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(const char *symb
         unsigned int cudaVersion, unsigned long long flags,
         enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags,
-            driverStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags, driverStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetErrorName, cudaGetErrorName)
 const char *acu_sim_entry_cudaGetErrorName(cudaError_t error) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
+    acu_sim_call_begin(&call);
     const char *result = acu_sim_cudaGetErrorName(error);
-    acu_sim_call_exchange(&call);
+    (void)acu_sim_call_end(&call, cudaSuccess);
     return result;
 }
 
 SIM_EXPORTED_ENTRY(cudaGetErrorString, cudaGetErrorString)
 const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
+    acu_sim_call_begin(&call);
     const char *result = acu_sim_cudaGetErrorString(error);
-    acu_sim_call_exchange(&call);
+    (void)acu_sim_call_end(&call, cudaSuccess);
     return result;
 }
 
@@ -871,11 +880,7 @@ cudaError_t acu_sim_entry_cudaGetKernel(cudaKernel_t *kernelPtr, const void *ent
 
 SIM_EXPORTED_ENTRY(cudaGetLastError, cudaGetLastError)
 cudaError_t acu_sim_entry_cudaGetLastError(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetLastError();
-    acu_sim_call_exchange(&call);
-    return result;
+    return acu_sim_cudaGetLastError();
 }
 
 SIM_EXPORTED_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel)
@@ -3344,11 +3349,7 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(int *clusterSize,
 
 SIM_EXPORTED_ENTRY(cudaPeekAtLastError, cudaPeekAtLastError)
 cudaError_t acu_sim_entry_cudaPeekAtLastError(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaPeekAtLastError();
-    acu_sim_call_exchange(&call);
-    return result;
+    return acu_sim_cudaPeekAtLastError();
 }
 
 SIM_EXPORTED_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes)
@@ -3382,10 +3383,11 @@ cudaError_t acu_sim_entry_cudaProfilerStop(void) {
 SIM_EXPORTED_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion)
 cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaRuntimeGetVersion(runtimeVersion);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cudaRuntimeGetVersion(runtimeVersion);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSetDevice, cudaSetDevice)
@@ -3546,19 +3548,21 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(cudaStream_t stre
 SIM_EXPORTED_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamCopyAttributes(dst, src);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamCopyAttributes(dst, src);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamCopyAttributes(dst, src);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamCopyAttributes(dst, src);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamCreate, cudaStreamCreate)
@@ -3620,20 +3624,22 @@ SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
         cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetAttribute(hStream, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetAttribute(hStream, attr, value_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
         cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetAttribute(hStream, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetAttribute(hStream, attr, value_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo)
@@ -3685,73 +3691,81 @@ cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream, cu
 SIM_EXPORTED_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice)
 cudaError_t acu_sim_entry_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetDevice(hStream, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetDevice(hStream, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetDevice(hStream, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetDevice(hStream, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags)
 cudaError_t acu_sim_entry_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetFlags(hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetFlags(hStream, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetFlags(hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetFlags(hStream, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetId, cudaStreamGetId)
 cudaError_t acu_sim_entry_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetId(hStream, streamId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetId(hStream, streamId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetId, cudaStreamGetId_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetId(hStream, streamId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetId(hStream, streamId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority)
 cudaError_t acu_sim_entry_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetPriority(hStream, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetPriority(hStream, priority);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetPriority(hStream, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetPriority(hStream, priority);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing)
@@ -3796,20 +3810,22 @@ SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
         const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamSetAttribute(hStream, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamSetAttribute(hStream, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
         const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamSetAttribute(hStream, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamSetAttribute(hStream, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize)
@@ -3857,20 +3873,22 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t 
 SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamWaitEvent(stream, event, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamWaitEvent(stream, event, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamWaitEvent(stream, event, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamWaitEvent(stream, event, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode)

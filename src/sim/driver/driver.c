@@ -12,10 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 /* Entries of what the names meant before, with parameters that no generated one has. */
+#define OLDER_CONVERTED(need, name, params, args)                                                  \
+    static CUresult enter_##name params {                                                          \
+        acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};            \
+        acu_sim_call_begin(&call);                                                                 \
+        cudaError_t result = acu_sim_require_by_driver(need);                                      \
+        if (!result)                                                                               \
+            result = acu_sim_##name args;                                                          \
+        return acu_sim_driver_result(acu_sim_call_end(&call, result));                             \
+    }
+/* The same, until the body is converted. */
 #define OLDER(name, params, args)                                                                  \
     static CUresult enter_##name params {                                                          \
         acu_sim_call call = {.caller = __builtin_return_address(0)};                               \
@@ -104,43 +113,37 @@ cudaError_t acu_sim_driver_has(const acu_function *function) {
                                                              : cudaSuccess;
 }
 
-CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-                                  CUdriverProcAddressQueryResult *symbolStatus) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
-    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!result && (!symbol || !pfn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        status = acu_sim_driver_find(symbol, cudaVersion,
-                                     flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, pfn);
-    if (!result && status && !symbolStatus)
-        result = cudaErrorSymbolNotFound;
+cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
+                                     cuuint64_t flags,
+                                     CUdriverProcAddressQueryResult *symbolStatus) {
+    if (symbolStatus)
+        *symbolStatus = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    if (!symbol || !pfn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+        return cudaErrorInvalidValue;
+    bool per_thread = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    CUdriverProcAddressQueryResult status =
+        acu_sim_driver_find(symbol, cudaVersion, per_thread, pfn);
     if (symbolStatus)
         *symbolStatus = status;
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
+    return status && !symbolStatus ? cudaErrorSymbolNotFound : cudaSuccess;
 }
 
-/* The runtime tells it by the status alone. */
+/* The runtime reports a symbol that is not there by the status alone. */
 static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int version,
                                     unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    CUdriverProcAddressQueryResult status;
     if (!flags && acu_sim_self()->call.own_default)
         flags = cudaEnablePerThreadDefaultStream;
     if (!version) /* a driver refuses what is newer than itself */
         version = acu_sim_configuration()->runtime;
-    if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
-                    version > acu_sim_configuration()->driver))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        status = acu_sim_driver_find(symbol, version, flags == cudaEnablePerThreadDefaultStream,
-                                     funcPtr);
-        if (driverStatus)
-            *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
-    }
-    return acu_sim_leave(result);
+    if (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
+        version > acu_sim_configuration()->driver)
+        return cudaErrorInvalidValue;
+    CUdriverProcAddressQueryResult status =
+        acu_sim_driver_find(symbol, version, flags == cudaEnablePerThreadDefaultStream, funcPtr);
+    if (driverStatus)
+        *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
@@ -156,8 +159,7 @@ acu_sim_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
     return find_entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
 }
 
-/* ---- results ------------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 /* The numbers are the same, but for what only the runtime has. */
 CUresult acu_sim_driver_result(cudaError_t error) {
@@ -188,75 +190,58 @@ CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {
     return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The runtime has a text for each of them. */
+/* The text is the runtime's: its names, as none of NVIDIA's texts is in here. */
 CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr) {
     CUresult result = acu_sim_cuGetErrorName(error, pStr);
     if (!result)
-        *pStr = cudaGetErrorString((cudaError_t)error);
+        *pStr = error ? acu_value_name(&acu_cudart_type_cudaError, error) : "no error";
     return result;
 }
 
-/* ---- init ---------------------------------------------------------------------------------------
- */
+/* ---- init ---- */
 
-CUresult acu_sim_cuInit(unsigned int Flags) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
-    if (!result && Flags)
-        result = cudaErrorInvalidValue;
-    if (!result && !acu_sim_configuration()->devices)
-        result = cudaErrorNoDevice;
-    if (!result)
-        acu_sim_init();
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
+cudaError_t acu_sim_cuInit(unsigned int Flags) {
+    if (Flags)
+        return cudaErrorInvalidValue;
+    if (!acu_sim_configuration()->devices)
+        return cudaErrorNoDevice;
+    acu_sim_init();
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDriverGetVersion(int *driverVersion) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
-    if (!result && !driverVersion)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *driverVersion = acu_sim_configuration()->driver;
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
+cudaError_t acu_sim_cuDriverGetVersion(int *driverVersion) {
+    if (!driverVersion)
+        return cudaErrorInvalidValue;
+    *driverVersion = acu_sim_configuration()->driver;
+    return cudaSuccess;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------
- */
+/* ---- devices ---- */
 
-CUresult acu_sim_cuDeviceGetCount(int *count) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaGetDeviceCount(count));
+cudaError_t acu_sim_cuDeviceGetCount(int *count) {
+    return acu_sim_cudaGetDeviceCount(count);
 }
 
-/* Enters, and finds the device; `good` is that the other arguments are. */
-static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **device) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !good)
-        result = cudaErrorInvalidValue;
-    if (!result && !(*device = acu_sim_device_at(number)))
-        result = cudaErrorInvalidDevice;
-    return result;
+/* `good` is whether the other arguments are valid, which CUDA looks at first. */
+static cudaError_t find_device(CUdevice number, bool good, acu_sim_device **device) {
+    if (!good)
+        return cudaErrorInvalidValue;
+    *device = acu_sim_device_at(number);
+    return *device ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-static CUresult leave(cudaError_t result) {
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
-}
-
-CUresult acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
+cudaError_t acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
     acu_sim_device *d;
-    cudaError_t result = enter_device(ordinal, device != NULL, &d);
-    if (!result)
-        *device = d->index;
-    return leave(result);
+    SIM_TRY(find_device(ordinal, device != NULL, &d));
+    *device = d->index;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
+cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_device *d;
-    cudaError_t result = enter_device(dev, name && len > 0, &d);
-    if (!result)
-        snprintf(name, (size_t)len, "anycuda simulator");
-    return leave(result);
+    SIM_TRY(find_device(dev, name && len > 0, &d));
+    snprintf(name, (size_t)len, "anycuda simulator");
+    return cudaSuccess;
 }
 
 /* The numbers are the runtime's, which has not all of them. */
@@ -272,73 +257,66 @@ static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribu
     }
 }
 
-CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
+cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
     acu_sim_device *d;
-    cudaError_t result = enter_device(dev, pi != NULL, &d);
-    if (!result && (attrib == CU_DEVICE_ATTRIBUTE_MAX ||
-                    !acu_sim_driver_knows(&acu_cuda_type_CUdevice_attribute_enum, attrib)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pi = attribute_of(d, attrib);
-    return leave(result);
+    SIM_TRY(find_device(dev, pi != NULL, &d));
+    if (attrib == CU_DEVICE_ATTRIBUTE_MAX ||
+        !acu_sim_driver_knows(&acu_cuda_type_CUdevice_attribute_enum, attrib))
+        return cudaErrorInvalidValue;
+    *pi = attribute_of(d, attrib);
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
+cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     acu_sim_device *d;
-    cudaError_t result = enter_device(dev, bytes != NULL, &d);
-    if (!result)
-        *bytes = (size_t)acu_sim_configuration()->memory;
-    return leave(result);
+    SIM_TRY(find_device(dev, bytes != NULL, &d));
+    *bytes = (size_t)acu_sim_configuration()->memory;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
+cudaError_t acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
     struct cudaDeviceProp properties;
-    CUresult why = acu_sim_begin(SIM_NEEDS_DRIVER);
-    if (!why && !uuid)
-        why = acu_sim_end(cudaErrorInvalidValue);
-    else if (!why)
-        why = acu_sim_end(acu_sim_cudaGetDeviceProperties(&properties, dev));
-    if (!why)
-        memcpy(uuid, &properties.uuid, sizeof *uuid);
-    return why;
+    if (!uuid)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_cudaGetDeviceProperties(&properties, dev));
+    memcpy(uuid, &properties.uuid, sizeof *uuid);
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
+cudaError_t acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     acu_sim_device *d;
-    cudaError_t result = enter_device(dev, major && minor, &d);
-    if (!result) {
-        *major = acu_sim_configuration()->cc / 10;
-        *minor = acu_sim_configuration()->cc % 10;
-    }
-    return leave(result);
+    SIM_TRY(find_device(dev, major && minor, &d));
+    *major = acu_sim_configuration()->cc / 10;
+    *minor = acu_sim_configuration()->cc % 10;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev));
+cudaError_t acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
+    return acu_sim_cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev);
 }
 
-CUresult acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
-                                         CUdevice srcDevice, CUdevice dstDevice) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetP2PAttribute(
-                                     value, (enum cudaDeviceP2PAttr)attrib, srcDevice, dstDevice));
+cudaError_t acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
+                                            CUdevice srcDevice, CUdevice dstDevice) {
+    return acu_sim_cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attrib, srcDevice,
+                                             dstDevice);
 }
 
-CUresult acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetByPCIBusId(dev, pciBusId));
+cudaError_t acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
+    return acu_sim_cudaDeviceGetByPCIBusId(dev, pciBusId);
 }
 
-CUresult acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetPCIBusId(pciBusId, len, dev));
+cudaError_t acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
+    return acu_sim_cudaDeviceGetPCIBusId(pciBusId, len, dev);
 }
 
-CUresult acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetDefaultMemPool(pool_out, dev));
+cudaError_t acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+    return acu_sim_cudaDeviceGetDefaultMemPool(pool_out, dev);
 }
 
-CUresult acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetMemPool(pool, dev));
+cudaError_t acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
+    return acu_sim_cudaDeviceGetMemPool(pool, dev);
 }
 
-CUresult acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceSetMemPool(dev, pool));
+cudaError_t acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+    return acu_sim_cudaDeviceSetMemPool(dev, pool);
 }

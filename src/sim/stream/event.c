@@ -82,8 +82,7 @@ int acu_sim_events_leaks(int print) {
     return count;
 }
 
-/* ---- the API ------------------------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
 static bool are_flags(unsigned flags) {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
@@ -91,25 +90,18 @@ static bool are_flags(unsigned flags) {
            (!(flags & cudaEventInterprocess) || flags & cudaEventDisableTiming);
 }
 
-static cudaError_t create(cudaEvent_t *event, unsigned flags, const void *where) {
-    acu_sim_device *device;
-    acu_sim_event *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!event || !are_flags(flags)))
-        result = cudaErrorInvalidValue;
-    if (!result && !(made = new_event(device, flags, where)))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        *event = (cudaEvent_t)(void *)made;
-    return acu_sim_leave(result);
+cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
+    if (!event || !are_flags(flags))
+        return cudaErrorInvalidValue;
+    acu_sim_event *made = new_event(acu_sim_device_now(), flags, SIM_CALLER);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    *event = (cudaEvent_t)(void *)made;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaEventCreate(cudaEvent_t *event) {
-    return create(event, cudaEventDefault, SIM_CALLER);
-}
-
-cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    return create(event, flags, SIM_CALLER);
+    return acu_sim_cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
 /* One that was recorded in a capture last is nothing to wait for or ask about; then that capture is
@@ -119,19 +111,17 @@ static cudaError_t allows(const acu_sim_event *event) {
                           : acu_sim_capture_allows_unsafe();
 }
 
-/* Enters, and finds the event. */
-static cudaError_t enter(cudaEvent_t handle, acu_sim_event **event) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+/* CUDA reports a handle that is no event before the fault of the context. */
+static cudaError_t find(cudaEvent_t handle, acu_sim_event **event) {
     *event = acu_sim_event_of(handle);
-    return acu_sim_mistake(result, !*event, cudaErrorInvalidResourceHandle);
+    return *event ? acu_sim_require(SIM_NEEDS_CONTEXT) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaEventDestroy(cudaEvent_t event) {
     acu_sim_event *e;
-    cudaError_t result = enter(event, &e);
-    if (!result)
-        free_event(e);
-    return acu_sim_leave(result);
+    SIM_TRY(find(event, &e));
+    free_event(e);
+    return cudaSuccess;
 }
 
 void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op) {
@@ -168,30 +158,26 @@ cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, 
 static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
     acu_sim_op *op = NULL;
-    cudaError_t result = stream->capture ? cudaSuccess : cudaErrorIllegalState;
-    if (!result)
-        result = acu_sim_event_op(type, event, &op);
-    return result ? result : acu_sim_capture_add(stream, op);
+    if (!stream->capture)
+        return cudaErrorIllegalState;
+    SIM_TRY(acu_sim_event_op(type, event, &op));
+    return acu_sim_capture_add(stream, op);
 }
 
 cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                              unsigned int flags) {
     acu_sim_event *e;
-    acu_sim_stream *s = NULL;
-    cudaError_t result = enter(event, &e);
-    if (!result && flags > cudaEventRecordExternal)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result && s->context != e->context)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
-    if (!result && flags)
-        result = capture(cudaGraphNodeTypeEventRecord, e, s);
-    else if (!result)
-        result = s->capture ? acu_sim_capture_record(s, e) : record(e, s);
-    return acu_sim_leave(result);
+    acu_sim_stream *s;
+    SIM_TRY(find(event, &e));
+    if (flags > cudaEventRecordExternal)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    if (s->context != e->context)
+        return cudaErrorInvalidResourceHandle;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    if (flags)
+        return capture(cudaGraphNodeTypeEventRecord, e, s);
+    return s->capture ? acu_sim_capture_record(s, e) : record(e, s);
 }
 
 cudaError_t acu_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
@@ -200,36 +186,26 @@ cudaError_t acu_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
     acu_sim_event *e;
-    cudaError_t result = enter(event, &e);
-    if (!result)
-        result = e->device->sticky;
-    if (!result)
-        result = allows(e);
-    if (!result) {
-        acu_sim_schedule_ask();
-        e = acu_sim_event_of(event); /* the lock was given up */
-        if (!e)
-            result = cudaErrorInvalidResourceHandle;
-    }
-    if (!result && e->record && !e->record->done)
-        result = cudaErrorNotReady;
-    return acu_sim_leave(result);
+    SIM_TRY(find(event, &e));
+    SIM_TRY(e->device->sticky);
+    SIM_TRY(allows(e));
+    acu_sim_schedule_ask();
+    e = acu_sim_event_of(event); /* another thread may have destroyed it: the lock was given up */
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    return e->record && !e->record->done ? cudaErrorNotReady : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     acu_sim_event *e;
-    cudaError_t result = enter(event, &e);
-    if (!result)
-        result = allows(e);
-    if (!result) {
-        acu_sim_device *device = e->device;
-        if (e->record)
-            acu_sim_op_wait(e->record);
-        acu_sim_pools_settle();
-        acu_sim_guard_check();
-        result = device->sticky;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find(event, &e));
+    SIM_TRY(allows(e));
+    const acu_sim_device *device = e->device; /* the event may be destroyed during the wait */
+    if (e->record)
+        acu_sim_op_wait(e->record);
+    acu_sim_pools_settle();
+    acu_sim_guard_check();
+    return device->sticky;
 }
 
 static bool is_timed(const acu_sim_event *event) {
@@ -237,21 +213,19 @@ static bool is_timed(const acu_sim_event *event) {
 }
 
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
-    if (!result && !ms)
-        result = cudaErrorInvalidValue;
-    if (!result && (!is_timed(from) || !is_timed(to) || from->context != to->context))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && (from->capture || to->capture))
-        result = acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true);
-    if (!result && (!from->record || !to->record))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && (!from->record->done || !to->record->done))
-        result = cudaErrorNotReady;
-    if (!result)
-        *ms = (float)((double)((int64_t)to->record->ns - (int64_t)from->record->ns) / 1e6);
-    return acu_sim_leave(result);
+    if (!ms)
+        return cudaErrorInvalidValue;
+    if (!is_timed(from) || !is_timed(to) || from->context != to->context)
+        return cudaErrorInvalidResourceHandle;
+    if (from->capture || to->capture)
+        SIM_TRY(acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true));
+    if (!from->record || !to->record)
+        return cudaErrorInvalidResourceHandle;
+    if (!from->record->done || !to->record->done)
+        return cudaErrorNotReady;
+    *ms = (float)((double)((int64_t)to->record->ns - (int64_t)from->record->ns) / 1e6);
+    return cudaSuccess;
 }
 
 static cudaError_t wait(acu_sim_stream *stream, const acu_sim_event *event) {
@@ -269,15 +243,11 @@ static cudaError_t wait(acu_sim_stream *stream, const acu_sim_event *event) {
 cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                         unsigned int flags) {
     acu_sim_event *e;
-    acu_sim_stream *s = NULL;
-    cudaError_t result = enter(event, &e);
-    if (!result && flags > cudaEventWaitExternal)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
-    if (!result)
-        result = flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
-    return acu_sim_leave(result);
+    acu_sim_stream *s;
+    SIM_TRY(find(event, &e));
+    if (flags > cudaEventWaitExternal)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
 }

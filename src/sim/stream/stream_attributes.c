@@ -1,49 +1,44 @@
-/* What a stream says of itself, and what can be set on it. */
+/* What streams report of themselves, and what can be set on them. */
 #include "sim/device/device.h"
 #include "sim/stream/stream.h"
 
 cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !flags)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *flags = s->flags;
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!flags)
+        return cudaErrorInvalidValue;
+    *flags = s->flags;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !priority)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *priority = s->priority;
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!priority)
+        return cudaErrorInvalidValue;
+    *priority = s->priority;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !streamId)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *streamId = s->id;
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!streamId)
+        return cudaErrorInvalidValue;
+    *streamId = s->id;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !device)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *device = s->device->index;
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!device)
+        return cudaErrorInvalidValue;
+    *device = s->device->index;
+    return cudaSuccess;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 /* 11.7 had the first two, by another name; 11.8 knew the others for launches only, 11.7 did not
  * look. */
@@ -58,27 +53,26 @@ static bool has_attribute(cudaLaunchAttributeID id) {
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                            cudaLaunchAttributeValue *value_out) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && (!value_out || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        switch ((int)attr) {
-        case cudaLaunchAttributeAccessPolicyWindow:
-            value_out->accessPolicyWindow = s->window;
-            break;
-        case cudaLaunchAttributeSynchronizationPolicy:
-            value_out->syncPolicy = s->sync_policy;
-            break;
-        case cudaLaunchAttributePriority:
-            value_out->priority = s->priority;
-            break;
-        case cudaLaunchAttributeMemSyncDomainMap:
-            value_out->memSyncDomainMap = s->domains;
-            break;
-        default:
-            value_out->memSyncDomain = s->domain;
-        }
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!value_out || !has_attribute(attr))
+        return cudaErrorInvalidValue;
+    switch ((int)attr) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+        value_out->accessPolicyWindow = s->window;
+        break;
+    case cudaLaunchAttributeSynchronizationPolicy:
+        value_out->syncPolicy = s->sync_policy;
+        break;
+    case cudaLaunchAttributePriority:
+        value_out->priority = s->priority;
+        break;
+    case cudaLaunchAttributeMemSyncDomainMap:
+        value_out->memSyncDomainMap = s->domains;
+        break;
+    default:
+        value_out->memSyncDomain = s->domain;
+    }
+    return cudaSuccess;
 }
 
 static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
@@ -121,27 +115,22 @@ static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
 cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                            const cudaLaunchAttributeValue *value) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && (!value || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = set_attribute(s, attr, value);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!value || !has_attribute(attr))
+        return cudaErrorInvalidValue;
+    return set_attribute(s, attr, value);
 }
 
 cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
-    acu_sim_stream *from, *to = NULL;
-    cudaError_t result = acu_sim_enter_stream(src, &from);
-    if (!result)
-        result = acu_sim_stream_of(dst, &to);
-    if (!result && from->device != to->device)
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        to->window = from->window;
-        to->sync_policy = from->sync_policy;
-        to->priority = from->priority;
-        to->domains = from->domains;
-        to->domain = from->domain;
-    }
-    return acu_sim_leave(result);
+    acu_sim_stream *from, *to;
+    SIM_TRY(acu_sim_stream_usable(src, &from));
+    SIM_TRY(acu_sim_stream_of(dst, &to));
+    if (from->device != to->device)
+        return cudaErrorInvalidValue;
+    to->window = from->window;
+    to->sync_policy = from->sync_policy;
+    to->priority = from->priority;
+    to->domains = from->domains;
+    to->domain = from->domain;
+    return cudaSuccess;
 }
