@@ -359,7 +359,7 @@ static void has_numbers(void **state) {
     }
     if (runtime_version() >= 13010 && driver_version() == 13000) {
         FAILS(acu_graph_get_id(graph, &id), 36,
-              "knows CUDA 13.0, and cudaGraphGetId came with 13.1");
+              "supports CUDA 13.0, and cudaGraphGetId came with 13.1");
         assert_non_null(strstr(acu_last_error_details().hint, "install a newer driver"));
     }
     FAILS(acu_node_get_local_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
