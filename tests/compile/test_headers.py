@@ -69,6 +69,13 @@ def test_all_headers_together(name: str, dialect: str, tmp_path: Path) -> None:
         works([*compiler(name, dialect), *WARNINGS, f"-I{COMPAT}", "-fsyntax-only", unit])
 
 
+@every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++17"])
+def test_this_machines_cuda_is_not_found(name: str, dialect: str, tmp_path: Path) -> None:
+    for header in ("cuda.h", "cuda_runtime.h"):
+        assert len(fails([*compiler(name, dialect), "-fsyntax-only", source(tmp_path, includes(header), dialect)])) <= 1
+
+
 # ---- programs written for NVIDIA's headers
 
 

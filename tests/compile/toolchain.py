@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ COMPAT = ROOT / "generated" / "include" / "anycuda" / "compat"
 
 Command = Sequence[object]  # text and paths
 
+CC = os.environ.get("CC", "cc")
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 DIALECTS = {"c": ("c11", "c17", "c2x"), "c++": ("c++11", "c++14", "c++17", "c++20")}
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
@@ -29,12 +31,32 @@ def language(dialect: str) -> str:
     return "c++" if dialect.startswith("c++") else "c"
 
 
+@cache
+def without_cuda(program: str, language: str = "c") -> list[str]:
+    """Flags that replace the compiler's own folders of headers by those of them that have no header of CUDA.
+
+    A machine may have NVIDIA's headers in /usr/local/include, where a compiler finds what we lack. Where they are among
+    the C library's own, nothing compiles with these flags.
+    """
+    command = [program, "-E", "-v", "-x", language, "/dev/null"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stderr
+    listed = said.split("#include <...> search starts here:\n")[1].split("End of search list.")[0].split("\n ")
+    folders = [Path(line.strip()) for line in listed if line.strip()]
+    clean = [folder for folder in folders if not any((folder / name).exists() for name in ("cuda.h", "cuda_runtime.h"))]
+    return ["-nostdinc", *(part for folder in clean for part in ("-isystem", str(folder)))]
+
+
 def compiler(name: str, dialect: str) -> list[str]:
-    """The command for a dialect: the compiler, its language and where our headers are."""
+    """The command for a dialect: the compiler, its language, where our headers are, and no other headers of CUDA."""
     program = COMPILERS[name][language(dialect) == "c++"]
     if shutil.which(program) is None:
         pytest.skip(f"there is no {program} here")
-    return [program, f"-std={dialect}", *(f"-I{folder}" for folder in INCLUDE)]
+    return [
+        program,
+        f"-std={dialect}",
+        *(f"-I{folder}" for folder in INCLUDE),
+        *without_cuda(program, language(dialect)),
+    ]
 
 
 def run(command: Command, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -73,7 +95,9 @@ def build_library(folder: Path, *options: str, target: str = "all") -> Library:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
-            works(["cmake", "-S", ROOT, "-B", folder, *options])
+            cc = next((one.split("=")[1] for one in options if one.startswith("-DCMAKE_C_COMPILER=")), CC)
+            flags = f"-DCMAKE_C_FLAGS={' '.join(without_cuda(cc))}"
+            works(["cmake", "-S", ROOT, "-B", folder, flags, *options])
             works(["cmake", "--build", folder, "--parallel", "2", "--target", target])
             (folder / "done").touch()
     return Library(folder / "libanycuda.a")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.compile.toolchain import CC, ROOT, without_cuda
+
 PROJECT = Path(__file__).resolve().parent / "project"
 SIMULATED = "simulated 1 2 3\n"
 
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.xdist_group("consumer")
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     # `make test` shall not hand its own flags to a stranger's make.
     base = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    base["CFLAGS"] = " ".join(without_cuda(CC))  # as on a machine without CUDA
     done = subprocess.run(
         [str(part) for part in command],
         check=False,
@@ -46,7 +48,7 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     (folder,) = [path.parent for path in prefix.rglob("anycuda.pc")]
     env = {"PKG_CONFIG_PATH": str(folder)}
     flags = run(pkg_config, "--cflags", "--libs", "anycuda", env=env).split()
-    run(os.environ.get("CC", "cc"), "-std=c11", PROJECT / "main.c", "-o", tmp_path / "consumer", *flags)
+    run(CC, *without_cuda(CC), "-std=c11", PROJECT / "main.c", "-o", tmp_path / "consumer", *flags)
     assert run(tmp_path / "consumer") == "linked\n"
     (version,) = [
         line.split()[2].removesuffix(")")
@@ -56,7 +58,7 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     for package in ("anycuda", "anycuda-sim"):
         assert run(pkg_config, "--modversion", package, env=env).strip() == version
     flags = run(pkg_config, "--cflags", "--libs", "anycuda-sim", env=env).split()
-    run(os.environ.get("CC", "cc"), "-std=c11", PROJECT / "simulated.c", "-o", tmp_path / "simulated", *flags)
+    run(CC, *without_cuda(CC), "-std=c11", PROJECT / "simulated.c", "-o", tmp_path / "simulated", *flags)
     assert run(tmp_path / "simulated") == SIMULATED
 
 

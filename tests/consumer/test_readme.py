@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.compile.toolchain import ROOT, without_cuda
+
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -70,7 +71,16 @@ def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
         "-ldl",
         "-lpthread",
     ]
-    command = [compiler(), *WARNINGS, include, "program.c", "-o", "program", *(libraries if runs else ["-c"])]
+    command = [
+        compiler(),
+        *without_cuda(compiler()),
+        *WARNINGS,
+        include,
+        "program.c",
+        "-o",
+        "program",
+        *(libraries if runs else ["-c"]),
+    ]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     if runs:
@@ -94,7 +104,9 @@ def test_readme_command(prefix: Path, tmp_path: Path) -> None:
         .replace("build/release/libanycuda.a", str(library))
         .split()
     )
-    subprocess.run([compiler(), "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [compiler(), *without_cuda(compiler()), "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True
+    )
     said = run(tmp_path / "program", ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
     assert "cudaGetDeviceProperties" in said and "/nonexistent/libcudart.so.12" in said
 
