@@ -8,34 +8,66 @@ from tools import structure
 
 # What is wrong today, each line exactly: one that is no longer true fails, too, and is to be taken out.
 KNOWN_INCLUDES = """
-loader/platform.c -> loader/ldcache.h
+sim/device/device.c -> sim/code/module.h
+sim/device/device.c -> sim/graph/exec.h
+sim/device/device.c -> sim/graph/graph.h
+sim/device/device.c -> sim/graph/graph_memory.h
+sim/device/device.c -> sim/memory/array.h
+sim/device/device.c -> sim/memory/external_memory.h
+sim/device/device.c -> sim/memory/external_semaphore.h
+sim/device/device.c -> sim/memory/guard.h
+sim/device/device.c -> sim/memory/memory.h
+sim/device/device.c -> sim/memory/pool.h
+sim/device/device.c -> sim/memory/texture.h
+sim/device/device.c -> sim/memory/virtual.h
+sim/device/device.c -> sim/stream/capture.h
+sim/device/device.c -> sim/stream/event.h
 sim/device/device.c -> sim/stream/execution_context.h
-sim/device/device_resource.c -> sim/stream/execution_context.h
+sim/device/device.c -> sim/stream/stream.h
 sim/graph/conditional.c -> sim/driver/driver.h
 sim/graph/node.c -> sim/driver/driver.h
-sim/memory/batch.c -> sim/graph/graph.h
-sim/memory/external_semaphore.c -> sim/graph/graph.h
-sim/memory/pool.c -> sim/graph/graph.h
 sim/memory/virtual.c -> sim/driver/driver.h
-sim/sim.c -> sim/driver/driver.h
+sim/sim.c -> sim/code/module.h
 sim/sim.c -> sim/code/nvrtc.h
-sim/sim.c -> sim/entry/functions.h
-sim/sim.h -> sim/entry/functions.h
+sim/sim.c -> sim/device/context.h
+sim/sim.c -> sim/device/device.h
+sim/sim.c -> sim/device/device_resource.h
+sim/sim.c -> sim/device/notify.h
+sim/sim.c -> sim/driver/driver.h
+sim/sim.c -> sim/entry/entries.h
+sim/sim.c -> sim/graph/exec.h
+sim/sim.c -> sim/graph/graph.h
+sim/sim.c -> sim/graph/user_object.h
+sim/sim.c -> sim/memory/array.h
+sim/sim.c -> sim/memory/external_memory.h
+sim/sim.c -> sim/memory/external_semaphore.h
+sim/sim.c -> sim/memory/guard.h
+sim/sim.c -> sim/memory/memory.h
+sim/sim.c -> sim/memory/pool.h
+sim/sim.c -> sim/memory/texture.h
+sim/sim.c -> sim/memory/virtual.h
+sim/sim.c -> sim/stream/event.h
+sim/sim.c -> sim/stream/execution_context.h
+sim/sim.c -> sim/stream/schedule.h
+sim/sim.c -> sim/stream/stream.h
+sim/sim.h -> sim/device/need.h
+sim/stream/event.c -> sim/memory/guard.h
+sim/stream/event.c -> sim/memory/pool.h
+sim/stream/execution_context.c -> sim/memory/guard.h
+sim/stream/execution_context.c -> sim/memory/pool.h
+sim/stream/stream.c -> sim/memory/guard.h
+sim/stream/stream.c -> sim/memory/pool.h
 """
 # A header that declares what another folder defines hides an arrow.
 KNOWN_STRAYS = """
 src/sim/bytes.h -> src/sim/code
-src/sim/graph/graph.h -> src/sim/driver
-src/sim/graph/graph.h -> src/sim/memory
-src/sim/sim.h -> src/sim/code
-src/sim/sim.h -> src/sim/device
+src/sim/device/context.h -> src/sim/driver
+src/sim/driver/driver.h -> src/sim/entry
 src/sim/sim.h -> src/sim/driver
-src/sim/sim.h -> src/sim/graph
-src/sim/sim.h -> src/sim/memory
-src/sim/sim.h -> src/sim/stream
-src/sim/stream/execution_context.h -> src/sim/device
+src/sim/sim.h -> src/sim/entry
+src/sim/stream/stream.h -> src/sim/entry
 """
-AT_HOME = 70.0  # per cent
+AT_HOME = 82.0  # per cent
 
 
 def check(found: dict[str, str], known: str) -> None:
