@@ -6,48 +6,53 @@ SIM_EXPORTED_ENTRY(cudaArrayGetInfo, cudaArrayGetInfo)
 cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
         unsigned int *flags, cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaArrayGetInfo(desc, extent, flags, array);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaArrayGetInfo(desc, extent, flags, array);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements)
 cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaArrayGetMemoryRequirements(memoryRequirements, array, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaArrayGetMemoryRequirements(memoryRequirements, array, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaArrayGetPlane, cudaArrayGetPlane)
 cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
         unsigned int planeIdx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaArrayGetPlane(pPlaneArray, hArray, planeIdx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaArrayGetPlane(pPlaneArray, hArray, planeIdx);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaArrayGetSparseProperties, cudaArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
         cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaArrayGetSparseProperties(sparseProperties, array);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaArrayGetSparseProperties(sparseProperties, array);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaChooseDevice, cudaChooseDevice)
 cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaChooseDevice(device, prop);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaChooseDevice(device, prop);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaCreateChannelDesc, cudaCreateChannelDesc)
@@ -60,10 +65,11 @@ SIM_EXPORTED_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject)
 cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
         const struct cudaResourceDesc *pResDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaCreateSurfaceObject(pSurfObject, pResDesc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaCreateSurfaceObject(pSurfObject, pResDesc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaCreateTextureObject, cudaCreateTextureObject)
@@ -71,65 +77,72 @@ cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObjec
         const struct cudaResourceDesc *pResDesc, const struct cudaTextureDesc *pTexDesc,
         const struct cudaResourceViewDesc *pResViewDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaCreateTextureObject(pTexObject, pResDesc, pTexDesc, pResViewDesc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaCreateTextureObject(pTexObject, pResDesc, pTexDesc, pResViewDesc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaCtxResetPersistingL2Cache, cudaCtxResetPersistingL2Cache)
 cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaCtxResetPersistingL2Cache();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaCtxResetPersistingL2Cache();
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDestroyExternalMemory, cudaDestroyExternalMemory)
 cudaError_t acu_sim_entry_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDestroyExternalMemory(extMem);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDestroyExternalMemory(extMem);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore)
 cudaError_t acu_sim_entry_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDestroyExternalSemaphore(extSem);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDestroyExternalSemaphore(extSem);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDestroySurfaceObject, cudaDestroySurfaceObject)
 cudaError_t acu_sim_entry_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDestroySurfaceObject(surfObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDestroySurfaceObject(surfObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDestroyTextureObject, cudaDestroyTextureObject)
 cudaError_t acu_sim_entry_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDestroyTextureObject(texObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDestroyTextureObject(texObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc)
 cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
         cudaDevResource *resources, unsigned int nbResources) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDevResourceGenerateDesc(phDesc, resources, nbResources);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDevResourceGenerateDesc(phDesc, resources, nbResources);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDevSmResourceSplit, cudaDevSmResourceSplit)
@@ -137,304 +150,333 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplit(cudaDevResource *result, unsign
         const cudaDevResource *input, cudaDevResource *remainder, unsigned int flags,
         cudaDevSmResourceGroupParams *groupParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t outcome = acu_sim_cudaDevSmResourceSplit(result, nbGroups, input, remainder, flags,
-            groupParams);
-    acu_sim_call_exchange(&call);
-    return outcome;
+    acu_sim_call_begin(&call);
+    cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!outcome)
+        outcome = acu_sim_cudaDevSmResourceSplit(result, nbGroups, input, remainder, flags, groupParams);
+    return acu_sim_call_end(&call, outcome);
 }
 
 SIM_EXPORTED_ENTRY(cudaDevSmResourceSplitByCount, cudaDevSmResourceSplitByCount)
 cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsigned int *nbGroups,
         const cudaDevResource *input, cudaDevResource *remaining, unsigned int flags, unsigned int minCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t outcome = acu_sim_cudaDevSmResourceSplitByCount(result, nbGroups, input, remaining, flags,
-            minCount);
-    acu_sim_call_exchange(&call);
-    return outcome;
+    acu_sim_call_begin(&call);
+    cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!outcome)
+        outcome = acu_sim_cudaDevSmResourceSplitByCount(result, nbGroups, input, remaining, flags, minCount);
+    return acu_sim_call_end(&call, outcome);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
 cudaError_t acu_sim_entry_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceCanAccessPeer(canAccessPeer, device, peerDevice);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceCanAccessPeer(canAccessPeer, device, peerDevice);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceDisablePeerAccess(peerDevice);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceDisablePeerAccess(peerDevice);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceEnablePeerAccess(peerDevice, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceEnablePeerAccess(peerDevice, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceFlushGPUDirectRDMAWrites)
 cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
         enum cudaFlushGPUDirectRDMAWritesScope scope) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(target, scope);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(target, scope);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetAttribute, cudaDeviceGetAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetAttribute(value, attr, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetAttribute(value, attr, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetByPCIBusId(device, pciBusId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetByPCIBusId(device, pciBusId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetCacheConfig(pCacheConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetCacheConfig(pCacheConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetDefaultMemPool(memPool, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetDefaultMemPool(memPool, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetDevResource, cudaDeviceGetDevResource)
 cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
         enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetDevResource(device, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetDevResource(device, resource, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx)
 cudaError_t acu_sim_entry_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetExecutionCtx(ctx, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetExecutionCtx(ctx, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetGraphMemAttribute(device, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetGraphMemAttribute(device, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetHostAtomicCapabilities)
 cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
         const enum cudaAtomicOperation *operations, unsigned int count, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetHostAtomicCapabilities(capabilities, operations, count, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetHostAtomicCapabilities(capabilities, operations, count, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetLimit, cudaDeviceGetLimit)
 cudaError_t acu_sim_entry_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetLimit(pValue, limit);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetLimit(pValue, limit);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetMemPool, cudaDeviceGetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetMemPool(memPool, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetMemPool(memPool, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAtomicCapabilities)
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
         const enum cudaAtomicOperation *operations, unsigned int count, int srcDevice, int dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetP2PAtomicCapabilities(capabilities, operations, count,
-            srcDevice, dstDevice);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetP2PAtomicCapabilities(capabilities, operations, count, srcDevice,
+                dstDevice);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
         int dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetP2PAttribute(value, attr, srcDevice, dstDevice);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetP2PAttribute(value, attr, srcDevice, dstDevice);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetPCIBusId(pciBusId, len, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceGetPCIBusId(pciBusId, len, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetSharedMemConfig(pConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetSharedMemConfig(pConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange)
 cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetTexture1DLinearMaxWidth, cudaDeviceGetTexture1DLinearMaxWidth)
 cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
         const struct cudaChannelFormatDesc *fmtDesc, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, fmtDesc, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, fmtDesc, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim)
 cudaError_t acu_sim_entry_cudaDeviceGraphMemTrim(int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceGraphMemTrim(device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceGraphMemTrim(device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceRegisterAsyncNotification, cudaDeviceRegisterAsyncNotification)
 cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
         void *userData, cudaAsyncCallbackHandle_t *callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceRegisterAsyncNotification(device, callbackFunc, userData,
-            callback);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceRegisterAsyncNotification(device, callbackFunc, userData, callback);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceReset, cudaDeviceReset)
 cudaError_t acu_sim_entry_cudaDeviceReset(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceReset();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaDeviceReset();
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSetCacheConfig(cacheConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSetCacheConfig(cacheConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute)
 cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSetGraphMemAttribute(device, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSetGraphMemAttribute(device, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetLimit, cudaDeviceSetLimit)
 cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSetLimit(limit, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSetLimit(limit, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetMemPool, cudaDeviceSetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSetMemPool(device, memPool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSetMemPool(device, memPool);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSetSharedMemConfig(config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSetSharedMemConfig(config);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSynchronize, cudaDeviceSynchronize)
 cudaError_t acu_sim_entry_cudaDeviceSynchronize(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceSynchronize();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceSynchronize();
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceUnregisterAsyncNotification, cudaDeviceUnregisterAsyncNotification)
 cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(int device,
         cudaAsyncCallbackHandle_t callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaDeviceUnregisterAsyncNotification(device, callback);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaDeviceUnregisterAsyncNotification(device, callback);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDriverGetVersion, cudaDriverGetVersion)
@@ -552,248 +594,275 @@ cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
 SIM_EXPORTED_ENTRY(cudaExecutionCtxDestroy, cudaExecutionCtxDestroy)
 cudaError_t acu_sim_entry_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxDestroy(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxDestroy(ctx);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevResource)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
         cudaDevResource *resource, enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxGetDevResource(ctx, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxGetDevResource(ctx, resource, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxGetDevice(device, ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxGetDevice(device, ctx);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxGetId, cudaExecutionCtxGetId)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigned long long *ctxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxGetId(ctx, ctxId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxGetId(ctx, ctxId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxRecordEvent(ctx, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxRecordEvent(ctx, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate)
 cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
         unsigned int flags, int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxStreamCreate(phStream, ctx, flags, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxStreamCreate(phStream, ctx, flags, priority);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize)
 cudaError_t acu_sim_entry_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxSynchronize(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxSynchronize(ctx);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExecutionCtxWaitEvent(ctx, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaExecutionCtxWaitEvent(ctx, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaExternalMemoryGetMappedBuffer, cudaExternalMemoryGetMappedBuffer)
 cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t extMem,
         const struct cudaExternalMemoryBufferDesc *bufferDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaExternalMemoryGetMappedBuffer(devPtr, extMem, bufferDesc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaExternalMemoryGetMappedBuffer(devPtr, extMem, bufferDesc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFree, cudaFree)
 cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFree(devPtr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFree(devPtr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFreeArray, cudaFreeArray)
 cudaError_t acu_sim_entry_cudaFreeArray(cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFreeArray(array);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFreeArray(array);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFreeAsync, cudaFreeAsync)
 cudaError_t acu_sim_entry_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFreeAsync(devPtr, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFreeAsync(devPtr, hStream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFreeAsync, cudaFreeAsync_ptsz)
 cudaError_t acu_sim_entry_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFreeAsync(devPtr, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFreeAsync(devPtr, hStream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFreeHost, cudaFreeHost)
 cudaError_t acu_sim_entry_cudaFreeHost(void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFreeHost(ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFreeHost(ptr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFreeMipmappedArray, cudaFreeMipmappedArray)
 cudaError_t acu_sim_entry_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFreeMipmappedArray(mipmappedArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFreeMipmappedArray(mipmappedArray);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncGetAttributes, cudaFuncGetAttributes)
 cudaError_t acu_sim_entry_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncGetAttributes(attr, func);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncGetAttributes(attr, func);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncGetName, cudaFuncGetName)
 cudaError_t acu_sim_entry_cudaFuncGetName(const char **name, const void *func) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncGetName(name, func);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncGetName(name, func);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncGetParamCount, cudaFuncGetParamCount)
 cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncGetParamCount(func, paramCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncGetParamCount(func, paramCount);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncGetParamInfo, cudaFuncGetParamInfo)
 cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
         size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncGetParamInfo(func, paramIndex, paramOffset, paramSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncGetParamInfo(func, paramIndex, paramOffset, paramSize);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncSetAttribute, cudaFuncSetAttribute)
 cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncSetAttribute(func, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncSetAttribute(func, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncSetCacheConfig, cudaFuncSetCacheConfig)
 cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncSetCacheConfig(func, cacheConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncSetCacheConfig(func, cacheConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaFuncSetSharedMemConfig(func, config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaFuncSetSharedMemConfig(func, config);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc)
 cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetChannelDesc(desc, array);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetChannelDesc(desc, array);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDevice, cudaGetDevice)
 cudaError_t acu_sim_entry_cudaGetDevice(int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDevice(device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDevice(device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDeviceCount, cudaGetDeviceCount)
 cudaError_t acu_sim_entry_cudaGetDeviceCount(int *count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDeviceCount(count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cudaGetDeviceCount(count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDeviceFlags, cudaGetDeviceFlags)
 cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDeviceFlags(flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDeviceFlags(flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDeviceProperties, cudaGetDeviceProperties)
 cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetDeviceProperties(prop, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGetDeviceProperties(prop, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint)
@@ -863,19 +932,21 @@ const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
 SIM_EXPORTED_ENTRY(cudaGetFuncBySymbol, cudaGetFuncBySymbol)
 cudaError_t acu_sim_entry_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetFuncBySymbol(functionPtr, symbolPtr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetFuncBySymbol(functionPtr, symbolPtr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetKernel, cudaGetKernel)
 cudaError_t acu_sim_entry_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetKernel(kernelPtr, entryFuncAddr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetKernel(kernelPtr, entryFuncAddr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetLastError, cudaGetLastError)
@@ -887,121 +958,132 @@ SIM_EXPORTED_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel)
 cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
         cudaMipmappedArray_const_t mipmappedArray, unsigned int level) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetMipmappedArrayLevel(levelArray, mipmappedArray, level);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetMipmappedArrayLevel(levelArray, mipmappedArray, level);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetSurfaceObjectResourceDesc, cudaGetSurfaceObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
         cudaSurfaceObject_t surfObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetSurfaceObjectResourceDesc(pResDesc, surfObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetSurfaceObjectResourceDesc(pResDesc, surfObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetSymbolAddress, cudaGetSymbolAddress)
 cudaError_t acu_sim_entry_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetSymbolAddress(devPtr, symbol);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetSymbolAddress(devPtr, symbol);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetSymbolSize, cudaGetSymbolSize)
 cudaError_t acu_sim_entry_cudaGetSymbolSize(size_t *size, const void *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetSymbolSize(size, symbol);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetSymbolSize(size, symbol);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
         cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetTextureObjectResourceDesc(pResDesc, texObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetTextureObjectResourceDesc(pResDesc, texObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
         cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetTextureObjectResourceViewDesc(pResViewDesc, texObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetTextureObjectResourceViewDesc(pResViewDesc, texObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
         cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGetTextureObjectTextureDesc(pTexDesc, texObject);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGetTextureObjectTextureDesc(pTexDesc, texObject);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddChildGraphNode, cudaGraphAddChildGraphNode)
 cudaError_t acu_sim_entry_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaGraph_t childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddChildGraphNode(pGraphNode, graph, pDependencies,
-            numDependencies, childGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddChildGraphNode(pGraphNode, graph, pDependencies, numDependencies,
+                childGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddDependencies, cudaGraphAddDependencies)
 cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
         const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddDependencies(graph, from, to, edgeData, numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddDependencies(graph, from, to, edgeData, numDependencies);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEmptyNode, cudaGraphAddEmptyNode)
 cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddEmptyNode(pGraphNode, graph, pDependencies, numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddEmptyNode(pGraphNode, graph, pDependencies, numDependencies);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEventRecordNode, cudaGraphAddEventRecordNode)
 cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddEventRecordNode(pGraphNode, graph, pDependencies,
-            numDependencies, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddEventRecordNode(pGraphNode, graph, pDependencies, numDependencies,
+                event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode)
 cudaError_t acu_sim_entry_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddEventWaitNode(pGraphNode, graph, pDependencies, numDependencies,
-            event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddEventWaitNode(pGraphNode, graph, pDependencies, numDependencies, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphoresSignalNode)
@@ -1009,11 +1091,12 @@ cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(cudaGraphNode
         cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddExternalSemaphoresSignalNode(pGraphNode, graph, pDependencies,
-            numDependencies, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddExternalSemaphoresSignalNode(pGraphNode, graph, pDependencies,
+                numDependencies, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddExternalSemaphoresWaitNode)
@@ -1021,11 +1104,12 @@ cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(cudaGraphNode_t
         cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddExternalSemaphoresWaitNode(pGraphNode, graph, pDependencies,
-            numDependencies, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddExternalSemaphoresWaitNode(pGraphNode, graph, pDependencies,
+                numDependencies, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddHostNode, cudaGraphAddHostNode)
@@ -1033,11 +1117,11 @@ cudaError_t acu_sim_entry_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cuda
         const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies,
-            pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddKernelNode, cudaGraphAddKernelNode)
@@ -1045,11 +1129,12 @@ cudaError_t acu_sim_entry_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cu
         const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddKernelNode(pGraphNode, graph, pDependencies, numDependencies,
-            pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddKernelNode(pGraphNode, graph, pDependencies, numDependencies,
+                pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemAllocNode, cudaGraphAddMemAllocNode)
@@ -1057,22 +1142,23 @@ cudaError_t acu_sim_entry_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, 
         const cudaGraphNode_t *pDependencies, size_t numDependencies,
         struct cudaMemAllocNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies,
-            nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies,
+                nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemFreeNode(pGraphNode, graph, pDependencies, numDependencies,
-            dptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemFreeNode(pGraphNode, graph, pDependencies, numDependencies, dptr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode)
@@ -1080,11 +1166,12 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cu
         const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaMemcpy3DParms *pCopyParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemcpyNode(pGraphNode, graph, pDependencies, numDependencies,
-            pCopyParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemcpyNode(pGraphNode, graph, pDependencies, numDependencies,
+                pCopyParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode1D, cudaGraphAddMemcpyNode1D)
@@ -1092,11 +1179,12 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, 
         const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *src,
         size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies, numDependencies,
-            dst, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies, numDependencies, dst,
+                src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphAddMemcpyNodeFromSymbol)
@@ -1104,11 +1192,12 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGra
         const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *symbol,
         size_t count, size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemcpyNodeFromSymbol(pGraphNode, graph, pDependencies,
-            numDependencies, dst, symbol, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemcpyNodeFromSymbol(pGraphNode, graph, pDependencies, numDependencies,
+                dst, symbol, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddMemcpyNodeToSymbol)
@@ -1116,11 +1205,12 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraph
         const cudaGraphNode_t *pDependencies, size_t numDependencies, const void *symbol, const void *src,
         size_t count, size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemcpyNodeToSymbol(pGraphNode, graph, pDependencies,
-            numDependencies, symbol, src, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemcpyNodeToSymbol(pGraphNode, graph, pDependencies, numDependencies,
+                symbol, src, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemsetNode, cudaGraphAddMemsetNode)
@@ -1128,11 +1218,12 @@ cudaError_t acu_sim_entry_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cu
         const cudaGraphNode_t *pDependencies, size_t numDependencies,
         const struct cudaMemsetParams *pMemsetParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddMemsetNode(pGraphNode, graph, pDependencies, numDependencies,
-            pMemsetParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddMemsetNode(pGraphNode, graph, pDependencies, numDependencies,
+                pMemsetParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddNode, cudaGraphAddNode)
@@ -1140,242 +1231,264 @@ cudaError_t acu_sim_entry_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGrap
         const cudaGraphNode_t *pDependencies, const cudaGraphEdgeData *dependencyData,
         size_t numDependencies, struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphAddNode(pGraphNode, graph, pDependencies, dependencyData,
-            numDependencies, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphAddNode(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
+                nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph)
 cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphChildGraphNodeGetGraph(node, pGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphChildGraphNodeGetGraph(node, pGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphClone, cudaGraphClone)
 cudaError_t acu_sim_entry_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphClone(pGraphClone, originalGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphClone(pGraphClone, originalGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate)
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
         cudaGraph_t graph, unsigned int defaultLaunchValue, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue,
-            flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate_v2, cudaGraphConditionalHandleCreate_v2)
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
         cudaGraph_t graph, cudaExecutionContext_t ctx, unsigned int defaultLaunchValue, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphConditionalHandleCreate_v2(pHandle_out, graph, ctx,
-            defaultLaunchValue, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphConditionalHandleCreate_v2(pHandle_out, graph, ctx, defaultLaunchValue,
+                flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphCreate, cudaGraphCreate)
 cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphCreate(pGraph, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphCreate(pGraph, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphDebugDotPrint, cudaGraphDebugDotPrint)
 cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphDebugDotPrint(graph, path, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphDebugDotPrint(graph, path, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphDestroy, cudaGraphDestroy)
 cudaError_t acu_sim_entry_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphDestroy(graph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphDestroy(graph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphDestroyNode, cudaGraphDestroyNode)
 cudaError_t acu_sim_entry_cudaGraphDestroyNode(cudaGraphNode_t node) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphDestroyNode(node);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphDestroyNode(node);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphEventRecordNodeGetEvent(node, event_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphEventRecordNodeGetEvent(node, event_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphEventRecordNodeSetEvent(node, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphEventRecordNodeSetEvent(node, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphEventWaitNodeGetEvent(node, event_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphEventWaitNodeGetEvent(node, event_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventWaitNodeSetEvent, cudaGraphEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphEventWaitNodeSetEvent(node, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphEventWaitNodeSetEvent(node, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t node, cudaGraph_t childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecChildGraphNodeSetParams(hGraphExec, node, childGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecChildGraphNodeSetParams(hGraphExec, node, childGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecDestroy, cudaGraphExecDestroy)
 cudaError_t acu_sim_entry_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecDestroy(graphExec);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecDestroy(graphExec);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t hNode, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t hNode, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams, cudaGraphExecExternalSemaphoresSignalNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec, hNode,
-            nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec, hNode, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams, cudaGraphExecExternalSemaphoresWaitNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec, hNode,
-            nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec, hNode, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecGetFlags, cudaGraphExecGetFlags)
 cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecGetFlags(graphExec, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecGetFlags(graphExec, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecGetId, cudaGraphExecGetId)
 cudaError_t acu_sim_entry_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecGetId(hGraphExec, graphID);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecGetId(hGraphExec, graphID);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
         const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecHostNodeSetParams(hGraphExec, node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecHostNodeSetParams(hGraphExec, node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
         const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecKernelNodeSetParams(hGraphExec, node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecKernelNodeSetParams(hGraphExec, node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
         const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecMemcpyNodeSetParams(hGraphExec, node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParams(hGraphExec, node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
         cudaGraphNode_t node, void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, dst, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, dst, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol)
@@ -1383,11 +1496,12 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphEx
         cudaGraphNode_t node, void *dst, const void *symbol, size_t count, size_t offset,
         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec, node, dst, symbol,
-            count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec, node, dst, symbol, count,
+                offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol)
@@ -1395,745 +1509,816 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec
         cudaGraphNode_t node, const void *symbol, const void *src, size_t count, size_t offset,
         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec, node, symbol, src,
-            count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec, node, symbol, src, count,
+                offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
         const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecMemsetNodeSetParams(hGraphExec, node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecMemsetNodeSetParams(hGraphExec, node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecNodeSetParams(graphExec, node, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExecNodeSetParams(graphExec, node, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecUpdate, cudaGraphExecUpdate)
 cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
         cudaGraphExecUpdateResultInfo *resultInfo) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExecUpdate(hGraphExec, hGraph, resultInfo);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cudaGraphExecUpdate(hGraphExec, hGraph, resultInfo);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams, cudaGraphExternalSemaphoresSignalNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(cudaGraphNode_t hNode,
         struct cudaExternalSemaphoreSignalNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(hNode, params_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(hNode, params_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams, cudaGraphExternalSemaphoresSignalNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(cudaGraphNode_t hNode,
         const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExternalSemaphoresSignalNodeSetParams(hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExternalSemaphoresSignalNodeSetParams(hNode, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams, cudaGraphExternalSemaphoresWaitNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(cudaGraphNode_t hNode,
         struct cudaExternalSemaphoreWaitNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(hNode, params_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(hNode, params_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams, cudaGraphExternalSemaphoresWaitNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(cudaGraphNode_t hNode,
         const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphExternalSemaphoresWaitNodeSetParams(hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphExternalSemaphoresWaitNodeSetParams(hNode, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetEdges, cudaGraphGetEdges)
 cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
         cudaGraphEdgeData *edgeData, size_t *numEdges) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphGetEdges(graph, from, to, edgeData, numEdges);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphGetEdges(graph, from, to, edgeData, numEdges);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetId, cudaGraphGetId)
 cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphGetId(hGraph, graphID);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphGetId(hGraph, graphID);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetNodes, cudaGraphGetNodes)
 cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphGetNodes(graph, nodes, numNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphGetNodes(graph, nodes, numNodes);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetRootNodes, cudaGraphGetRootNodes)
 cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
         size_t *pNumRootNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphGetRootNodes(graph, pRootNodes, pNumRootNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphGetRootNodes(graph, pRootNodes, pNumRootNodes);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
         struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphHostNodeGetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphHostNodeGetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
         const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphHostNodeSetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphHostNodeSetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiate, cudaGraphInstantiate)
 cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
         unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphInstantiate(pGraphExec, graph, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphInstantiate(pGraphExec, graph, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
         unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphInstantiateWithFlags(pGraphExec, graph, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphInstantiateWithFlags(pGraphExec, graph, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
         cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
         cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphKernelNodeCopyAttributes(hDst, hSrc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphKernelNodeCopyAttributes(hDst, hSrc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
         cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphKernelNodeGetAttribute(hNode, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphKernelNodeGetAttribute(hNode, attr, value_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
         struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphKernelNodeGetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphKernelNodeGetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
         const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphKernelNodeSetAttribute(hNode, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphKernelNodeSetAttribute(hNode, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
         const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphKernelNodeSetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphKernelNodeSetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphLaunch, cudaGraphLaunch)
 cudaError_t acu_sim_entry_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphLaunch(graphExec, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphLaunch(graphExec, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphLaunch, cudaGraphLaunch_ptsz)
 cudaError_t acu_sim_entry_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphLaunch(graphExec, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphLaunch(graphExec, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
         struct cudaMemAllocNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemAllocNodeGetParams(node, params_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemAllocNodeGetParams(node, params_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemFreeNodeGetParams, cudaGraphMemFreeNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemFreeNodeGetParams(node, dptr_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemFreeNodeGetParams(node, dptr_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
         struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemcpyNodeGetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemcpyNodeGetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
         const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemcpyNodeSetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemcpyNodeSetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams1D, cudaGraphMemcpyNodeSetParams1D)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
         size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemcpyNodeSetParams1D(node, dst, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemcpyNodeSetParams1D(node, dst, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
         const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, symbol, count, offset,
-            kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, symbol, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
         const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(node, symbol, src, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(node, symbol, src, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
         struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemsetNodeGetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemsetNodeGetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
         const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphMemsetNodeSetParams(node, pNodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphMemsetNodeSetParams(node, pNodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeFindInClone, cudaGraphNodeFindInClone)
 cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
         cudaGraph_t clonedGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeFindInClone(pNode, originalNode, clonedGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeFindInClone(pNode, originalNode, clonedGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetContainingGraph, cudaGraphNodeGetContainingGraph)
 cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetContainingGraph(hNode, phGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetContainingGraph(hNode, phGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies)
 cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
         cudaGraphEdgeData *edgeData, size_t *pNumDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetDependencies(node, pDependencies, edgeData,
-            pNumDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetDependencies(node, pDependencies, edgeData, pNumDependencies);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes)
 cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
         cudaGraphNode_t *pDependentNodes, cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetDependentNodes(node, pDependentNodes, edgeData,
-            pNumDependentNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetDependentNodes(node, pDependentNodes, edgeData, pNumDependentNodes);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
         unsigned int *isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetEnabled(hGraphExec, hNode, isEnabled);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetEnabled(hGraphExec, hNode, isEnabled);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetLocalId(hNode, nodeId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetLocalId(hNode, nodeId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetParams, cudaGraphNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetParams(node, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetParams(node, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode, unsigned long long *toolsNodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetToolsId(hNode, toolsNodeId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetToolsId(hNode, toolsNodeId);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetType, cudaGraphNodeGetType)
 cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeGetType(node, pType);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeGetType(node, pType);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
         unsigned int isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeSetEnabled(hGraphExec, hNode, isEnabled);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeSetEnabled(hGraphExec, hNode, isEnabled);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeSetParams, cudaGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphNodeSetParams(node, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphNodeSetParams(node, nodeParams);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphReleaseUserObject, cudaGraphReleaseUserObject)
 cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
         unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphReleaseUserObject(graph, object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphReleaseUserObject(graph, object, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphRemoveDependencies, cudaGraphRemoveDependencies)
 cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
         const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphRemoveDependencies(graph, from, to, edgeData, numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphRemoveDependencies(graph, from, to, edgeData, numDependencies);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphRetainUserObject, cudaGraphRetainUserObject)
 cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
         unsigned int count, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphRetainUserObject(graph, object, count, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphRetainUserObject(graph, object, count, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphUpload, cudaGraphUpload)
 cudaError_t acu_sim_entry_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphUpload(graphExec, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphUpload(graphExec, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphUpload, cudaGraphUpload_ptsz)
 cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGraphUpload(graphExec, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaGraphUpload(graphExec, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGreenCtxCreate, cudaGreenCtxCreate)
 cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
         int device, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaGreenCtxCreate(phCtx, desc, device, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaGreenCtxCreate(phCtx, desc, device, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaHostAlloc, cudaHostAlloc)
 cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaHostAlloc(pHost, size, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaHostAlloc(pHost, size, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaHostGetDevicePointer, cudaHostGetDevicePointer)
 cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaHostGetDevicePointer(pDevice, pHost, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaHostGetDevicePointer(pDevice, pHost, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaHostGetFlags, cudaHostGetFlags)
 cudaError_t acu_sim_entry_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaHostGetFlags(pFlags, pHost);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaHostGetFlags(pFlags, pHost);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaHostRegister, cudaHostRegister)
 cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaHostRegister(ptr, size, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaHostRegister(ptr, size, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaHostUnregister, cudaHostUnregister)
 cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaHostUnregister(ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaHostUnregister(ptr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaImportExternalMemory, cudaImportExternalMemory)
 cudaError_t acu_sim_entry_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
         const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaImportExternalMemory(extMem_out, memHandleDesc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaImportExternalMemory(extMem_out, memHandleDesc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaImportExternalSemaphore, cudaImportExternalSemaphore)
 cudaError_t acu_sim_entry_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
         const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaImportExternalSemaphore(extSem_out, semHandleDesc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaImportExternalSemaphore(extSem_out, semHandleDesc);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaInitDevice, cudaInitDevice)
 cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaInitDevice(device, deviceFlags, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaInitDevice(device, deviceFlags, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice)
 cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
         int value, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaKernelSetAttributeForDevice(kernel, attr, value, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaKernelSetAttributeForDevice(kernel, attr, value, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel)
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
         void **args, size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
         void **args, size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchHostFunc(stream, fn, userData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchHostFunc(stream, fn, userData);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchHostFunc(stream, fn, userData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchHostFunc(stream, fn, userData);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
         unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchHostFunc_v2(stream, fn, userData, syncMode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchHostFunc_v2(stream, fn, userData, syncMode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData,
         unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchHostFunc_v2(stream, fn, userData, syncMode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchHostFunc_v2(stream, fn, userData, syncMode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel)
 cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
         size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchKernel(func, gridDim, blockDim, args, sharedMem, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchKernel(func, gridDim, blockDim, args, sharedMem, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim, void **args,
         size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchKernel(func, gridDim, blockDim, args, sharedMem, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchKernel(func, gridDim, blockDim, args, sharedMem, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
         void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchKernelExC(config, func, args);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchKernelExC(config, func, args);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
         void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLaunchKernelExC(config, func, args);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLaunchKernelExC(config, func, args);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels)
 cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
         cudaLibrary_t lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryEnumerateKernels(kernels, numKernels, lib);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryEnumerateKernels(kernels, numKernels, lib);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetGlobal, cudaLibraryGetGlobal)
 cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
         const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryGetGlobal(dptr, bytes, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryGetGlobal(dptr, bytes, library, name);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetKernel, cudaLibraryGetKernel)
 cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
         const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryGetKernel(pKernel, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryGetKernel(pKernel, library, name);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetKernelCount, cudaLibraryGetKernelCount)
 cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryGetKernelCount(count, lib);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryGetKernelCount(count, lib);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetManaged, cudaLibraryGetManaged)
 cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
         const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryGetManaged(dptr, bytes, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryGetManaged(dptr, bytes, library, name);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction)
 cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
         const char *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryGetUnifiedFunction(fptr, library, symbol);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryGetUnifiedFunction(fptr, library, symbol);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryLoadData, cudaLibraryLoadData)
@@ -2141,11 +2326,12 @@ cudaError_t acu_sim_entry_cudaLibraryLoadData(cudaLibrary_t *library, const void
         enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
         enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryLoadData(library, code, jitOptions, jitOptionsValues,
-            numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryLoadData(library, code, jitOptions, jitOptionsValues, numJitOptions,
+                libraryOptions, libraryOptionValues, numLibraryOptions);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryLoadFromFile, cudaLibraryLoadFromFile)
@@ -2153,162 +2339,179 @@ cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const 
         enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
         enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
-            numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
+                numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryUnload, cudaLibraryUnload)
 cudaError_t acu_sim_entry_cudaLibraryUnload(cudaLibrary_t library) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLibraryUnload(library);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaLibraryUnload(library);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsCurrent, cudaLogsCurrent)
 cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLogsCurrent(iterator_out, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaLogsCurrent(iterator_out, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsDumpToFile, cudaLogsDumpToFile)
 cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLogsDumpToFile(iterator, pathToFile, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaLogsDumpToFile(iterator, pathToFile, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsDumpToMemory, cudaLogsDumpToMemory)
 cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLogsDumpToMemory(iterator, buffer, size, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaLogsDumpToMemory(iterator, buffer, size, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsRegisterCallback, cudaLogsRegisterCallback)
 cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
         cudaLogsCallbackHandle *callback_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLogsRegisterCallback(callbackFunc, userData, callback_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaLogsRegisterCallback(callbackFunc, userData, callback_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsUnregisterCallback, cudaLogsUnregisterCallback)
 cudaError_t acu_sim_entry_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaLogsUnregisterCallback(callback);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaLogsUnregisterCallback(callback);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMalloc, cudaMalloc)
 cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMalloc(devPtr, size);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMalloc(devPtr, size);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMalloc3D, cudaMalloc3D)
 cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMalloc3D(pitchedDevPtr, extent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMalloc3D(pitchedDevPtr, extent);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMalloc3DArray, cudaMalloc3DArray)
 cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
         struct cudaExtent extent, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMalloc3DArray(array, desc, extent, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMalloc3DArray(array, desc, extent, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocArray, cudaMallocArray)
 cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
         size_t width, size_t height, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocArray(array, desc, width, height, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocArray(array, desc, width, height, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocAsync, cudaMallocAsync)
 cudaError_t acu_sim_entry_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocAsync(devPtr, size, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocAsync(devPtr, size, hStream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocAsync, cudaMallocAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocAsync(devPtr, size, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocAsync(devPtr, size, hStream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocFromPoolAsync(ptr, size, memPool, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocFromPoolAsync(ptr, size, memPool, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size, cudaMemPool_t memPool,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocFromPoolAsync(ptr, size, memPool, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocFromPoolAsync(ptr, size, memPool, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocHost, cudaMallocHost)
 cudaError_t acu_sim_entry_cudaMallocHost(void **ptr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocHost(ptr, size);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocHost(ptr, size);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocManaged, cudaMallocManaged)
 cudaError_t acu_sim_entry_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocManaged(devPtr, size, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocManaged(devPtr, size, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocMipmappedArray, cudaMallocMipmappedArray)
@@ -2316,29 +2519,32 @@ cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
         const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int numLevels,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocMipmappedArray(mipmappedArray, desc, extent, numLevels, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocMipmappedArray(mipmappedArray, desc, extent, numLevels, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocPitch, cudaMallocPitch)
 cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMallocPitch(devPtr, pitch, width, height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMallocPitch(devPtr, pitch, width, height);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemAdvise, cudaMemAdvise)
 cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
         struct cudaMemLocation location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemAdvise(devPtr, count, advice, location);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemAdvise(devPtr, count, advice, location);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync)
@@ -2346,11 +2552,12 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-            prefetchLocIdxs, numPrefetchLocs, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
+                prefetchLocIdxs, numPrefetchLocs, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz)
@@ -2358,200 +2565,218 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(void **dptrs,
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-            prefetchLocIdxs, numPrefetchLocs, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
+                prefetchLocIdxs, numPrefetchLocs, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool)
 cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
         enum cudaMemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemGetDefaultMemPool(memPool, location, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemGetDefaultMemPool(memPool, location, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetInfo, cudaMemGetInfo)
 cudaError_t acu_sim_entry_cudaMemGetInfo(size_t *free, size_t *total) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemGetInfo(free, total);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemGetInfo(free, total);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetLocationInfo, cudaMemGetLocationInfo)
 cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGranularity,
         size_t samplingGranularity, struct cudaMemLocation *location_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemGetLocationInfo(devPtr, size, summaryGranularity,
-            samplingGranularity, location_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemGetLocationInfo(devPtr, size, summaryGranularity, samplingGranularity,
+                location_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetMemPool, cudaMemGetMemPool)
 cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
         enum cudaMemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemGetMemPool(memPool, location, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemGetMemPool(memPool, location, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolCreate, cudaMemPoolCreate)
 cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
         const struct cudaMemPoolProps *poolProps) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolCreate(memPool, poolProps);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolCreate(memPool, poolProps);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolDestroy, cudaMemPoolDestroy)
 cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolDestroy(memPool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolDestroy(memPool);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolExportPointer, cudaMemPoolExportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData, void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolExportPointer(exportData, ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolExportPointer(exportData, ptr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle)
 cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(void *shareableHandle, cudaMemPool_t memPool,
         enum cudaMemAllocationHandleType handleType, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolExportToShareableHandle(shareableHandle, memPool, handleType,
-            flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolExportToShareableHandle(shareableHandle, memPool, handleType, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolGetAccess, cudaMemPoolGetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
         struct cudaMemLocation *location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolGetAccess(flags, memPool, location);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolGetAccess(flags, memPool, location);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolGetAttribute, cudaMemPoolGetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolGetAttribute(memPool, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolGetAttribute(memPool, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHandle)
 cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
         enum cudaMemAllocationHandleType handleType, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolImportFromShareableHandle(memPool, shareableHandle, handleType,
-            flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolImportFromShareableHandle(memPool, shareableHandle, handleType, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolImportPointer, cudaMemPoolImportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
         struct cudaMemPoolPtrExportData *exportData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolImportPointer(ptr, memPool, exportData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolImportPointer(ptr, memPool, exportData);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolSetAccess, cudaMemPoolSetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
         const struct cudaMemAccessDesc *descList, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolSetAccess(memPool, descList, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolSetAccess(memPool, descList, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolSetAttribute, cudaMemPoolSetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolSetAttribute(memPool, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolSetAttribute(memPool, attr, value);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolTrimTo, cudaMemPoolTrimTo)
 cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPoolTrimTo(memPool, minBytesToKeep);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPoolTrimTo(memPool, minBytesToKeep);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
         struct cudaMemLocation location, unsigned int flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPrefetchAsync(devPtr, count, location, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPrefetchAsync(devPtr, count, location, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
         struct cudaMemLocation location, unsigned int flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPrefetchAsync(devPtr, count, location, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPrefetchAsync(devPtr, count, location, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync)
@@ -2559,11 +2784,12 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes,
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-            prefetchLocIdxs, numPrefetchLocs, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
+                numPrefetchLocs, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz)
@@ -2571,81 +2797,88 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *s
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-            prefetchLocIdxs, numPrefetchLocs, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
+                numPrefetchLocs, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemRangeGetAttribute, cudaMemRangeGetAttribute)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
         enum cudaMemRangeAttribute attribute, const void *devPtr, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemRangeGetAttribute(data, dataSize, attribute, devPtr, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemRangeGetAttribute(data, dataSize, attribute, devPtr, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemRangeGetAttributes, cudaMemRangeGetAttributes)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
         enum cudaMemRangeAttribute *attributes, size_t numAttributes, const void *devPtr, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemRangeGetAttributes(data, dataSizes, attributes, numAttributes,
-            devPtr, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemRangeGetAttributes(data, dataSizes, attributes, numAttributes, devPtr, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemSetMemPool, cudaMemSetMemPool)
 cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
         enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemSetMemPool(location, type, memPool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemSetMemPool(location, type, memPool);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy)
 cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy(dst, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy(dst, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t count,
         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy(dst, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy(dst, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D)
 cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2D(dst, dpitch, src, spitch, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2D(dst, dpitch, src, spitch, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2D(dst, dpitch, src, spitch, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2D(dst, dpitch, src, spitch, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray)
@@ -2653,11 +2886,12 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffs
         cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height,
         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
-            hOffsetSrc, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
+                width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray_ptds)
@@ -2665,53 +2899,56 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t 
         size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width,
         size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
-            hOffsetSrc, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
+                width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height,
-            kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch, cudaArray_const_t src,
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height,
-            kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync)
@@ -2719,11 +2956,12 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, c
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width,
-            height, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width, height, kind,
+                stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync_ptsz)
@@ -2731,31 +2969,34 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpit
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width,
-            height, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width, height, kind,
+                stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync)
@@ -2763,11 +3004,12 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffs
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height,
-            kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height, kind,
+                stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync_ptsz)
@@ -2775,166 +3017,183 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t 
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height,
-            kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height, kind,
+                stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3D, cudaMemcpy3D)
 cudaError_t acu_sim_entry_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3D(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3D(p);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3D, cudaMemcpy3D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3D(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3D(p);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DAsync(p, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DAsync(p, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DAsync(p, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DAsync(p, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DBatchAsync(numOps, opList, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DBatchAsync(numOps, opList, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DBatchAsync(numOps, opList, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DBatchAsync(numOps, opList, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DPeer(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DPeer(p);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DPeer(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DPeer(p);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DPeerAsync(p, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DPeerAsync(p, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DPeerAsync(p, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DPeerAsync(p, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DWithAttributesAsync(op, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DWithAttributesAsync(op, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op,
         unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpy3DWithAttributesAsync(op, flags, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpy3DWithAttributesAsync(op, flags, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray)
 cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
         cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
-            hOffsetSrc, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
+                count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
         cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
-            hOffsetSrc, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
+                count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync)
 cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyAsync(dst, src, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyAsync(dst, src, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count,
         enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyAsync(dst, src, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyAsync(dst, src, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync)
@@ -2942,11 +3201,11 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync(void *const *dsts, const void *co
         const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
         size_t numAttrs, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz)
@@ -2954,397 +3213,436 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const voi
         const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
         size_t numAttrs, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
         size_t hOffset, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromArray(dst, src, wOffset, hOffset, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromArray(dst, src, wOffset, hOffset, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t src, size_t wOffset,
         size_t hOffset, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromArray(dst, src, wOffset, hOffset, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromArray(dst, src, wOffset, hOffset, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
         size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromArrayAsync(dst, src, wOffset, hOffset, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromArrayAsync(dst, src, wOffset, hOffset, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_const_t src, size_t wOffset,
         size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromArrayAsync(dst, src, wOffset, hOffset, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromArrayAsync(dst, src, wOffset, hOffset, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
         size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyPeer, cudaMemcpyPeer)
 cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
         size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyPeer(dst, dstDevice, src, srcDevice, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyPeer(dst, dstDevice, src, srcDevice, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
         size_t count, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyPeerAsync(dst, dstDevice, src, srcDevice, count, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyPeerAsync(dst, dstDevice, src, srcDevice, count, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray)
 cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
         size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToArray(dst, wOffset, hOffset, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToArray(dst, wOffset, hOffset, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToArray(dst, wOffset, hOffset, src, count, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToArray(dst, wOffset, hOffset, src, count, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToArrayAsync(dst, wOffset, hOffset, src, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToArrayAsync(dst, wOffset, hOffset, src, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToArrayAsync(dst, wOffset, hOffset, src, count, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToArrayAsync(dst, wOffset, hOffset, src, count, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
         struct cudaMemcpyAttributes *attr, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyWithAttributesAsync(dst, src, size, attr, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyWithAttributesAsync(dst, src, size, attr, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size,
         struct cudaMemcpyAttributes *attr, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemcpyWithAttributesAsync(dst, src, size, attr, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemcpyWithAttributesAsync(dst, src, size, attr, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset, cudaMemset)
 cudaError_t acu_sim_entry_cudaMemset(void *devPtr, int value, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset(devPtr, value, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset(devPtr, value, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset, cudaMemset_ptds)
 cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset(devPtr, value, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset(devPtr, value, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D)
 cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset2D(devPtr, pitch, value, width, height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset2D(devPtr, pitch, value, width, height);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D_ptds)
 cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width,
         size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset2D(devPtr, pitch, value, width, height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset2D(devPtr, pitch, value, width, height);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync)
 cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
         size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset2DAsync(devPtr, pitch, value, width, height, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset2DAsync(devPtr, pitch, value, width, height, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value, size_t width,
         size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset2DAsync(devPtr, pitch, value, width, height, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset2DAsync(devPtr, pitch, value, width, height, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D)
 cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset3D(pitchedDevPtr, value, extent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset3D(pitchedDevPtr, value, extent);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D_ptds)
 cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset3D(pitchedDevPtr, value, extent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset3D(pitchedDevPtr, value, extent);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync)
 cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset3DAsync(pitchedDevPtr, value, extent, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset3DAsync(pitchedDevPtr, value, extent, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemset3DAsync(pitchedDevPtr, value, extent, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemset3DAsync(pitchedDevPtr, value, extent, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync)
 cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemsetAsync(devPtr, value, count, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemsetAsync(devPtr, value, count, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMemsetAsync(devPtr, value, count, stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMemsetAsync(devPtr, value, count, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetMemoryRequirements)
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMipmappedArrayGetMemoryRequirements(memoryRequirements, mipmap, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMipmappedArrayGetMemoryRequirements(memoryRequirements, mipmap, device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetSparseProperties, cudaMipmappedArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaMipmappedArrayGetSparseProperties(sparseProperties, mipmap);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaMipmappedArrayGetSparseProperties(sparseProperties, mipmap);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock, cudaOccupancyAvailableDynamicSMemPerBlock)
 cudaError_t acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
         const void *func, int numBlocks, int blockSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks,
-            blockSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks,
+                blockSize);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
         int blockSize, size_t dynamicSMemSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
-            dynamicSMemSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
+                dynamicSMemSize);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
         const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func,
-            blockSize, dynamicSMemSize, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
+                dynamicSMemSize, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
         const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaOccupancyMaxActiveClusters(numClusters, func, launchConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaOccupancyMaxActiveClusters(numClusters, func, launchConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxPotentialClusterSize, cudaOccupancyMaxPotentialClusterSize)
 cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
         const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaOccupancyMaxPotentialClusterSize(clusterSize, func, launchConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaOccupancyMaxPotentialClusterSize(clusterSize, func, launchConfig);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaPeekAtLastError, cudaPeekAtLastError)
@@ -3356,28 +3654,31 @@ SIM_EXPORTED_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes)
 cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
         const void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaPointerGetAttributes(attributes, ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaPointerGetAttributes(attributes, ptr);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaProfilerStart, cudaProfilerStart)
 cudaError_t acu_sim_entry_cudaProfilerStart(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaProfilerStart();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaProfilerStart();
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaProfilerStop, cudaProfilerStop)
 cudaError_t acu_sim_entry_cudaProfilerStop(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaProfilerStop();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaProfilerStop();
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion)
@@ -3393,28 +3694,31 @@ cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
 SIM_EXPORTED_ENTRY(cudaSetDevice, cudaSetDevice)
 cudaError_t acu_sim_entry_cudaSetDevice(int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaSetDevice(device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaSetDevice(device);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSetDeviceFlags, cudaSetDeviceFlags)
 cudaError_t acu_sim_entry_cudaSetDeviceFlags(unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaSetDeviceFlags(flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaSetDeviceFlags(flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSetValidDevices, cudaSetValidDevices)
 cudaError_t acu_sim_entry_cudaSetValidDevices(int *device_arr, int len) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaSetValidDevices(device_arr, len);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaSetValidDevices(device_arr, len);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync)
@@ -3422,11 +3726,11 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(const cudaExternalSe
         const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync_ptsz)
@@ -3434,69 +3738,75 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(const cudaExter
         const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback)
 cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
         void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamAddCallback(stream, callback, userData, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamAddCallback(stream, callback, userData, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback_ptsz)
 cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback,
         void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamAddCallback(stream, callback, userData, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamAddCallback(stream, callback, userData, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamAttachMemAsync(stream, devPtr, length, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamAttachMemAsync(stream, devPtr, length, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr, size_t length,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamAttachMemAsync(stream, devPtr, length, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamAttachMemAsync(stream, devPtr, length, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginCapture(stream, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginCapture(stream, mode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginCapture(stream, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginCapture(stream, mode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph)
@@ -3504,11 +3814,12 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cud
         const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
-            numDependencies, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
+                numDependencies, mode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)
@@ -3516,11 +3827,12 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream
         const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
-            numDependencies, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
+                numDependencies, mode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph)
@@ -3528,10 +3840,11 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(cudaStream_t stream,
         enum cudaStreamCaptureMode mode, cudaGraph_t graph,
         struct cudaGraphRecaptureCallbackData *callbackData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginRecaptureToGraph(stream, mode, graph, callbackData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginRecaptureToGraph(stream, mode, graph, callbackData);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph_ptsz)
@@ -3539,10 +3852,11 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(cudaStream_t stre
         enum cudaStreamCaptureMode mode, cudaGraph_t graph,
         struct cudaGraphRecaptureCallbackData *callbackData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamBeginRecaptureToGraph(stream, mode, graph, callbackData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamBeginRecaptureToGraph(stream, mode, graph, callbackData);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes)
@@ -3568,56 +3882,62 @@ cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaSt
 SIM_EXPORTED_ENTRY(cudaStreamCreate, cudaStreamCreate)
 cudaError_t acu_sim_entry_cudaStreamCreate(cudaStream_t *pStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamCreate(pStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamCreate(pStream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamCreateWithFlags, cudaStreamCreateWithFlags)
 cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamCreateWithFlags(pStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamCreateWithFlags(pStream, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority)
 cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
         int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamCreateWithPriority(pStream, flags, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamCreateWithPriority(pStream, flags, priority);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamDestroy, cudaStreamDestroy)
 cudaError_t acu_sim_entry_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamDestroy(stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamDestroy(stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture)
 cudaError_t acu_sim_entry_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamEndCapture(stream, pGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamEndCapture(stream, pGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamEndCapture(stream, pGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamEndCapture(stream, pGraph);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute)
@@ -3648,11 +3968,12 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo(cudaStream_t stream,
         const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
         size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
-            dependencies_out, edgeData_out, numDependencies_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
+                dependencies_out, edgeData_out, numDependencies_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
@@ -3661,31 +3982,34 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream,
         const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
         size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
-            dependencies_out, edgeData_out, numDependencies_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
+                dependencies_out, edgeData_out, numDependencies_out);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
         enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetDevResource(hStream, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetDevResource(hStream, resource, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream, cudaDevResource *resource,
         enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamGetDevResource(hStream, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamGetDevResource(hStream, resource, type);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice)
@@ -3772,38 +4096,42 @@ SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
         enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamIsCapturing(stream, pCaptureStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamIsCapturing(stream, pCaptureStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
         enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamIsCapturing(stream, pCaptureStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamIsCapturing(stream, pCaptureStatus);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamQuery, cudaStreamQuery)
 cudaError_t acu_sim_entry_cudaStreamQuery(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamQuery(stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamQuery(stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamQuery, cudaStreamQuery_ptsz)
 cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamQuery(stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamQuery(stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute)
@@ -3831,19 +4159,21 @@ cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream, cuda
 SIM_EXPORTED_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize)
 cudaError_t acu_sim_entry_cudaStreamSynchronize(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamSynchronize(stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamSynchronize(stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize_ptsz)
 cudaError_t acu_sim_entry_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamSynchronize(stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamSynchronize(stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies)
@@ -3851,11 +4181,12 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(cudaStream_t strea
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
-            numDependencies, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
+                numDependencies, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz)
@@ -3863,11 +4194,12 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t 
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
-            numDependencies, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
+                numDependencies, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent)
@@ -3894,38 +4226,42 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEven
 SIM_EXPORTED_ENTRY(cudaThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode)
 cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaThreadExchangeStreamCaptureMode(mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaThreadExchangeStreamCaptureMode(mode);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate)
 cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
         unsigned int initialRefcount, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaUserObjectRelease, cudaUserObjectRelease)
 cudaError_t acu_sim_entry_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaUserObjectRelease(object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaUserObjectRelease(object, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaUserObjectRetain, cudaUserObjectRetain)
 cudaError_t acu_sim_entry_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaUserObjectRetain(object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaUserObjectRetain(object, count);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync)
@@ -3933,11 +4269,11 @@ cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(const cudaExternalSema
         const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync_ptsz)
@@ -3945,11 +4281,11 @@ cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz(const cudaExterna
         const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    cudaError_t result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
-            stream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+    return acu_sim_call_end(&call, result);
 }
 
 const acu_sim_api_entry acu_sim_cudart_entries[] = {

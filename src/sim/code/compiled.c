@@ -259,10 +259,8 @@ unsigned acu_sim_compiled_PushCallConfiguration(dim3 grid, dim3 block, size_t sh
 
 cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
                                                   void *stream) {
-    if (depth == 0) {
-        (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
-        return acu_sim_leave(cudaErrorMissingConfiguration);
-    }
+    if (depth == 0)
+        return cudaErrorMissingConfiguration;
     const configuration *c = &pushed[--depth];
     *grid = c->grid;
     *block = c->block;

@@ -208,11 +208,8 @@ cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
  */
 
 /* Enters, and finds the kernel's function in the current context. */
-static cudaError_t enter(const void *func, acu_sim_function **function) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_of_symbol(func);
-    if (result)
-        return result;
+static cudaError_t find(const void *func, acu_sim_function **function) {
+    acu_sim_kernel_handle *kernel = acu_sim_kernel_of_symbol(func);
     return kernel ? acu_sim_kernel_function(kernel, acu_sim_context_now(), function)
                   : cudaErrorInvalidDeviceFunction;
 }
@@ -246,12 +243,11 @@ static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
 
 cudaError_t acu_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && !attr)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        describe(f, attr);
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (!attr)
+        return cudaErrorInvalidValue;
+    describe(f, attr);
+    return cudaSuccess;
 }
 
 static bool is_attribute(enum cudaFuncAttribute attribute) {
@@ -261,44 +257,38 @@ static bool is_attribute(enum cudaFuncAttribute attribute) {
 
 cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && !is_attribute(attr))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = is_of_kernel() ? acu_sim_kernel_set(f, (int)attr, value)
-                                : acu_sim_function_set(f, (int)attr, value);
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (!is_attribute(attr))
+        return cudaErrorInvalidValue;
+    return is_of_kernel() ? acu_sim_kernel_set(f, (int)attr, value)
+                          : acu_sim_function_set(f, (int)attr, value);
 }
 
 cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                     enum cudaFuncAttribute attr, int value,
                                                     int device) {
     acu_sim_function *f;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_kernel_handle *k = acu_sim_kernel_of(kernel);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && !k)
-        result = cudaErrorInvalidDeviceFunction;
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result && !is_attribute(attr))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_kernel_function_on(k, d, &f);
-    if (!result)
-        result = acu_sim_kernel_set(f, (int)attr, value);
-    return acu_sim_leave(result);
+    if (!k)
+        return cudaErrorInvalidDeviceFunction;
+    if (!d)
+        return cudaErrorInvalidDevice;
+    if (!is_attribute(attr))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_kernel_function_on(k, d, &f));
+    return acu_sim_kernel_set(f, (int)attr, value);
 }
 
 /* Hints, which nobody is told of. `good`: the driver knows it. */
 static cudaError_t hint(const void *func, bool good) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
-        result = cudaErrorInvalidDeviceFunction; /* for what nvcc compiled only */
-    if (!result && !good)
-        result = cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
+        return cudaErrorInvalidDeviceFunction;
+    if (!good)
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
@@ -312,60 +302,54 @@ cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaShared
 
 cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && !name)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *name = f->entry->name;
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (!name)
+        return cudaErrorInvalidValue;
+    *name = f->entry->name;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuFuncGetParamCount);
-    if (!result && !paramCount)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *paramCount = f->entry->param_count;
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuFuncGetParamCount));
+    if (!paramCount)
+        return cudaErrorInvalidValue;
+    *paramCount = f->entry->param_count;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
                                          size_t *paramSize) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && (!paramOffset || paramIndex >= f->entry->param_count))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *paramOffset = f->entry->params[paramIndex].offset;
-    if (!result && paramSize)
+    SIM_TRY(find(func, &f));
+    if (!paramOffset || paramIndex >= f->entry->param_count)
+        return cudaErrorInvalidValue;
+    *paramOffset = f->entry->params[paramIndex].offset;
+    if (paramSize)
         *paramSize = f->entry->params[paramIndex].size;
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* A kernel is known as itself. */
 cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_function *f;
-    cudaError_t result = enter(entryFuncAddr, &f);
-    if (!result && !kernelPtr)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_of_symbol(entryFuncAddr);
-    return acu_sim_leave(result);
+    SIM_TRY(find(entryFuncAddr, &f));
+    if (!kernelPtr)
+        return cudaErrorInvalidValue;
+    *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_of_symbol(entryFuncAddr);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
     acu_sim_function *f;
-    cudaError_t result = enter(symbolPtr, &f);
-    if (!result && !functionPtr)
-        result = cudaErrorInvalidValue;
-    if (!result && acu_sim_configuration()->runtime >= 12080 && acu_sim_kernel_of(symbolPtr))
-        result = cudaErrorInvalidDeviceFunction; /* a library's kernel is no symbol */
-    if (!result)
-        *functionPtr = (cudaFunction_t)(void *)f;
-    return acu_sim_leave(result);
+    SIM_TRY(find(symbolPtr, &f));
+    if (!functionPtr)
+        return cudaErrorInvalidValue;
+    if (acu_sim_configuration()->runtime >= 12080 && acu_sim_kernel_of(symbolPtr))
+        return cudaErrorInvalidDeviceFunction;
+    *functionPtr = (cudaFunction_t)(void *)f;
+    return cudaSuccess;
 }
 
 /* ---- occupancy ----------------------------------------------------------------------------------
@@ -374,13 +358,11 @@ cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void 
 cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result &&
-        (!numBlocks || blockSize <= 0 || flags & ~(unsigned)cudaOccupancyDisableCachingOverride))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *numBlocks = (int)acu_sim_function_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (!numBlocks || blockSize <= 0 || flags & ~(unsigned)cudaOccupancyDisableCachingOverride)
+        return cudaErrorInvalidValue;
+    *numBlocks = (int)acu_sim_function_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
@@ -402,13 +384,12 @@ cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSme
                                                               const void *func, int numBlocks,
                                                               int blockSize) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
-                    (unsigned)numBlocks > acu_sim_function_occupancy(f, (unsigned)blockSize, 0)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *dynamicSmemSize = acu_sim_function_shared_for(f, (size_t)numBlocks);
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    if (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
+        (unsigned)numBlocks > acu_sim_function_occupancy(f, (unsigned)blockSize, 0))
+        return cudaErrorInvalidValue;
+    *dynamicSmemSize = acu_sim_function_shared_for(f, (size_t)numBlocks);
+    return cudaSuccess;
 }
 
 /* The size of the clusters that the configuration asks for; 0 if it does not say. */
@@ -463,21 +444,16 @@ cudaError_t acu_sim_function_max_clusters(const acu_sim_function *f,
 cudaError_t acu_sim_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
                                                          const cudaLaunchConfig_t *launchConfig) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result)
-        result = clusterSize && launchConfig
-                     ? acu_sim_function_max_cluster_size(f, launchConfig, clusterSize)
-                     : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    return clusterSize && launchConfig
+               ? acu_sim_function_max_cluster_size(f, launchConfig, clusterSize)
+               : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                                    const cudaLaunchConfig_t *launchConfig) {
     acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result)
-        result = numClusters && launchConfig
-                     ? acu_sim_function_max_clusters(f, launchConfig, numClusters)
-                     : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    SIM_TRY(find(func, &f));
+    return numClusters && launchConfig ? acu_sim_function_max_clusters(f, launchConfig, numClusters)
+                                       : cudaErrorInvalidValue;
 }

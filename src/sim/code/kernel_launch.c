@@ -496,15 +496,12 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
 /* A whole call of the runtime, which knows kernels by what its own calls returned, or by what the
  * program was compiled to name them. */
 static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_kernel_of_symbol(func)) /* it may be a library's since 12.8 */
-        result = func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
-                                                                   : cudaErrorInvalidDeviceFunction;
-    if (!result && !config)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_kernel_launch_submit(config->stream, func, config, args, NULL);
-    return acu_sim_leave(result);
+    if (!acu_sim_kernel_of_symbol(func))
+        SIM_TRY(func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
+                                                                  : cudaErrorInvalidDeviceFunction);
+    if (!config)
+        return cudaErrorInvalidValue;
+    return acu_sim_kernel_launch_submit(config->stream, func, config, args, NULL);
 }
 
 cudaError_t acu_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,

@@ -35,37 +35,28 @@ static cudaError_t list(unsigned *capabilities, const enum cudaAtomicOperation *
 cudaError_t acu_sim_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
                                                         const enum cudaAtomicOperation *operations,
                                                         unsigned int count, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    const acu_sim_device *d = result ? NULL : acu_sim_device_at(device);
-    if (!result)
-        result = !d ? cudaErrorInvalidDevice
-                    : list(capabilities, operations, count,
-                           acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
-    return acu_sim_leave(result);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    return !d ? cudaErrorInvalidDevice
+              : list(capabilities, operations, count,
+                     acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
 }
 
 cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
                                                        const enum cudaAtomicOperation *operations,
                                                        unsigned int count, int srcDevice,
                                                        int dstDevice) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    const bool linked = !result && srcDevice != dstDevice && acu_sim_device_at(srcDevice) &&
-                        acu_sim_device_at(dstDevice);
-    if (!result)
-        result = linked ? list(capabilities, operations, count, true) : cudaErrorInvalidDevice;
-    return acu_sim_leave(result);
+    const bool linked =
+        srcDevice != dstDevice && acu_sim_device_at(srcDevice) && acu_sim_device_at(dstDevice);
+    return linked ? list(capabilities, operations, count, true) : cudaErrorInvalidDevice;
 }
 
 /* The attributes say that it cannot be done. */
 cudaError_t
 acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
                                            enum cudaFlushGPUDirectRDMAWritesScope scope) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const bool known = target == cudaFlushGPUDirectRDMAWritesTargetCurrentDevice &&
                        acu_sim_knows(&acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, scope);
-    if (!result)
-        result = known ? cudaErrorNotSupported : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
 }
 
 /* ---- banks of shared memory ---------------------------------------------------------------------
@@ -73,17 +64,14 @@ acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarg
 
 /* As wide as they are on all hardware that any of these runtimes drives. */
 cudaError_t acu_sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !pConfig)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pConfig = cudaSharedMemBankSizeFourByte;
-    return acu_sim_leave(result);
+    if (!pConfig)
+        return cudaErrorInvalidValue;
+    *pConfig = cudaSharedMemBankSizeFourByte;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config))
-        result = cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    if (!acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }

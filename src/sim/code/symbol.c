@@ -13,16 +13,13 @@ static cudaError_t find(const acu_sim_symbol_part *p, bool judged, cudaError_t o
                         char **at) {
     void *begin = NULL;
     size_t size = 0;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !judged)
-        result = otherwise;
-    if (!result)
-        result = acu_sim_compiled_variable(p->symbol, acu_sim_context_now(), &begin, &size);
-    if (!result && (p->offset > size || p->count > size - p->offset))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *at = (char *)begin + p->offset;
-    return acu_sim_leave(result);
+    if (!judged)
+        SIM_TRY(otherwise);
+    SIM_TRY(acu_sim_compiled_variable(p->symbol, acu_sim_context_now(), &begin, &size));
+    if (p->offset > size || p->count > size - p->offset)
+        return cudaErrorInvalidValue;
+    *at = (char *)begin + p->offset;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
@@ -36,11 +33,8 @@ cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
 
 cudaError_t acu_sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
     void *at;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = size ? acu_sim_compiled_variable(symbol, acu_sim_context_now(), &at, size)
-                      : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return size ? acu_sim_compiled_variable(symbol, acu_sim_context_now(), &at, size)
+                : cudaErrorInvalidValue;
 }
 
 /* A variable is memory of the device. */

@@ -195,17 +195,15 @@ static int last_attribute(void) {
 }
 
 cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     const acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && !value)
-        result = cudaErrorInvalidValue;
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result && ((int)attr <= 0 || (int)attr > last_attribute()))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *value = acu_sim_device_attribute(d, attr);
-    return acu_sim_leave(result);
+    if (!value)
+        return cudaErrorInvalidValue;
+    if (!d)
+        return cudaErrorInvalidDevice;
+    if ((int)attr <= 0 || (int)attr > last_attribute())
+        return cudaErrorInvalidValue;
+    *value = acu_sim_device_attribute(d, attr);
+    return cudaSuccess;
 }
 
 /* ---- properties: the attributes, as a struct
@@ -342,40 +340,32 @@ static void describe(const acu_sim_device *device, struct cudaDeviceProp *prop) 
 }
 
 cudaError_t acu_sim_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result)
-        result = !d ? cudaErrorInvalidDevice : !prop ? cudaErrorInvalidValue : cudaSuccess;
-    if (!result && !*d->properties.name)
+    SIM_TRY(!d ? cudaErrorInvalidDevice : !prop ? cudaErrorInvalidValue : cudaSuccess);
+    if (!*d->properties.name)
         describe(d, &d->properties);
-    if (!result)
-        *prop = d->properties;
-    return acu_sim_leave(result);
+    *prop = d->properties;
+    return cudaSuccess;
 }
 
 /* All are alike, so the first is as good a match as any. */
 cudaError_t acu_sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!device || !prop))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *device = 0;
-    return acu_sim_leave(result);
+    if (!device || !prop)
+        return cudaErrorInvalidValue;
+    *device = 0;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     const acu_sim_device *d = acu_sim_device_at(device);
-    if (!result)
-        result = !d ? cudaErrorInvalidDevice : !pciBusId ? cudaErrorInvalidValue : cudaSuccess;
-    if (!result && len < (int)sizeof "0000:00:00.0")
-        result = cudaErrorInvalidValue;
-    if (!result)
-        snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0",
-                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDomainId),
-                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciBusId),
-                 (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDeviceId));
-    return acu_sim_leave(result);
+    SIM_TRY(!d ? cudaErrorInvalidDevice : !pciBusId ? cudaErrorInvalidValue : cudaSuccess);
+    if (len < (int)sizeof "0000:00:00.0")
+        return cudaErrorInvalidValue;
+    snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0",
+             (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDomainId),
+             (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciBusId),
+             (unsigned)acu_sim_device_attribute(d, cudaDevAttrPciDeviceId));
+    return cudaSuccess;
 }
 
 /* domain:bus:device.function, domain:bus:device or bus:device.function, in hexadecimal. */
@@ -400,16 +390,14 @@ static bool parse_pci(const char *text, unsigned long pci[4]) {
 
 cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
     unsigned long pci[4];
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!device || !pciBusId || !parse_pci(pciBusId, pci)))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        result = cudaErrorInvalidDevice;
-        for (int i = 0; i < acu_sim_configuration()->devices; i++) {
-            int bus = acu_sim_device_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
-            if (pci[0] == 0 && pci[1] == (unsigned long)bus && pci[2] == 0 && pci[3] == 0)
-                *device = i, result = cudaSuccess;
+    if (!device || !pciBusId || !parse_pci(pciBusId, pci))
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+        int bus = acu_sim_device_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
+        if (pci[0] == 0 && pci[1] == (unsigned long)bus && pci[2] == 0 && pci[3] == 0) {
+            *device = i;
+            return cudaSuccess;
         }
     }
-    return acu_sim_leave(result);
+    return cudaErrorInvalidDevice;
 }

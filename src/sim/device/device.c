@@ -47,50 +47,43 @@ acu_sim_device *acu_sim_device_now(void) {
  */
 
 cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (result == cudaErrorNotPermitted) /* callbacks may ask that */
-        result = cudaSuccess;
-    if (count && (!result || result == cudaErrorNoDevice))
+    cudaError_t why = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (why == cudaErrorNotPermitted) /* host functions may ask for the count */
+        why = cudaSuccess;
+    if (count && (!why || why == cudaErrorNoDevice))
         *count = acu_sim_configuration()->devices;
-    if (!result && !count)
-        result = cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return !why && !count ? cudaErrorInvalidValue : why;
 }
 
 cudaError_t acu_sim_cudaGetDevice(int *device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !device)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *device = acu_sim_self()->device;
-    return acu_sim_leave(result);
+    if (!device)
+        return cudaErrorInvalidValue;
+    *device = acu_sim_self()->device;
+    return cudaSuccess;
 }
 
 /* From 12.0 on it makes the device's context. */
 cudaError_t acu_sim_cudaSetDevice(int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
+    if (!d)
+        return cudaErrorInvalidDevice;
     bool activates = acu_sim_configuration()->runtime >= 12000;
-    if (!result && activates)
-        result = acu_sim_device_activate(d);
-    if (!result || result == cudaErrorDevicesUnavailable) { /* it is current then, too */
+    cudaError_t why = activates ? acu_sim_device_activate(d) : cudaSuccess;
+    if (!why || why == cudaErrorDevicesUnavailable) { /* the device is current then, too */
         acu_sim_self()->device = device;
         acu_sim_self()->bound = activates || lost; /* GPUs name a context then, on 11 as well */
         acu_sim_self()->context = NULL;
     }
-    return acu_sim_leave(result);
+    return why;
 }
 
 cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (len < 0 || len > acu_sim_configuration()->devices || (len && !device_arr)))
-        result = cudaErrorInvalidValue;
-    for (int i = 0; !result && i < len; i++)
+    if (len < 0 || len > acu_sim_configuration()->devices || (len && !device_arr))
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < len; i++)
         if (!acu_sim_device_at(device_arr[i]))
-            result = cudaErrorInvalidDevice;
-    return acu_sim_leave(result);
+            SIM_TRY(cudaErrorInvalidDevice);
+    return cudaSuccess;
 }
 
 /* Two bits of the mask have no name; they are taken and forgotten. */
@@ -106,38 +99,31 @@ static bool are_flags(unsigned flags) {
 }
 
 cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result && flags & cudaInitDeviceFlagsAreValid && !are_flags(deviceFlags))
-        result = cudaErrorInvalidValue;
-    if (!result && flags & cudaInitDeviceFlagsAreValid)
+    if (!d)
+        return cudaErrorInvalidDevice;
+    if (flags & cudaInitDeviceFlagsAreValid && !are_flags(deviceFlags))
+        return cudaErrorInvalidValue;
+    if (flags & cudaInitDeviceFlagsAreValid)
         d->flags = deviceFlags & ~(unsigned)NAMELESS_FLAGS;
-    if (!result)
-        result = acu_sim_device_activate(d);
-    return acu_sim_leave(result);
+    return acu_sim_device_activate(d);
 }
 
 cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
-    if (!result && !are_flags(flags))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        d->flags = flags & ~(unsigned)NAMELESS_FLAGS;
-    return acu_sim_leave(result);
+    acu_sim_device *d = acu_sim_device_now();
+    if (!are_flags(flags))
+        return cudaErrorInvalidValue;
+    d->flags = flags & ~(unsigned)NAMELESS_FLAGS;
+    return cudaSuccess;
 }
 
 /* Host memory is always mapped; a reset forgets to say so. */
 cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
-    if (!result && !flags)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost);
-    return acu_sim_leave(result);
+    acu_sim_device *d = acu_sim_device_now();
+    if (!flags)
+        return cudaErrorInvalidValue;
+    *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost);
+    return cudaSuccess;
 }
 
 /* ---- the context --------------------------------------------------------------------------------
@@ -244,28 +230,20 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
 }
 
 cudaError_t acu_sim_cudaDeviceReset(void) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
-    if (!result) {
-        acu_sim_device_clear(d, false);
-        d->flags = 0;
-        d->keeps_local = false;
-    }
-    return acu_sim_leave(result);
+    acu_sim_device *d = acu_sim_device_now();
+    acu_sim_device_clear(d, false);
+    d->flags = 0;
+    d->keeps_local = false;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceSynchronize(void) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
-    if (!result)
-        result = acu_sim_capture_allows_context(acu_sim_context_now());
-    if (!result) {
-        acu_sim_stream_wait_context(acu_sim_context_now());
-        acu_sim_pools_settle();
-        acu_sim_guard_check();
-        result = d->sticky;
-    }
-    return acu_sim_leave(result);
+    acu_sim_device *d = acu_sim_device_now();
+    SIM_TRY(acu_sim_capture_allows_context(acu_sim_context_now()));
+    acu_sim_stream_wait_context(acu_sim_context_now());
+    acu_sim_pools_settle();
+    acu_sim_guard_check();
+    return d->sticky;
 }
 
 static bool is_limit(enum cudaLimit limit) {
@@ -279,14 +257,12 @@ static bool has_limit(enum cudaLimit limit) {
 }
 
 cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!pValue || !is_limit(limit)))
-        result = cudaErrorInvalidValue;
-    if (!result && !has_limit(limit))
-        result = cudaErrorUnsupportedLimit;
-    if (!result)
-        *pValue = acu_sim_context_now()->limits[limit];
-    return acu_sim_leave(result);
+    if (!pValue || !is_limit(limit))
+        return cudaErrorInvalidValue;
+    if (!has_limit(limit))
+        return cudaErrorUnsupportedLimit;
+    *pValue = acu_sim_context_now()->limits[limit];
+    return cudaSuccess;
 }
 
 static size_t at_least(size_t value, size_t least) {
@@ -326,45 +302,37 @@ static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, siz
 }
 
 cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !is_limit(limit))
-        result = cudaErrorInvalidValue;
-    if (!result && !has_limit(limit))
-        result = cudaErrorUnsupportedLimit;
-    if (!result)
-        result = set_limit(acu_sim_context_now(), limit, value);
-    return acu_sim_leave(result);
+    if (!is_limit(limit))
+        return cudaErrorInvalidValue;
+    if (!has_limit(limit))
+        return cudaErrorUnsupportedLimit;
+    return set_limit(acu_sim_context_now(), limit, value);
 }
 
 cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !pCacheConfig)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pCacheConfig = acu_sim_context_now()->cache;
-    return acu_sim_leave(result);
+    if (!pCacheConfig)
+        return cudaErrorInvalidValue;
+    *pCacheConfig = acu_sim_context_now()->cache;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        acu_sim_context_now()->cache = cacheConfig;
-    return acu_sim_leave(result);
+    if (!acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
+        return cudaErrorInvalidValue;
+    acu_sim_context_now()->cache = cacheConfig;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && leastPriority)
+    if (leastPriority)
         *leastPriority = 0;
-    if (!result && greatestPriority)
+    if (greatestPriority)
         *greatestPriority = -5;
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
-    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+    return cudaSuccess;
 }
 
 /* ---- peers --------------------------------------------------------------------------------------
@@ -375,56 +343,47 @@ bool acu_sim_device_can_access(const acu_sim_device *device, int other) {
 }
 
 cudaError_t acu_sim_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !canAccessPeer)
-        result = cudaErrorInvalidValue;
-    if (!result && (!acu_sim_device_at(device) || !acu_sim_device_at(peerDevice)))
-        result = cudaErrorInvalidDevice;
-    if (!result)
-        *canAccessPeer = device != peerDevice;
-    return acu_sim_leave(result);
+    if (!canAccessPeer)
+        return cudaErrorInvalidValue;
+    if (!acu_sim_device_at(device) || !acu_sim_device_at(peerDevice))
+        return cudaErrorInvalidDevice;
+    *canAccessPeer = device != peerDevice;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     acu_sim_device *d, *peer;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
-    if (!result && flags)
-        result = cudaErrorInvalidValue;
-    if (!result && !(peer = acu_sim_device_at(peerDevice)))
-        result = cudaErrorInvalidDevice;
-    if (!result && peer == d)
-        result = cudaErrorPeerAccessUnsupported;
-    if (!result && d->peers[peerDevice])
-        result = cudaErrorPeerAccessAlreadyEnabled;
-    if (!result)
-        d->peers[peerDevice] = true;
-    return acu_sim_leave(result);
+    d = acu_sim_device_now();
+    if (flags)
+        return cudaErrorInvalidValue;
+    if (!(peer = acu_sim_device_at(peerDevice)))
+        return cudaErrorInvalidDevice;
+    if (peer == d)
+        return cudaErrorPeerAccessUnsupported;
+    if (d->peers[peerDevice])
+        return cudaErrorPeerAccessAlreadyEnabled;
+    d->peers[peerDevice] = true;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
-    if (!result && !acu_sim_device_at(peerDevice))
-        result = cudaErrorInvalidDevice;
-    if (!result && !d->peers[peerDevice])
-        result = cudaErrorPeerAccessNotEnabled;
-    if (!result)
-        d->peers[peerDevice] = false;
-    return acu_sim_leave(result);
+    acu_sim_device *d = acu_sim_device_now();
+    if (!acu_sim_device_at(peerDevice))
+        return cudaErrorInvalidDevice;
+    if (!d->peers[peerDevice])
+        return cudaErrorPeerAccessNotEnabled;
+    d->peers[peerDevice] = false;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
                                               int srcDevice, int dstDevice) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !value)
-        result = cudaErrorInvalidValue;
-    if (!result &&
-        (!acu_sim_device_at(srcDevice) || !acu_sim_device_at(dstDevice) || srcDevice == dstDevice))
-        result = cudaErrorInvalidDevice;
-    if (!result && !acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *value =
-            attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
-    return acu_sim_leave(result);
+    if (!value)
+        return cudaErrorInvalidValue;
+    if (!acu_sim_device_at(srcDevice) || !acu_sim_device_at(dstDevice) || srcDevice == dstDevice)
+        return cudaErrorInvalidDevice;
+    if (!acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr))
+        return cudaErrorInvalidValue;
+    *value = attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
+    return cudaSuccess;
 }

@@ -170,21 +170,17 @@ cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResou
 /* A device as such has no queue that is there already. */
 cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
                                              enum cudaDevResourceType type) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuDeviceGetDevResource);
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result && !resource)
-        result = cudaErrorInvalidValue;
-    if (!result && type == cudaDevResourceTypeWorkqueue)
-        result = cudaErrorInvalidResourceType;
-    if (!result)
-        result = acu_sim_resource_get(
-            &(acu_sim_resources){d, acu_sim_processors_all(d), acu_sim_device_queues(d)}, type,
-            resource);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuDeviceGetDevResource));
+    if (!d)
+        return cudaErrorInvalidDevice;
+    if (!resource)
+        return cudaErrorInvalidValue;
+    if (type == cudaDevResourceTypeWorkqueue)
+        return cudaErrorInvalidResourceType;
+    return acu_sim_resource_get(
+        &(acu_sim_resources){d, acu_sim_processors_all(d), acu_sim_device_queues(d)}, type,
+        resource);
 }
 
 /* ---- splitting ----------------------------------------------------------------------------------
@@ -256,20 +252,15 @@ cudaError_t acu_sim_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsig
                                                   unsigned int minCount) {
     const unsigned big = cudaDevSmResourceSplitMaxPotentialClusterSize;
     hidden from;
-    cudaError_t why = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!why)
-        why = acu_sim_driver_has(&acu_function_cuDevSmResourceSplitByCount);
-    if (!why && (!nbGroups || !input || (result && !*nbGroups))) /* no word of unknown flags */
-        why = cudaErrorInvalidValue;
-    if (!why)
-        why = judge_input(input, false, &from);
-    if (!why && minCount > input->sm.smCount)
-        why = cudaErrorInvalidResourceConfiguration;
-    if (!why && flags & big && acu_sim_configuration()->cc < 90)
-        why = cudaErrorNotSupported;
-    if (!why)
-        why = split_by_count(result, nbGroups, from, remaining, flags, minCount);
-    return acu_sim_leave(why);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuDevSmResourceSplitByCount));
+    if (!nbGroups || !input || (result && !*nbGroups)) /* unknown flags are not refused */
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge_input(input, false, &from));
+    if (minCount > input->sm.smCount)
+        return cudaErrorInvalidResourceConfiguration;
+    if (flags & big && acu_sim_configuration()->cc < 90)
+        return cudaErrorNotSupported;
+    return split_by_count(result, nbGroups, from, remaining, flags, minCount);
 }
 
 /* What is asked of one group, with CUDA's defaults in it. */
@@ -338,20 +329,14 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
                                            unsigned int flags,
                                            cudaDevSmResourceGroupParams *groupParams) {
     hidden from;
-    cudaError_t why = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!why)
-        why = acu_sim_driver_has(&acu_function_cuDevSmResourceSplit);
-    if (!why && (!nbGroups || !groupParams || flags))
-        why = cudaErrorInvalidValue;
-    if (!why)
-        why = judge_input(input, true, &from);
-    if (!why)
-        why = split(result, nbGroups, from, remainder, groupParams, false);
-    if (!why) {
-        last_split++;
-        (void)split(result, nbGroups, from, remainder, groupParams, true);
-    }
-    return acu_sim_leave(why);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuDevSmResourceSplit));
+    if (!nbGroups || !groupParams || flags)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge_input(input, true, &from));
+    SIM_TRY(split(result, nbGroups, from, remainder, groupParams, false));
+    last_split++;
+    (void)split(result, nbGroups, from, remainder, groupParams, true);
+    return cudaSuccess;
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------
@@ -400,29 +385,21 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
-                                                cudaDevResource *resources,
-                                                unsigned int nbResources) {
-    descriptor made = {0}, *kept = NULL;
-    cudaError_t why = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!why)
-        why = acu_sim_driver_has(&acu_function_cuDevResourceGenerateDesc);
-    if (!why && (!phDesc || !resources || !nbResources))
-        why = cudaErrorInvalidValue;
-    if (!why)
-        why = combine(&made, resources, nbResources);
-    if (!why && (!(kept = calloc(1, sizeof *kept)) || !acu_sim_set_add(&handles, kept))) {
-        free(kept);
-        why = cudaErrorMemoryAllocation;
-    }
-    if (!why) {
-        made.next = descriptors;
-        *kept = made;
-        descriptors = kept;
-        *phDesc = (cudaDevResourceDesc_t)(void *)kept;
-    }
-    return acu_sim_leave(why);
+descriptor made = {0};
+SIM_TRY(acu_sim_driver_has(&acu_function_cuDevResourceGenerateDesc));
+if (!phDesc || !resources || !nbResources)
+    return cudaErrorInvalidValue;
+SIM_TRY(combine(&made, resources, nbResources));
+descriptor *kept = calloc(1, sizeof *kept);
+if (!kept || !acu_sim_set_add(&handles, kept)) {
+    free(kept);
+    return cudaErrorMemoryAllocation;
 }
+made.next = descriptors;
+*kept = made;
+descriptors = kept;
+*phDesc = (cudaDevResourceDesc_t)(void *)kept;
+return cudaSuccess;
 
 bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
                              acu_sim_processors *processors,

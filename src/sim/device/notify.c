@@ -42,26 +42,21 @@ cudaError_t acu_sim_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCal
                                                         cudaAsyncCallbackHandle_t *callback) {
     (void)userData;
     listener *l = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_device_at(device))
-        result = cudaErrorInvalidDevice;
-    if (!result && (!callbackFunc || !callback))
-        result = cudaErrorInvalidValue;
-    if (!result && !(l = new_listener(acu_sim_device_at(device))))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        *callback = (cudaAsyncCallbackHandle_t)(void *)l;
-    return acu_sim_leave(result);
+    if (!acu_sim_device_at(device))
+        return cudaErrorInvalidDevice;
+    if (!callbackFunc || !callback)
+        return cudaErrorInvalidValue;
+    if (!(l = new_listener(acu_sim_device_at(device))))
+        return cudaErrorMemoryAllocation;
+    *callback = (cudaAsyncCallbackHandle_t)(void *)l;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceUnregisterAsyncNotification(int device,
                                                           cudaAsyncCallbackHandle_t callback) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_device_at(device))
-        result = cudaErrorInvalidDevice;
-    if (!result)
-        result = remove_listener((listener *)(void *)callback, acu_sim_device_at(device));
-    return acu_sim_leave(result);
+    if (!acu_sim_device_at(device))
+        return cudaErrorInvalidDevice;
+    return remove_listener((listener *)(void *)callback, acu_sim_device_at(device));
 }
 
 /* ---- tools --------------------------------------------------------------------------------------
@@ -69,11 +64,11 @@ cudaError_t acu_sim_cudaDeviceUnregisterAsyncNotification(int device,
 
 /* No tool listens. */
 cudaError_t acu_sim_cudaProfilerStart(void) {
-    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaProfilerStop(void) {
-    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+    return cudaSuccess;
 }
 
 /* ---- the log ------------------------------------------------------------------------------------
@@ -82,59 +77,47 @@ cudaError_t acu_sim_cudaProfilerStop(void) {
 cudaError_t acu_sim_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
                                              cudaLogsCallbackHandle *callback_out) {
     (void)userData;
-    listener *l = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !callbackFunc)
-        result = cudaErrorInvalidValue;
-    if (!result && !(l = new_listener(NULL)))
-        result = cudaErrorMemoryAllocation;
-    if (!result && callback_out)
+    if (!callbackFunc)
+        return cudaErrorInvalidValue;
+    listener *l = new_listener(NULL);
+    if (!l)
+        return cudaErrorMemoryAllocation;
+    if (callback_out)
         *callback_out = (cudaLogsCallbackHandle)(void *)l;
-    return acu_sim_leave(result); /* NOLINT(clang-analyzer-unix.Malloc): the set has it */
+    return cudaSuccess; /* NOLINT(clang-analyzer-unix.Malloc): the set has it */
 }
 
 cudaError_t acu_sim_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result)
-        result = remove_listener((listener *)(void *)callback, NULL);
-    return acu_sim_leave(result);
+    return remove_listener((listener *)(void *)callback, NULL);
 }
 
 cudaError_t acu_sim_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned int flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!iterator_out || flags))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *iterator_out = 0;
-    return acu_sim_leave(result);
+    if (!iterator_out || flags)
+        return cudaErrorInvalidValue;
+    *iterator_out = 0;
+    return cudaSuccess;
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): the signatures are CUDA's */
 cudaError_t acu_sim_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
                                        unsigned int flags) {
     (void)iterator;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!pathToFile || flags))
-        result = cudaErrorInvalidValue;
-    FILE *file = result ? NULL : fopen(pathToFile, "w");
-    if (!result && !file)
-        result = cudaErrorInvalidValue;
-    if (file && fclose(file))
-        result = cudaErrorOperatingSystem;
-    return acu_sim_leave(result);
+    if (!pathToFile || flags)
+        return cudaErrorInvalidValue;
+    FILE *file = fopen(pathToFile, "w");
+    if (!file)
+        return cudaErrorInvalidValue;
+    return fclose(file) ? cudaErrorOperatingSystem : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
                                          unsigned int flags) {
     (void)iterator;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!buffer || !size || flags || !*size))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *buffer = '\0';
-    if (!result)
-        *size = 0;
-    return acu_sim_leave(result);
+    if (!buffer || !size || flags || !*size)
+        return cudaErrorInvalidValue;
+    *buffer = '\0';
+    *size = 0;
+    return cudaSuccess;
 }
 /* NOLINTEND(readability-non-const-parameter) */
 

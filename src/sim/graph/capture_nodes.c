@@ -215,12 +215,9 @@ static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCapt
 
 cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = judge_begin(s, mode);
-    if (!result)
-        result = begin(s, NULL, mode);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(judge_begin(s, mode));
+    return begin(s, NULL, mode);
 }
 
 static bool is_captured_into(const acu_sim_graph *graph) {
@@ -236,23 +233,19 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
                                                   size_t numDependencies,
                                                   enum cudaStreamCaptureMode mode) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result)
-        result = judge_begin(s, mode);
-    if (!result)
-        result = g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies)
-                   : cudaErrorInvalidValue;
-    if (!result && is_captured_into(g))
-        result = cudaErrorIllegalState;
-    if (!result)
-        result = begin(s, g, mode);
-    if (!result &&
-        !acu_sim_edge_list_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
+    SIM_TRY(judge_begin(s, mode));
+    SIM_TRY(g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies)
+              : cudaErrorInvalidValue);
+    if (is_captured_into(g))
+        return cudaErrorIllegalState;
+    SIM_TRY(begin(s, g, mode));
+    if (!acu_sim_edge_list_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
         finish(s->capture, false);
-        result = cudaErrorMemoryAllocation;
+        return cudaErrorMemoryAllocation;
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* What the program keeps for the graph is given up first. */
@@ -261,24 +254,19 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
                                         cudaGraph_t graph,
                                         struct cudaGraphRecaptureCallbackData *callbackData) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuStreamBeginRecaptureToGraph);
-    if (!result)
-        result = judge_begin(s, mode);
-    if (!result && (!g || g->captures))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = begin(s, g, mode);
-    if (!result) {
-        acu_sim_user_objects_clear(g);
-        s->capture->again = true;
-        s->capture->limit = g->size;
-        if (callbackData)
-            s->capture->asked = *callbackData;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuStreamBeginRecaptureToGraph));
+    SIM_TRY(judge_begin(s, mode));
+    if (!g || g->captures)
+        return cudaErrorInvalidValue;
+    SIM_TRY(begin(s, g, mode));
+    acu_sim_user_objects_clear(g);
+    s->capture->again = true;
+    s->capture->limit = g->size;
+    if (callbackData)
+        s->capture->asked = *callbackData;
+    return cudaSuccess;
 }
 
 /* `graph` may be NULL, and then the graph is lost. In the wrong thread it all is. */
@@ -310,12 +298,9 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
 
 cudaError_t acu_sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_LOOKS);
-    if (!result)
-        result = end(s, pGraph, SIM_CALLER);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
+    return end(s, pGraph, SIM_CALLER);
 }
 
 static enum cudaStreamCaptureStatus status_of(const acu_sim_stream *stream) {
@@ -325,14 +310,12 @@ static enum cudaStreamCaptureStatus status_of(const acu_sim_stream *stream) {
 cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
                                           enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && !pCaptureStatus)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_LOOKS);
-    if (!result)
-        *pCaptureStatus = status_of(s);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (!pCaptureStatus)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
+    *pCaptureStatus = status_of(s);
+    return cudaSuccess;
 }
 
 static bool loses(const acu_sim_edge_list *tips) {
@@ -349,16 +332,14 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
                                              const cudaGraphEdgeData **edgeData_out,
                                              size_t *numDependencies_out) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && (!captureStatus_out || (edgeData_out && !dependencies_out)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_LOOKS);
-    if (!result && dependencies_out && !edgeData_out && loses(&s->tips))
-        result = cudaErrorLossyQuery;
-    if (!result)
-        *captureStatus_out = status_of(s);
-    if (!result && *captureStatus_out == cudaStreamCaptureStatusActive) {
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (!captureStatus_out || (edgeData_out && !dependencies_out))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
+    if (dependencies_out && !edgeData_out && loses(&s->tips))
+        return cudaErrorLossyQuery;
+    *captureStatus_out = status_of(s);
+    if (*captureStatus_out == cudaStreamCaptureStatusActive) {
         if (id_out)
             *id_out = s->capture->id;
         if (graph_out)
@@ -370,7 +351,7 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
         if (numDependencies_out)
             *numDependencies_out = s->tips.count;
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
@@ -394,24 +375,19 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
                                                         size_t numDependencies,
                                                         unsigned int flags) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && flags > cudaStreamSetCaptureDependencies)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = update(s, dependencies, dependencyData, numDependencies,
-                        flags == cudaStreamSetCaptureDependencies);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (flags > cudaStreamSetCaptureDependencies)
+        return cudaErrorInvalidValue;
+    return update(s, dependencies, dependencyData, numDependencies,
+                  flags == cudaStreamSetCaptureDependencies);
 }
 
 cudaError_t acu_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
     acu_sim_thread *self = acu_sim_self();
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !mode) /* CUDA crashes; it takes any mode */
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        enum cudaStreamCaptureMode before = self->mode;
-        self->mode = *mode;
-        *mode = before;
-    }
-    return acu_sim_leave(result);
+    if (!mode)
+        return cudaErrorInvalidValue;
+    enum cudaStreamCaptureMode before = self->mode;
+    self->mode = *mode;
+    *mode = before;
+    return cudaSuccess;
 }

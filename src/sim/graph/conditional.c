@@ -54,14 +54,11 @@ static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
 static cudaError_t create_handle(cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
                                  cudaExecutionContext_t ctx, unsigned defaultLaunchValue,
                                  unsigned flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!pHandle_out || !g || flags > cudaGraphCondAssignDefault ||
-                    (ctx && !acu_sim_execution_context_of(ctx))))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = create(g, defaultLaunchValue, flags, pHandle_out);
-    return acu_sim_leave(result);
+    if (!pHandle_out || !g || flags > cudaGraphCondAssignDefault ||
+        (ctx && !acu_sim_execution_context_of(ctx)))
+        return cudaErrorInvalidValue;
+    return create(g, defaultLaunchValue, flags, pHandle_out);
 }
 
 cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,

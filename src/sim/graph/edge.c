@@ -116,33 +116,29 @@ cudaError_t acu_sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphN
                                              const cudaGraphNode_t *to,
                                              const cudaGraphEdgeData *edgeData,
                                              size_t numDependencies) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge(graph, from, to, edgeData, numDependencies, false);
-    for (size_t i = 0; !result && i < numDependencies; i++) {
+    SIM_TRY(judge(graph, from, to, edgeData, numDependencies, false));
+    for (size_t i = 0; i < numDependencies; i++) {
         acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
         cudaGraphEdgeData edge = edgeData ? edgeData[i] : (cudaGraphEdgeData){0};
         if (is_linked(a, b, edge))
-            result = cudaErrorInvalidValue;
-        else if (!acu_sim_edge_add(a, b, edge))
-            result = cudaErrorMemoryAllocation;
+            return cudaErrorInvalidValue;
+        if (!acu_sim_edge_add(a, b, edge))
+            return cudaErrorMemoryAllocation;
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                                 const cudaGraphNode_t *to,
                                                 const cudaGraphEdgeData *edgeData,
                                                 size_t numDependencies) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge(graph, from, to, edgeData, numDependencies, true);
-    if (!result && numDependencies && acu_sim_graph_has_memory(acu_sim_graph_of(graph)))
-        result = cudaErrorNotSupported;
-    for (size_t i = 0; !result && i < numDependencies; i++)
+    SIM_TRY(judge(graph, from, to, edgeData, numDependencies, true));
+    if (numDependencies && acu_sim_graph_has_memory(acu_sim_graph_of(graph)))
+        return cudaErrorNotSupported;
+    for (size_t i = 0; i < numDependencies; i++)
         unlink_edge(acu_sim_node_of(from[i]), acu_sim_node_of(to[i]),
                     edgeData ? edgeData[i] : (cudaGraphEdgeData){0});
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* Before 12.3 nobody looked at it. */
@@ -172,24 +168,17 @@ cudaError_t acu_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                  cudaGraphNode_t *pDependencies,
                                                  cudaGraphEdgeData *edgeData,
                                                  size_t *pNumDependencies) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_node *n = acu_sim_node_of(node);
-    if (!result)
-        result =
-            n ? list(&n->before, pDependencies, edgeData, pNumDependencies) : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return n ? list(&n->before, pDependencies, edgeData, pNumDependencies) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                    cudaGraphNode_t *pDependentNodes,
                                                    cudaGraphEdgeData *edgeData,
                                                    size_t *pNumDependentNodes) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_node *n = acu_sim_node_of(node);
-    if (!result)
-        result = n ? list(&n->after, pDependentNodes, edgeData, pNumDependentNodes)
-                   : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return n ? list(&n->after, pDependentNodes, edgeData, pNumDependentNodes)
+             : cudaErrorInvalidValue;
 }
 
 static cudaError_t list_edges(const acu_sim_graph *graph, cudaGraphNode_t *from,
@@ -217,11 +206,8 @@ static cudaError_t list_edges(const acu_sim_graph *graph, cudaGraphNode_t *from,
 
 cudaError_t acu_sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
                                       cudaGraphEdgeData *edgeData, size_t *numEdges) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!g || !numEdges || !from != !to || (edgeData && !from && have_data())))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = list_edges(g, from, to, edgeData, numEdges);
-    return acu_sim_leave(result);
+    if (!g || !numEdges || !from != !to || (edgeData && !from && have_data()))
+        return cudaErrorInvalidValue;
+    return list_edges(g, from, to, edgeData, numEdges);
 }

@@ -185,27 +185,22 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
                                unsigned long long allowed, cudaGraphInstantiateParams *params,
                                const void *where) {
     acu_sim_exec *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
-        result = cudaErrorInvalidValue;
-    if (!result && graph->moved)
-        result = cudaErrorNotSupported;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result && acu_sim_graph_has_memory(graph) && has_instance(graph))
-        result = cudaErrorNotSupported;
-    if (!result)
-        result = judge(graph, params);
-    if (!result && !(made = new_exec(graph, params->flags, where)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        *exec = (cudaGraphExec_t)(void *)made;
-        params->result_out = cudaGraphInstantiateSuccess;
-    }
-    return acu_sim_leave(result);
+    if (!exec || !graph || !are_flags(params->flags, allowed))
+        return cudaErrorInvalidValue;
+    if (graph->moved)
+        return cudaErrorNotSupported;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (acu_sim_graph_has_memory(graph) && has_instance(graph))
+        return cudaErrorNotSupported;
+    SIM_TRY(judge(graph, params));
+    if (!(made = new_exec(graph, params->flags, where)))
+        return cudaErrorMemoryAllocation;
+    *exec = (cudaGraphExec_t)(void *)made;
+    params->result_out = cudaGraphInstantiateSuccess;
+    return cudaSuccess;
 }
 
 static const unsigned long long always_allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch |
@@ -236,41 +231,36 @@ cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, 
 }
 
 /* Enters, and finds the instance. */
-static cudaError_t enter(cudaGraphExec_t handle, acu_sim_exec **exec) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !(*exec = acu_sim_exec_of(handle)))
-        result = cudaErrorInvalidValue;
-    return result;
+static cudaError_t find(cudaGraphExec_t handle, acu_sim_exec **exec) {
+    if (!(*exec = acu_sim_exec_of(handle)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
     acu_sim_exec *exec;
-    cudaError_t result = enter(graphExec, &exec);
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        destroy(exec);
-    return acu_sim_leave(result);
+    SIM_TRY(find(graphExec, &exec));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    destroy(exec);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags) {
     acu_sim_exec *exec;
-    cudaError_t result = enter(graphExec, &exec);
-    if (!result && !flags)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *flags = exec->flags;
-    return acu_sim_leave(result);
+    SIM_TRY(find(graphExec, &exec));
+    if (!flags)
+        return cudaErrorInvalidValue;
+    *flags = exec->flags;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
-    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphExecGetId);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuGraphExecGetId));
     const acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
-    if (!result && (!exec || !graphID))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *graphID = exec->id;
-    return acu_sim_leave(result);
+    if (!exec || !graphID)
+        return cudaErrorInvalidValue;
+    *graphID = exec->id;
+    return cudaSuccess;
 }
 
 /* ---- launching ----------------------------------------------------------------------------------
@@ -279,29 +269,23 @@ cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int 
 /* Not while the stream is captured. */
 cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_exec *exec = acu_sim_exec_of(graphExec);
-    if (!result && !exec)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result)
-        result = acu_sim_graph_launch_start(exec, s);
-    return acu_sim_leave(result);
+    if (!exec)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    return acu_sim_graph_launch_start(exec, s);
 }
 
 /* Nothing has to be brought anywhere; the order of the stream holds all the same. */
 cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && !acu_sim_exec_of(graphExec))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        result = acu_sim_stream_submit(s, op, false);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (!acu_sim_exec_of(graphExec))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    if (!(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
+        return cudaErrorMemoryAllocation;
+    return acu_sim_stream_submit(s, op, false);
 }

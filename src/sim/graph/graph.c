@@ -133,39 +133,34 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
  */
 
 cudaError_t acu_sim_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     acu_sim_graph *graph = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!pGraph || flags))
-        result = cudaErrorInvalidValue;
-    if (!result && !(graph = acu_sim_graph_new(device)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        acu_sim_graph_publish(graph, SIM_CALLER);
-        *pGraph = acu_sim_graph_handle(graph);
-    }
-    return acu_sim_leave(result);
+    if (!pGraph || flags)
+        return cudaErrorInvalidValue;
+    if (!(graph = acu_sim_graph_new(device)))
+        return cudaErrorMemoryAllocation;
+    acu_sim_graph_publish(graph, SIM_CALLER);
+    *pGraph = acu_sim_graph_handle(graph);
+    return cudaSuccess;
 }
 
 /* Enters, and finds the graph. */
-static cudaError_t enter(cudaGraph_t handle, acu_sim_graph **graph) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !(*graph = acu_sim_graph_of(handle)))
-        result = cudaErrorInvalidValue;
-    return result;
+static cudaError_t find(cudaGraph_t handle, acu_sim_graph **graph) {
+    if (!(*graph = acu_sim_graph_of(handle)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 /* What is inside of a node goes with the node, what is being captured when that ends. */
 cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_graph *g;
-    cudaError_t result = enter(graph, &g);
-    if (!result && g->captures)
-        result = cudaErrorIllegalState;
-    if (!result && !g->where)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        acu_sim_graph_free(g);
-    return acu_sim_leave(result);
+    SIM_TRY(find(graph, &g));
+    if (g->captures)
+        return cudaErrorIllegalState;
+    if (!g->where)
+        return cudaErrorInvalidValue;
+    acu_sim_graph_free(g);
+    return cudaSuccess;
 }
 
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
@@ -180,31 +175,28 @@ bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
 
 cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
     acu_sim_graph *original, *clone = NULL;
-    cudaError_t result = enter(originalGraph, &original);
-    if (!result && !pGraphClone)
-        result = cudaErrorInvalidValue;
-    if (!result && (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original)))
-        result = cudaErrorNotSupported;
-    if (!result && !(clone = acu_sim_graph_copy(original)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        acu_sim_graph_publish(clone, SIM_CALLER);
-        *pGraphClone = acu_sim_graph_handle(clone);
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find(originalGraph, &original));
+    if (!pGraphClone)
+        return cudaErrorInvalidValue;
+    if (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original))
+        return cudaErrorNotSupported;
+    if (!(clone = acu_sim_graph_copy(original)))
+        return cudaErrorMemoryAllocation;
+    acu_sim_graph_publish(clone, SIM_CALLER);
+    *pGraphClone = acu_sim_graph_handle(clone);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
                                              cudaGraph_t clonedGraph) {
     acu_sim_graph *clone;
-    cudaError_t result = enter(clonedGraph, &clone);
+    SIM_TRY(find(clonedGraph, &clone));
     const acu_sim_node *node = acu_sim_node_of(originalNode);
-    if (!result && (!pNode || !node || clone->source != node->graph->id ||
-                    node->id >= clone->copied || !clone->nodes[node->id]))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pNode = acu_sim_node_handle(clone->nodes[node->id]);
-    return acu_sim_leave(result);
+    if (!pNode || !node || clone->source != node->graph->id || node->id >= clone->copied ||
+        !clone->nodes[node->id])
+        return cudaErrorInvalidValue;
+    *pNode = acu_sim_node_handle(clone->nodes[node->id]);
+    return cudaSuccess;
 }
 
 /* ---- what is in it ------------------------------------------------------------------------------
@@ -237,30 +229,24 @@ static cudaError_t list(const acu_sim_graph *graph, bool (*matches)(const acu_si
 
 cudaError_t acu_sim_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes) {
     acu_sim_graph *g;
-    cudaError_t result = enter(graph, &g);
-    if (!result)
-        result = numNodes ? list(g, is_any, nodes, numNodes) : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    SIM_TRY(find(graph, &g));
+    return numNodes ? list(g, is_any, nodes, numNodes) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
                                           size_t *pNumRootNodes) {
     acu_sim_graph *g;
-    cudaError_t result = enter(graph, &g);
-    if (!result)
-        result =
-            pNumRootNodes ? list(g, is_root, pRootNodes, pNumRootNodes) : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    SIM_TRY(find(graph, &g));
+    return pNumRootNodes ? list(g, is_root, pRootNodes, pNumRootNodes) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
-    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphGetId);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuGraphGetId));
     const acu_sim_graph *g = acu_sim_graph_of(hGraph);
-    if (!result && (!g || !graphID))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *graphID = g->id;
-    return acu_sim_leave(result);
+    if (!g || !graphID)
+        return cudaErrorInvalidValue;
+    *graphID = g->id;
+    return cudaSuccess;
 }
 
 /* ---- taking back --------------------------------------------------------------------------------

@@ -305,25 +305,20 @@ void acu_sim_allocations_reset(const acu_sim_device *device) {
 /* ---- what devices have for graphs ---------------------------------------------------------------
  */
 
-static cudaError_t enter(int index, acu_sim_device **device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+static cudaError_t find(int index, acu_sim_device **device) {
     *device = acu_sim_device_at(index);
-    if (!result)
-        result = *device ? acu_sim_device_activate(*device) : cudaErrorInvalidDevice;
-    return result;
+    return *device ? acu_sim_device_activate(*device) : cudaErrorInvalidDevice;
 }
 
 cudaError_t acu_sim_cudaDeviceGraphMemTrim(int device) {
     acu_sim_device *d;
-    cudaError_t result = enter(device, &d);
-    for (acu_sim_allocation *a = result ? NULL : allocations; a; a = a->next)
+    SIM_TRY(find(device, &d));
+    for (acu_sim_allocation *a = allocations; a; a = a->next)
         if (a->device == d && !a->out && a->range && a->range->dormant)
             unmap(a);
-    if (!result) {
-        d->used -= d->graph_reserved - d->graph_used;
-        d->graph_reserved = d->graph_used;
-    }
-    return acu_sim_leave(result);
+    d->used -= d->graph_reserved - d->graph_used;
+    d->graph_reserved = d->graph_used;
+    return cudaSuccess;
 }
 
 static uint64_t *attribute_of(acu_sim_device *device, enum cudaGraphMemAttributeType attr) {
@@ -343,13 +338,12 @@ static uint64_t *attribute_of(acu_sim_device *device, enum cudaGraphMemAttribute
 cudaError_t acu_sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                                    void *value) {
     acu_sim_device *d;
-    cudaError_t result = enter(device, &d);
-    const uint64_t *attribute = result ? NULL : attribute_of(d, attr);
-    if (!result && (!attribute || !value))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        memcpy(value, attribute, sizeof *attribute);
-    return acu_sim_leave(result);
+    SIM_TRY(find(device, &d));
+    const uint64_t *attribute = attribute_of(d, attr);
+    if (!attribute || !value)
+        return cudaErrorInvalidValue;
+    memcpy(value, attribute, sizeof *attribute);
+    return cudaSuccess;
 }
 
 /* A high-water mark can only be put back to what is current, by a zero. */
@@ -357,17 +351,18 @@ cudaError_t acu_sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMem
                                                    void *value) {
     acu_sim_device *d;
     uint64_t asked = 1;
-    cudaError_t result = enter(device, &d);
-    bool high = attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh;
+    SIM_TRY(find(device, &d));
     if (value)
         memcpy(&asked, value, sizeof asked);
-    if (!result && (!high || asked))
-        result = cudaErrorInvalidValue;
-    if (!result && attr == cudaGraphMemAttrUsedMemHigh)
+    if (asked)
+        return cudaErrorInvalidValue;
+    if (attr == cudaGraphMemAttrUsedMemHigh)
         d->graph_used_high = d->graph_used;
-    else if (!result)
+    else if (attr == cudaGraphMemAttrReservedMemHigh)
         d->graph_reserved_high = d->graph_reserved;
-    return acu_sim_leave(result);
+    else
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 /* ---- the calls for one type of node -------------------------------------------------------------

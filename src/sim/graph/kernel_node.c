@@ -169,19 +169,16 @@ static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
 cudaError_t acu_sim_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     cudaLaunchAttributeValue *value_out) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_node *node = kernel_of(hNode);
-    if (!result && (!node || !value_out || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        const cudaLaunchAttribute *found = find_attribute(node->op->with.launch, attr);
-        memset(value_out, 0, sizeof *value_out);
-        if (found)
-            *value_out = found->val;
-        else if (attr == cudaLaunchAttributeMemSyncDomainMap)
-            value_out->memSyncDomainMap.remote = 1;
-    }
-    return acu_sim_leave(result);
+    if (!node || !value_out || !has_attribute(attr))
+        return cudaErrorInvalidValue;
+    const cudaLaunchAttribute *found = find_attribute(node->op->with.launch, attr);
+    memset(value_out, 0, sizeof *value_out);
+    if (found)
+        *value_out = found->val;
+    else if (attr == cudaLaunchAttributeMemSyncDomainMap)
+        value_out->memSyncDomainMap.remote = 1;
+    return cudaSuccess;
 }
 
 static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *attribute) {
@@ -225,24 +222,17 @@ cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_s
 cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     const cudaLaunchAttributeValue *value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *node = kernel_of(hNode);
-    if (!result && (!node || !value || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = put_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
-    return acu_sim_leave(result);
+    if (!node || !value || !has_attribute(attr))
+        return cudaErrorInvalidValue;
+    return put_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
 }
 
 cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *to = kernel_of(hDst);
     const acu_sim_node *from = kernel_of(hSrc);
-    if (!result && (!to || !from))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        const acu_sim_kernel_launch *p = from->op->with.launch;
-        result = put_attributes(to, p->attributes, p->attribute_count);
-    }
-    return acu_sim_leave(result);
+    if (!to || !from)
+        return cudaErrorInvalidValue;
+    const acu_sim_kernel_launch *p = from->op->with.launch;
+    return put_attributes(to, p->attributes, p->attribute_count);
 }

@@ -418,70 +418,56 @@ cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
                              size_t count, struct cudaGraphNodeParams *params) {
     acu_sim_node *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!node || !g || !params))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = add(g, dependencies, data, count, params, &made);
-    if (!result)
-        *node = acu_sim_node_handle(made);
-    return acu_sim_leave(result);
+    if (!node || !g || !params)
+        return cudaErrorInvalidValue;
+    SIM_TRY(add(g, dependencies, data, count, params, &made));
+    *node = acu_sim_node_handle(made);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType type,
                                     struct cudaGraphNodeParams *params) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_node *n = acu_sim_node_of(node);
-    if (!result && (!n || !params || n->op->type != type))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        acu_sim_node_describe(n, params);
-    return acu_sim_leave(result);
+    if (!n || !params || n->op->type != type)
+        return cudaErrorInvalidValue;
+    acu_sim_node_describe(n, params);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_node_set_params(cudaGraphNode_t node,
                                     const struct cudaGraphNodeParams *params) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *n = acu_sim_node_of(node);
-    if (!result)
-        result = n && params ? set(n, params) : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return n && params ? set(n, params) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *n = acu_sim_node_of(node);
-    if (!result && !n)
-        result = cudaErrorInvalidValue;
-    if (!result && acu_sim_graph_root(n->graph)->captures)
-        result = cudaErrorIllegalState;
-    if (!result && acu_sim_graph_has_memory(n->graph))
-        result = cudaErrorNotSupported;
-    if (!result) {
-        acu_sim_edge_remove_all(n);
-        acu_sim_node_free(n);
-    }
-    return acu_sim_leave(result);
+    if (!n)
+        return cudaErrorInvalidValue;
+    if (acu_sim_graph_root(n->graph)->captures)
+        return cudaErrorIllegalState;
+    if (acu_sim_graph_has_memory(n->graph))
+        return cudaErrorNotSupported;
+    acu_sim_edge_remove_all(n);
+    acu_sim_node_free(n);
+    return cudaSuccess;
 }
 
 /* Enters, and finds the node; `out` is where the answer goes. */
-static cudaError_t enter(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
-        result = cudaErrorInvalidValue;
-    return result;
+static cudaError_t find(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
+    if (!out || !(*node = acu_sim_node_of(handle)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
                                            struct cudaGraphNodeParams *nodeParams) {
     acu_sim_node *n;
-    cudaError_t result = enter(node, nodeParams, &n);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetParams);
-    if (!result)
-        acu_sim_node_describe(n, nodeParams);
-    return acu_sim_leave(result);
+    SIM_TRY(find(node, nodeParams, &n));
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuGraphNodeGetParams));
+    acu_sim_node_describe(n, nodeParams);
+    return cudaSuccess;
 }
 
 /* ---- what it is ---------------------------------------------------------------------------------
@@ -490,45 +476,40 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
 /* The runtime has no word for what only the driver knows. */
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;
-    cudaError_t result = enter(node, pType, &n);
-    if (!result && n->op->type == SIM_NODE_VALUES && !acu_sim_self()->call.by_driver)
-        result = cudaErrorUnknown;
-    if (!result)
-        *pType = n->op->type;
-    return acu_sim_leave(result);
+    SIM_TRY(find(node, pType, &n));
+    if (n->op->type == SIM_NODE_VALUES && !acu_sim_self()->call.by_driver)
+        return cudaErrorUnknown;
+    *pType = n->op->type;
+    return cudaSuccess;
 }
 
 /* The same, but where the driver lacks the function that is told first. */
-static cudaError_t enter_newer(const acu_function *function, cudaGraphNode_t handle,
-                               const void *out, acu_sim_node **node) {
-    cudaError_t result = acu_sim_enter_newer(function);
-    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
-        result = cudaErrorInvalidValue;
-    return result;
+static cudaError_t find_newer(const acu_function *function, cudaGraphNode_t handle, const void *out,
+                              acu_sim_node **node) {
+    SIM_TRY(acu_sim_driver_has(function));
+    if (!out || !(*node = acu_sim_node_of(handle)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
     acu_sim_node *n;
-    cudaError_t result =
-        enter_newer(&acu_function_cuGraphNodeGetContainingGraph, hNode, phGraph, &n);
-    if (!result)
-        *phGraph = acu_sim_graph_handle(n->graph);
-    return acu_sim_leave(result);
+    SIM_TRY(find_newer(&acu_function_cuGraphNodeGetContainingGraph, hNode, phGraph, &n));
+    *phGraph = acu_sim_graph_handle(n->graph);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
     acu_sim_node *n;
-    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetLocalId, hNode, nodeId, &n);
-    if (!result)
-        *nodeId = n->id;
-    return acu_sim_leave(result);
+    SIM_TRY(find_newer(&acu_function_cuGraphNodeGetLocalId, hNode, nodeId, &n));
+    *nodeId = n->id;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
                                             unsigned long long *toolsNodeId) {
     acu_sim_node *n;
-    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetToolsId, hNode, toolsNodeId, &n);
-    if (!result)
-        *toolsNodeId = n->tools_id;
-    return acu_sim_leave(result);
+    SIM_TRY(find_newer(&acu_function_cuGraphNodeGetToolsId, hNode, toolsNodeId, &n));
+    *toolsNodeId = n->tools_id;
+    return cudaSuccess;
 }

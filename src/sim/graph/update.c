@@ -123,14 +123,11 @@ static cudaError_t put(acu_sim_node *node, const struct cudaGraphNodeParams *par
 
 cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node,
                                       const struct cudaGraphNodeParams *params) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_exec *e = acu_sim_exec_of(exec);
     acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
-    if (!result)
-        result = n && params ? put(n, params) : cudaErrorInvalidValue;
-    if (!result)
-        acu_sim_exec_touch(e);
-    return acu_sim_leave(result);
+    SIM_TRY(n && params ? put(n, params) : cudaErrorInvalidValue);
+    acu_sim_exec_touch(e);
+    return cudaSuccess;
 }
 
 /* ---- switching nodes off ------------------------------------------------------------------------
@@ -142,36 +139,32 @@ static bool can_be_disabled(const acu_sim_node *node) {
 }
 
 /* Enters, and finds the instance's own node. */
-static cudaError_t enter(cudaGraphExec_t exec, cudaGraphNode_t handle, acu_sim_exec **e,
-                         acu_sim_node **node) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+static cudaError_t find(cudaGraphExec_t exec, cudaGraphNode_t handle, acu_sim_exec **e,
+                        acu_sim_node **node) {
     *e = acu_sim_exec_of(exec);
     *node = *e ? acu_sim_exec_node(*e, handle) : NULL;
-    return !result && (!*node || !can_be_disabled(*node)) ? cudaErrorInvalidValue : result;
+    return !*node || !can_be_disabled(*node) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                             unsigned int isEnabled) {
     acu_sim_exec *exec;
     acu_sim_node *node;
-    cudaError_t result = enter(hGraphExec, hNode, &exec, &node);
-    if (!result) {
-        node->disabled = !isEnabled;
-        acu_sim_exec_touch(exec);
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find(hGraphExec, hNode, &exec, &node));
+    node->disabled = !isEnabled;
+    acu_sim_exec_touch(exec);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                             unsigned int *isEnabled) {
     acu_sim_exec *exec;
     acu_sim_node *node;
-    cudaError_t result = enter(hGraphExec, hNode, &exec, &node);
-    if (!result && !isEnabled)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *isEnabled = !node->disabled;
-    return acu_sim_leave(result);
+    SIM_TRY(find(hGraphExec, hNode, &exec, &node));
+    if (!isEnabled)
+        return cudaErrorInvalidValue;
+    *isEnabled = !node->disabled;
+    return cudaSuccess;
 }
 
 /* ---- all nodes ----------------------------------------------------------------------------------
@@ -340,23 +333,21 @@ cudaError_t acu_sim_update_graph(acu_sim_graph *mine, acu_sim_graph *other) {
 
 cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                         cudaGraphExecUpdateResultInfo *resultInfo) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
     acu_sim_graph *graph = acu_sim_graph_of(hGraph);
     if (resultInfo)
         fail(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
-    if (!result && (!exec || !graph || graph->moved || !resultInfo))
-        result = cudaErrorInvalidValue;
-    if (!result && !judge(exec->graph, graph, resultInfo))
-        result = cudaErrorGraphExecUpdateFailure;
-    if (!result && !take_rest(exec, graph))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        take(exec->graph);
-        acu_sim_exec_touch(exec);
-        resultInfo->result = cudaGraphExecUpdateSuccess;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    if (!exec || !graph || graph->moved || !resultInfo)
+        return cudaErrorInvalidValue;
+    if (!judge(exec->graph, graph, resultInfo))
+        return cudaErrorGraphExecUpdateFailure;
+    if (!take_rest(exec, graph))
+        return cudaErrorMemoryAllocation;
+    take(exec->graph);
+    acu_sim_exec_touch(exec);
+    resultInfo->result = cudaGraphExecUpdateSuccess;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,

@@ -139,57 +139,48 @@ void acu_sim_user_objects_clear(acu_sim_graph *graph) {
 cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                          cudaHostFn_t destroy, unsigned int initialRefcount,
                                          unsigned int flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result &&
-        (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync))
-        result = cudaErrorInvalidValue;
-    acu_sim_user_object *object = result ? NULL : calloc(1, sizeof *object);
-    if (!result && (!object || !acu_sim_set_add(&handles, object))) {
+    if (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync)
+        return cudaErrorInvalidValue;
+    acu_sim_user_object *object = calloc(1, sizeof *object);
+    if (!object || !acu_sim_set_add(&handles, object)) {
         free(object);
-        result = cudaErrorMemoryAllocation;
+        return cudaErrorMemoryAllocation;
     }
-    if (!result) {
-        *object = (acu_sim_user_object){.refs = initialRefcount,
-                                        .owned = initialRefcount,
-                                        .data = ptr,
-                                        .destroy = destroy,
-                                        .where = SIM_CALLER,
-                                        .next = objects};
-        if (objects)
-            objects->previous = object;
-        objects = object;
-        *object_out = (cudaUserObject_t)(void *)object;
-    }
-    return acu_sim_leave(result);
+    *object = (acu_sim_user_object){.refs = initialRefcount,
+                                    .owned = initialRefcount,
+                                    .data = ptr,
+                                    .destroy = destroy,
+                                    .where = SIM_CALLER,
+                                    .next = objects};
+    if (objects)
+        objects->previous = object;
+    objects = object;
+    *object_out = (cudaUserObject_t)(void *)object;
+    return cudaSuccess;
 }
 
 /* Enters, and finds the object; NULL: what must not be. */
-static cudaError_t enter(cudaUserObject_t handle, unsigned count, acu_sim_user_object **object) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+static cudaError_t find(cudaUserObject_t handle, unsigned count, acu_sim_user_object **object) {
     *object = object_of(handle);
-    return !result && (!*object || !count || count > INT_MAX) ? cudaErrorInvalidValue : result;
+    return !*object || !count || count > INT_MAX ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count_) {
     acu_sim_user_object *o;
-    cudaError_t result = enter(object, count_, &o);
-    if (!result) {
-        o->refs += count_;
-        o->owned += count_;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find(object, count_, &o));
+    o->refs += count_;
+    o->owned += count_;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count_) {
     acu_sim_user_object *o;
-    cudaError_t result = enter(object, count_, &o);
-    if (!result && count_ > o->owned)
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        o->owned -= count_;
-        release(o, count_);
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find(object, count_, &o));
+    if (count_ > o->owned)
+        return cudaErrorInvalidValue;
+    o->owned -= count_;
+    release(o, count_);
+    return cudaSuccess;
 }
 
 static cudaError_t retain(acu_sim_graph *graph, acu_sim_user_object *object, unsigned count,
@@ -210,29 +201,25 @@ static cudaError_t retain(acu_sim_graph *graph, acu_sim_user_object *object, uns
 cudaError_t acu_sim_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                               unsigned int count_, unsigned int flags) {
     acu_sim_user_object *o;
-    cudaError_t result = enter(object, count_, &o);
+    SIM_TRY(find(object, count_, &o));
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!g || flags > cudaGraphUserObjectMove))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = retain(g, o, count_, flags == cudaGraphUserObjectMove);
-    return acu_sim_leave(result);
+    if (!g || flags > cudaGraphUserObjectMove)
+        return cudaErrorInvalidValue;
+    return retain(g, o, count_, flags == cudaGraphUserObjectMove);
 }
 
 cudaError_t acu_sim_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                unsigned int count_) {
     acu_sim_user_object *o;
-    cudaError_t result = enter(object, count_, &o);
+    SIM_TRY(find(object, count_, &o));
     acu_sim_graph *g = acu_sim_graph_of(graph);
     acu_sim_keep *keep = NULL;
-    for (size_t i = 0; !result && g && i < g->keep_count; i++)
+    for (size_t i = 0; g && i < g->keep_count; i++)
         if (g->keeps[i].object == o)
             keep = &g->keeps[i];
-    if (!result && (!keep || keep->count < count_))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        keep->count -= count_;
-        release(o, count_);
-    }
-    return acu_sim_leave(result);
+    if (!keep || keep->count < count_)
+        return cudaErrorInvalidValue;
+    keep->count -= count_;
+    release(o, count_);
+    return cudaSuccess;
 }

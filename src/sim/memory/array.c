@@ -234,17 +234,12 @@ static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFo
 
 static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                 struct cudaExtent extent, unsigned flags, const void *where) {
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!array || !desc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge(device, desc, &extent, flags);
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = make_array(device, desc, &extent, flags, where, array);
-    return acu_sim_leave(result);
+    acu_sim_device *device = acu_sim_device_now();
+    if (!array || !desc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge(device, desc, &extent, flags));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return make_array(device, desc, &extent, flags, where, array);
 }
 
 cudaError_t acu_sim_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
@@ -259,13 +254,12 @@ cudaError_t acu_sim_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChann
 
 /* Like cudaFree() it waits for the device's work. */
 cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_array *a = acu_sim_array_of(array);
-    if (!result && array && (!a || a->is_level))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && a)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result && a) {
+    if (array && (!a || a->is_level))
+        return cudaErrorInvalidResourceHandle;
+    if (a)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (a) {
         acu_sim_stream_wait_device(a->device);
         a = acu_sim_array_of(array); /* the lock was given up */
         if (a) {
@@ -273,7 +267,7 @@ cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
             free_array(a);
         }
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* ---- mipmapped arrays ---------------------------------------------------------------------------
@@ -338,64 +332,55 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
                                              const struct cudaChannelFormatDesc *desc,
                                              struct cudaExtent extent, unsigned int numLevels,
                                              unsigned int flags) {
-    acu_sim_device *device;
-    mip *m = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!mipmappedArray || !desc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge(device, desc, &extent, flags);
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result && !(m = calloc(1, sizeof *m)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        m->device = device;
-        m->where = SIM_CALLER;
-        if (fill_mipmap(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
-            m->next = mipmaps;
-            if (mipmaps)
-                mipmaps->before = m;
-            mipmaps = m;
-            *mipmappedArray = (cudaMipmappedArray_t)(void *)m;
-        } else {
-            free_mipmap(m);
-            result = cudaErrorMemoryAllocation;
-        }
+    acu_sim_device *device = acu_sim_device_now();
+    if (!mipmappedArray || !desc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge(device, desc, &extent, flags));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    mip *m = calloc(1, sizeof *m);
+    if (!m)
+        return cudaErrorMemoryAllocation;
+    m->device = device;
+    m->where = SIM_CALLER;
+    if (!fill_mipmap(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
+        free_mipmap(m);
+        return cudaErrorMemoryAllocation;
     }
-    return acu_sim_leave(result);
+    m->next = mipmaps;
+    if (mipmaps)
+        mipmaps->before = m;
+    mipmaps = m;
+    *mipmappedArray = (cudaMipmappedArray_t)(void *)m;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     mip *m = mipmap_of(mipmappedArray);
-    if (!result && mipmappedArray && !m)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && m)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result && m) {
+    if (mipmappedArray && !m)
+        return cudaErrorInvalidResourceHandle;
+    if (m)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (m) {
         acu_sim_stream_wait_device(m->device);
         m = mipmap_of(mipmappedArray); /* the lock was given up */
         if (m)
             free_mipmap(m);
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
                                                cudaMipmappedArray_const_t mipmappedArray,
                                                unsigned int level) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const mip *m = mipmap_of(mipmappedArray);
-    if (!result && !levelArray)
-        result = cudaErrorInvalidValue;
-    if (!result && !m)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && level >= m->level_count)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *levelArray = handle_of(m->levels[level]);
-    return acu_sim_leave(result);
+    if (!levelArray)
+        return cudaErrorInvalidValue;
+    if (!m)
+        return cudaErrorInvalidResourceHandle;
+    if (level >= m->level_count)
+        return cudaErrorInvalidValue;
+    *levelArray = handle_of(m->levels[level]);
+    return cudaSuccess;
 }
 
 /* ---- what they are ------------------------------------------------------------------------------
@@ -403,39 +388,33 @@ cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
 
 cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                                      unsigned int *flags, cudaArray_t array) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_array *a = acu_sim_array_of(array);
-    if (!result && !a)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && desc)
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (desc)
         *desc = a->desc;
-    if (!result && extent)
+    if (extent)
         *extent = a->extent;
-    if (!result && flags)
+    if (flags)
         *flags = a->flags;
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
                                        cudaArray_const_t array) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_array *a = acu_sim_array_of(array);
-    if (!result && !desc)
-        result = cudaErrorInvalidValue;
-    if (!result && !a)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        *desc = a->desc;
-    return acu_sim_leave(result);
+    if (!desc)
+        return cudaErrorInvalidValue;
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    *desc = a->desc;
+    return cudaSuccess;
 }
 
 /* What only arrays have that there are none of: planes, and memory that is mapped later. */
 static cudaError_t refuse(const void *out, const acu_sim_set *known, const void *handle) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = out && !acu_sim_set_has(known, handle) ? cudaErrorInvalidResourceHandle
-                                                        : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return out && !acu_sim_set_has(known, handle) ? cudaErrorInvalidResourceHandle
+                                                  : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,

@@ -68,19 +68,13 @@ static cudaError_t judge_pitch(const acu_sim_device *device, const place *p, siz
 /* A whole call. */
 static cudaError_t copy_box(place to, place from, size_t width, size_t height,
                             enum cudaMemcpyKind kind, cudaStream_t stream, bool async) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     struct cudaMemcpy3DParms box;
     bool in_bytes;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result)
-        result = judge_pitch(device, &to, width, height);
-    if (!result)
-        result = judge_pitch(device, &from, width, height);
-    if (!result)
-        result = box_of(&to, &from, width, height, kind, &box, &in_bytes);
-    if (!result)
-        result = acu_sim_copy_within(&box, in_bytes, stream, async);
-    return acu_sim_leave(result);
+    SIM_TRY(judge_pitch(device, &to, width, height));
+    SIM_TRY(judge_pitch(device, &from, width, height));
+    SIM_TRY(box_of(&to, &from, width, height, kind, &box, &in_bytes));
+    return acu_sim_copy_within(&box, in_bytes, stream, async);
 }
 
 cudaError_t acu_sim_copy_2d_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -210,17 +204,12 @@ static cudaError_t copy_run(place to, place from, size_t count, enum cudaMemcpyK
 static cudaError_t copy_linear(place to, place from, size_t count, enum cudaMemcpyKind kind,
                                cudaStream_t stream, bool async) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (unsigned)kind > cudaMemcpyDefault)
-        result = cudaErrorInvalidMemcpyDirection;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result && ((to.array && !acu_sim_array_of(to.array)) ||
-                    (from.array && !acu_sim_array_of(from.array))))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        result = copy_run(to, from, count, kind, stream, async);
-    return acu_sim_leave(result);
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    if ((to.array && !acu_sim_array_of(to.array)) || (from.array && !acu_sim_array_of(from.array)))
+        return cudaErrorInvalidResourceHandle;
+    return copy_run(to, from, count, kind, stream, async);
 }
 
 cudaError_t acu_sim_copy_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,

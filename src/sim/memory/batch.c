@@ -103,24 +103,16 @@ cudaError_t acu_sim_cudaMemcpyBatchAsync(void *const *dsts, const void *const *s
                                          const size_t *sizes, size_t count,
                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
                                          size_t numAttrs, cudaStream_t stream) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge_stream(stream);
-    if (!result)
-        result = copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
-    return acu_sim_leave(result);
+    SIM_TRY(judge_stream(stream));
+    return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
 }
 
 cudaError_t acu_sim_cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
                                                   struct cudaMemcpyAttributes *attr,
                                                   cudaStream_t stream) {
     size_t first = 0;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuMemcpyWithAttributesAsync);
-    if (!result)
-        result = copy_batch(&dst, &src, &size, 1, attr, &first, 1, stream);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuMemcpyWithAttributesAsync));
+    return copy_batch(&dst, &src, &size, 1, attr, &first, 1, stream);
 }
 
 /* ---- copies in one node -------------------------------------------------------------------------
@@ -286,22 +278,14 @@ static cudaError_t copy_boxes(const struct cudaMemcpy3DBatchOp *ops, size_t coun
 
 cudaError_t acu_sim_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                            unsigned long long flags, cudaStream_t stream) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge_stream(stream);
-    if (!result)
-        result = copy_boxes(opList, numOps, flags, stream);
-    return acu_sim_leave(result);
+    SIM_TRY(judge_stream(stream));
+    return copy_boxes(opList, numOps, flags, stream);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
                                                     unsigned long long flags, cudaStream_t stream) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuMemcpy3DWithAttributesAsync);
-    if (!result)
-        result = copy_boxes(op, 1, flags, stream);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuMemcpy3DWithAttributesAsync));
+    return copy_boxes(op, 1, flags, stream);
 }
 
 /* ---- managed memory -----------------------------------------------------------------------------
@@ -335,16 +319,13 @@ static cudaError_t judge_ranges(void *const *at, const size_t *sizes, size_t cou
 static cudaError_t manage(void *const *at, const size_t *sizes, size_t count, const places *to,
                           unsigned long long flags, cudaStream_t stream) {
     size_t set = 0;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge_stream(stream);
-    if (!result)
-        result = judge_ranges(at, sizes, count, to, flags);
-    for (size_t i = 0; !result && to && i < count; i++) {
+    SIM_TRY(judge_stream(stream));
+    SIM_TRY(judge_ranges(at, sizes, count, to, flags));
+    for (size_t i = 0; to && i < count; i++) {
         set = set_of(to->indices, to->sets, i, set);
         acu_sim_managed_range(at[i], sizes[i])->prefetched = to->locations[set];
     }
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): the signatures are CUDA's */
@@ -376,23 +357,19 @@ cudaError_t acu_sim_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t
 cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGranularity,
                                            size_t samplingGranularity,
                                            struct cudaMemLocation *location_out) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_range *range = acu_sim_managed_range(devPtr, size);
     const bool pageable = devPtr && size && !acu_sim_range_is_device_address(devPtr) &&
                           !acu_sim_range_in((uintptr_t)devPtr, size);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuMemGetLocationInfo);
-    if (!result && ((!range && !pageable) || !location_out || !summaryGranularity ||
-                    summaryGranularity > size || samplingGranularity > summaryGranularity))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
-        if (range)
-            location = range->prefetched;
-        if (location.type == cudaMemLocationTypeInvalid)
-            location.id = 0;
-        for (size_t i = 0; i < (size - 1) / summaryGranularity + 1; i++)
-            location_out[i] = location;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuMemGetLocationInfo));
+    if ((!range && !pageable) || !location_out || !summaryGranularity ||
+        summaryGranularity > size || samplingGranularity > summaryGranularity)
+        return cudaErrorInvalidValue;
+    struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
+    if (range)
+        location = range->prefetched;
+    if (location.type == cudaMemLocationTypeInvalid)
+        location.id = 0;
+    for (size_t i = 0; i < (size - 1) / summaryGranularity + 1; i++)
+        location_out[i] = location;
+    return cudaSuccess;
 }

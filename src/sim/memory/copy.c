@@ -363,11 +363,10 @@ cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool 
 cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                          cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, kind);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    result = acu_sim_mistake(result, count && !is_direction(kind), cudaErrorInvalidMemcpyDirection);
-    if (!result)
-        result = copy(&params, stream, async);
-    return acu_sim_leave(result);
+    if (count && !is_direction(kind))
+        return cudaErrorInvalidMemcpyDirection;
+    SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    return copy(&params, stream, async);
 }
 
 /* A single row is no copy of rows. */
@@ -381,12 +380,8 @@ static cudaError_t judge_rows(const acu_sim_box *box) {
 cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                             bool async) {
     const struct cudaMemcpy3DParms params = params_of(box, kind);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = judge_rows(box);
-    if (!result)
-        result = copy(&params, stream, async);
-    return acu_sim_leave(result);
+    SIM_TRY(judge_rows(box));
+    return copy(&params, stream, async);
 }
 
 cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_bytes,
@@ -423,12 +418,8 @@ static cudaError_t judge_pitches(const struct cudaMemcpy3DParms *params) {
 
 cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
                             bool async) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = params ? judge_pitches(params) : cudaErrorInvalidValue;
-    if (!result)
-        result = copy(params, stream, async);
-    return acu_sim_leave(result);
+    SIM_TRY(params ? judge_pitches(params) : cudaErrorInvalidValue);
+    return copy(params, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
@@ -496,23 +487,18 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, 
 
 cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
                                  bool async) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !p)
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        const struct cudaMemcpy3DParms params = {.srcArray = p->srcArray,
-                                                 .srcPos = p->srcPos,
-                                                 .srcPtr = p->srcPtr,
-                                                 .dstArray = p->dstArray,
-                                                 .dstPos = p->dstPos,
-                                                 .dstPtr = p->dstPtr,
-                                                 .extent = p->extent,
-                                                 .kind = cudaMemcpyDefault};
-        result = judge_pitches(&params);
-        if (!result)
-            result = copy_between(&params, p->dstDevice, p->srcDevice, stream, async);
-    }
-    return acu_sim_leave(result);
+    if (!p)
+        return cudaErrorInvalidValue;
+    const struct cudaMemcpy3DParms params = {.srcArray = p->srcArray,
+                                             .srcPos = p->srcPos,
+                                             .srcPtr = p->srcPtr,
+                                             .dstArray = p->dstArray,
+                                             .dstPos = p->dstPos,
+                                             .dstPtr = p->dstPtr,
+                                             .extent = p->extent,
+                                             .kind = cudaMemcpyDefault};
+    SIM_TRY(judge_pitches(&params));
+    return copy_between(&params, p->dstDevice, p->srcDevice, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
@@ -549,10 +535,9 @@ cudaError_t acu_sim_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
 static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
                              cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && count)
-        result = copy_between(&params, dstDevice, srcDevice, stream, async);
-    return acu_sim_leave(result);
+    if (count)
+        SIM_TRY(copy_between(&params, dstDevice, srcDevice, stream, async));
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
@@ -650,11 +635,9 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
 
 cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,
                               bool async) {
-    bool any = params->width && params->height;
-    cudaError_t result = acu_sim_enter(any ? SIM_NEEDS_CONTEXT : SIM_NEEDS_A_CONTEXT, NULL);
-    if (!result)
-        result = set(params, stream, async);
-    return acu_sim_leave(result);
+    if (params->width && params->height)
+        SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    return set(params, stream, async);
 }
 
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
@@ -707,10 +690,7 @@ static cudaError_t set_slices(const struct cudaPitchedPtr *ptr, int value,
 
 cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
                             cudaStream_t stream, bool async) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = set_slices(&ptr, value, &extent, stream, async);
-    return acu_sim_leave(result);
+    return set_slices(&ptr, value, &extent, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,

@@ -108,16 +108,13 @@ static acu_sim_external *external_of(cudaExternalMemory_t handle) {
 cudaError_t
 acu_sim_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
                                  const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     acu_sim_external *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!extMem_out || !memHandleDesc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = import(memHandleDesc, device, SIM_CALLER, &made);
-    if (!result)
-        *extMem_out = (cudaExternalMemory_t)(void *)made;
-    return acu_sim_leave(result);
+    if (!extMem_out || !memHandleDesc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(import(memHandleDesc, device, SIM_CALLER, &made));
+    *extMem_out = (cudaExternalMemory_t)(void *)made;
+    return cudaSuccess;
 }
 
 /* Buffers of it stay. */
@@ -131,13 +128,11 @@ static void destroy(acu_sim_external *external) {
 }
 
 cudaError_t acu_sim_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_external *external = external_of(extMem);
-    if (!result && !external)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        destroy(external);
-    return acu_sim_leave(result);
+    if (!external)
+        return cudaErrorInvalidResourceHandle;
+    destroy(external);
+    return cudaSuccess;
 }
 
 void acu_sim_externals_reset(const acu_sim_device *device) {
@@ -181,13 +176,10 @@ static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemo
 cudaError_t
 acu_sim_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t extMem,
                                           const struct cudaExternalMemoryBufferDesc *bufferDesc) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_external *external = external_of(extMem);
-    if (!result && !external)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && (!devPtr || !bufferDesc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = map(external, bufferDesc, devPtr, SIM_CALLER);
-    return acu_sim_leave(result);
+    if (!external)
+        return cudaErrorInvalidResourceHandle;
+    if (!devPtr || !bufferDesc)
+        return cudaErrorInvalidValue;
+    return map(external, bufferDesc, devPtr, SIM_CALLER);
 }

@@ -257,26 +257,21 @@ static imported *imported_of(cudaExternalSemaphore_t handle) {
 cudaError_t
 acu_sim_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
                                     const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     imported *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!extSem_out || !semHandleDesc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = import(semHandleDesc, device, SIM_CALLER, &made);
-    if (!result)
-        *extSem_out = (cudaExternalSemaphore_t)(void *)made;
-    return acu_sim_leave(result);
+    if (!extSem_out || !semHandleDesc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(import(semHandleDesc, device, SIM_CALLER, &made));
+    *extSem_out = (cudaExternalSemaphore_t)(void *)made;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     imported *it = imported_of(extSem);
-    if (!result && !it)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        destroy(it);
-    return acu_sim_leave(result);
+    if (!it)
+        return cudaErrorInvalidResourceHandle;
+    destroy(it);
+    return cudaSuccess;
 }
 
 void acu_sim_semaphores_reset(const acu_sim_device *device) {
@@ -400,14 +395,11 @@ static cudaError_t enqueue(enum cudaGraphNodeType type, const node_params *param
                            cudaStream_t stream) {
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && !params->numExtSems)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = make(type, params, &op);
-    if (!result)
-        result = acu_sim_stream_submit(s, op, false);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (!params->numExtSems)
+        return cudaErrorInvalidValue;
+    SIM_TRY(make(type, params, &op));
+    return acu_sim_stream_submit(s, op, false);
 }
 
 cudaError_t acu_sim_cudaSignalExternalSemaphoresAsync(

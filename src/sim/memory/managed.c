@@ -83,54 +83,42 @@ static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocat
 
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
                                   struct cudaMemLocation location) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
-        result = cudaErrorInvalidValue;
-    if (!result && has_place(advice))
-        result = judge_place(advice, location);
-    if (!result)
-        result = advise(range, advice, location);
-    return acu_sim_leave(result);
+    if (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
+        return cudaErrorInvalidValue;
+    if (has_place(advice))
+        SIM_TRY(judge_place(advice, location));
+    return advise(range, advice, location);
 }
 
 cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
                                          struct cudaMemLocation location, unsigned int flags,
                                          cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (!result && (flags || !range))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_managed_validate_location(location);
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result)
-        range->prefetched = location;
-    return acu_sim_leave(result);
+    if (flags || !range)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_managed_validate_location(location));
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    range->prefetched = location;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
                                              unsigned int flags) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_range_of(devPtr);
-    if (!result && (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
-                    (length && length != range->size) ||
-                    (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
-                     flags != cudaMemAttachSingle)))
-        result = cudaErrorInvalidValue;
+    if (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
+        (length && length != range->size) ||
+        (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
+         flags != cudaMemAttachSingle))
+        return cudaErrorInvalidValue;
     stream = acu_sim_stream_handle(stream);
-    if (!result && flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    return acu_sim_leave(result);
+    if (flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    return acu_sim_capture_allows(s, SIM_REFUSES);
 }
 
 /* A place as the older attributes number it: a device, or -1 for the CPU, or -2 for none. */
@@ -195,13 +183,12 @@ cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
                                               enum cudaMemRangeAttribute *attributes,
                                               size_t numAttributes, const void *devPtr,
                                               size_t count) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (!result && (!data || !dataSizes || !attributes || !numAttributes || !range))
-        result = cudaErrorInvalidValue;
-    for (size_t i = 0; !result && i < numAttributes; i++)
-        result = get_attribute(range, attributes[i], data[i], dataSizes[i]);
-    return acu_sim_leave(result);
+    if (!data || !dataSizes || !attributes || !numAttributes || !range)
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < numAttributes; i++)
+        SIM_TRY(get_attribute(range, attributes[i], data[i], dataSizes[i]));
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemRangeGetAttribute(void *data, size_t dataSize,

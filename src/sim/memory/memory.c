@@ -133,32 +133,25 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
 }
 
 cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
-    acu_sim_device *device;
-    acu_sim_need need = size ? SIM_NEEDS_CONTEXT : SIM_NEEDS_A_CONTEXT;
-    cudaError_t result = acu_sim_enter(need, &device);
-    result = acu_sim_mistake(result, !devPtr, cudaErrorInvalidValue);
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = allocate(device, size, devPtr, SIM_CALLER);
-    return acu_sim_leave(result);
+    if (!devPtr)
+        return cudaErrorInvalidValue;
+    if (size)
+        SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return allocate(acu_sim_device_now(), size, devPtr, SIM_CALLER);
 }
 
 cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     size_t size = 0, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!devPtr || !pitch))
-        result = cudaErrorInvalidValue;
-    if (!result && (row < width || __builtin_mul_overflow(row, height, &size)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = allocate(device, size, devPtr, SIM_CALLER);
-    if (!result)
-        *pitch = size ? row : 0;
-    return acu_sim_leave(result);
+    if (!devPtr || !pitch)
+        return cudaErrorInvalidValue;
+    if (row < width || __builtin_mul_overflow(row, height, &size))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(allocate(device, size, devPtr, SIM_CALLER));
+    *pitch = size ? row : 0;
+    return cudaSuccess;
 }
 
 /* A graph's memory, if it was launched; its address stays. All work has been waited for. */
@@ -173,22 +166,18 @@ static cudaError_t free_graphs(acu_sim_range *range) {
 
 /* The slices lie behind one another. */
 cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
-    acu_sim_device *device;
+    acu_sim_device *device = acu_sim_device_now();
     void *at = NULL;
     size_t size = 0, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && !pitchedDevPtr)
-        result = cudaErrorInvalidValue;
-    if (!result && (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
-                    __builtin_mul_overflow(size, extent.depth, &size)))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = allocate(device, size, &at, SIM_CALLER);
-    if (!result)
-        *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
-    return acu_sim_leave(result);
+    if (!pitchedDevPtr)
+        return cudaErrorInvalidValue;
+    if (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
+        __builtin_mul_overflow(size, extent.depth, &size))
+        return cudaErrorMemoryAllocation;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(allocate(device, size, &at, SIM_CALLER));
+    *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
+    return cudaSuccess;
 }
 
 /* glibc maps what is large anew each time, until as much was freed; of aligned memory it never
@@ -269,20 +258,16 @@ static cudaError_t free_range(void *address, bool host) {
 }
 
 cudaError_t acu_sim_cudaFree(void *devPtr) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
-    return acu_sim_leave(result);
+    return devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
 }
 
 cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && total)
+    acu_sim_device *device = acu_sim_device_now();
+    if (total)
         *total = (size_t)acu_sim_configuration()->memory;
-    if (!result && free_)
+    if (free_)
         *free_ = (size_t)(acu_sim_configuration()->memory - device->used);
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 /* ---- host memory --------------------------------------------------------------------------------
@@ -314,15 +299,11 @@ static unsigned flags_to_tell(unsigned flags) {
 
 static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const void *where) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!pHost || flags & ~known))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = allocate_host(device, SIM_PINNED, size, flags_to_tell(flags), pHost, where);
-    return acu_sim_leave(result);
+    acu_sim_device *device = acu_sim_device_now();
+    if (!pHost || flags & ~known)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return allocate_host(device, SIM_PINNED, size, flags_to_tell(flags), pHost, where);
 }
 
 cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
@@ -334,10 +315,7 @@ cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
 }
 
 cudaError_t acu_sim_cudaFreeHost(void *ptr) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
-    return acu_sim_leave(result);
+    return ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
 }
 
 /* Nothing is written anywhere: only what is not mapped is told. */
@@ -370,49 +348,37 @@ static bool is_writable(const void *memory, size_t size) {
 cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
-    acu_sim_device *device;
-    const acu_sim_range *taken;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known))
-        result = cudaErrorInvalidValue;
-    if (!result && flags & cudaHostRegisterIoMemory)
-        result = cudaErrorNotSupported;
-    if (!result && (taken = acu_sim_range_in((uintptr_t)ptr, size)))
-        result = taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
-                                               : cudaErrorInvalidValue;
-    if (!result &&
-        (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size))))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result) {
-        acu_sim_range *range =
-            acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
-        if (range)
-            range->flags = flags;
-        else
-            result = cudaErrorMemoryAllocation;
-    }
-    return acu_sim_leave(result);
+    if (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known)
+        return cudaErrorInvalidValue;
+    if (flags & cudaHostRegisterIoMemory)
+        return cudaErrorNotSupported;
+    const acu_sim_range *taken = acu_sim_range_in((uintptr_t)ptr, size);
+    if (taken)
+        return taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
+                                             : cudaErrorInvalidValue;
+    if (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size)))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    acu_sim_range *range =
+        acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, acu_sim_device_now(), SIM_CALLER);
+    if (!range)
+        return cudaErrorMemoryAllocation;
+    range->flags = flags;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_range_of(ptr);
-    if (!result &&
-        (!ptr || (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))))
-        result = cudaErrorInvalidValue;
-    if (!result && !range)
-        result = cudaErrorHostMemoryNotRegistered;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result) {
-        acu_sim_stream_wait_device(NULL);
-        range = acu_sim_range_of(ptr);
-        if (range && range->kind == SIM_REGISTERED)
-            acu_sim_range_remove(range);
-    }
-    return acu_sim_leave(result);
+    if (!ptr || (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr)))
+        return cudaErrorInvalidValue;
+    if (!range)
+        return cudaErrorHostMemoryNotRegistered;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    acu_sim_stream_wait_device(NULL);
+    range = acu_sim_range_of(ptr);
+    if (range && range->kind == SIM_REGISTERED)
+        acu_sim_range_remove(range);
+    return cudaSuccess;
 }
 
 static acu_sim_range *host_range(const void *address) {
@@ -421,37 +387,29 @@ static acu_sim_range *host_range(const void *address) {
 }
 
 cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!pDevice || flags || !host_range(pHost)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pDevice = pHost;
-    return acu_sim_leave(result);
+    if (!pDevice || flags || !host_range(pHost))
+        return cudaErrorInvalidValue;
+    *pDevice = pHost;
+    return cudaSuccess;
 }
 
 /* All is mapped, asked for or not; that it is only read is not told. Managed memory is known, too;
  * its flags are others. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_range *range = acu_sim_range_of(pHost);
-    if (!result && (!pFlags || !range || range->kind == SIM_DEVICE))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
-                  cudaHostAllocMapped;
-    return acu_sim_leave(result);
+    if (!pFlags || !range || range->kind == SIM_DEVICE)
+        return cudaErrorInvalidValue;
+    *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
+              cudaHostAllocMapped;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
-        result = allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
-    return acu_sim_leave(result);
+    acu_sim_device *device = acu_sim_device_now();
+    if (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
 }
 
 /* ---- variables of modules -----------------------------------------------------------------------

@@ -187,19 +187,14 @@ cudaError_t acu_sim_pool_alloc_async(void **at, size_t size, cudaMemPool_t *hand
                                      cudaStream_t stream, const void *where) {
     acu_sim_stream *s = NULL;
     acu_sim_pool *pool = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !at)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result && !(pool = handle ? pool_of(*handle) : current(s->device)))
-        result = handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
-    if (!result)
-        result = s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at)
-                            : allocate(pool, size, at, where);
-    return acu_sim_leave(result);
+    if (!at)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    if (!(pool = handle ? pool_of(*handle) : current(s->device)))
+        SIM_TRY(handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation);
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at)
+                      : allocate(pool, size, at, where);
 }
 
 cudaError_t acu_sim_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
@@ -266,14 +261,11 @@ static cudaError_t free_any(void *at, acu_sim_stream *stream) {
 
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_stream *s = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = acu_sim_stream_of(hStream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
-    if (!result && devPtr)
-        result = free_any(devPtr, s);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_of(hStream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    if (devPtr)
+        SIM_TRY(free_any(devPtr, s));
+    return cudaSuccess;
 }
 
 /* ---- pools --------------------------------------------------------------------------------------
@@ -303,43 +295,34 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                       const struct cudaMemPoolProps *poolProps) {
     acu_sim_pool *pool = NULL;
     acu_sim_device *device = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
-    if (!result)
-        result = memPool ? judge_props(poolProps) : cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_device_activate(device = acu_sim_device_at(poolProps->location.id));
-    if (!result && !(pool = new_pool(device, poolProps, SIM_CALLER)))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        *memPool = handle_of(pool);
-    return acu_sim_leave(result);
+    SIM_TRY(memPool ? judge_props(poolProps) : cudaErrorInvalidValue);
+    SIM_TRY(acu_sim_device_activate(device = acu_sim_device_at(poolProps->location.id)));
+    if (!(pool = new_pool(device, poolProps, SIM_CALLER)))
+        return cudaErrorMemoryAllocation;
+    *memPool = handle_of(pool);
+    return cudaSuccess;
 }
 
 /* What is allocated stays until it is freed. */
 cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || !pool->where))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        if (pool->device->pool == pool)
-            pool->device->pool = NULL;
-        pool->destroyed = true;
-        acu_sim_set_remove(&handles, pool);
-        if (!pool->live)
-            free_pool(pool);
-    }
-    return acu_sim_leave(result);
+    if (!pool || !pool->where)
+        return cudaErrorInvalidValue;
+    if (pool->device->pool == pool)
+        pool->device->pool = NULL;
+    pool->destroyed = true;
+    acu_sim_set_remove(&handles, pool);
+    if (!pool->live)
+        free_pool(pool);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
-    if (!result && !pool)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        shrink(pool, minBytesToKeep);
-    return acu_sim_leave(result);
+    if (!pool)
+        return cudaErrorInvalidValue;
+    shrink(pool, minBytesToKeep);
+    return cudaSuccess;
 }
 
 /* ---- attributes ---------------------------------------------------------------------------------
@@ -397,13 +380,11 @@ static void get_attribute(const acu_sim_pool *pool, enum cudaMemPoolAttr attr, v
 
 cudaError_t acu_sim_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     const acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || !value || !acu_sim_knows(&acu_cudart_type_cudaMemPoolAttr, attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        get_attribute(pool, attr, value);
-    return acu_sim_leave(result);
+    if (!pool || !value || !acu_sim_knows(&acu_cudart_type_cudaMemPoolAttr, attr))
+        return cudaErrorInvalidValue;
+    get_attribute(pool, attr, value);
+    return cudaSuccess;
 }
 
 /* High-water marks can only be put back to what is current. */
@@ -433,13 +414,10 @@ static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, 
 
 cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || !value))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = set_attribute(pool, attr, value);
-    return acu_sim_leave(result);
+    if (!pool || !value)
+        return cudaErrorInvalidValue;
+    return set_attribute(pool, attr, value);
 }
 
 /* ---- access -------------------------------------------------------------------------------------
@@ -466,116 +444,106 @@ bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *
 
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                          const struct cudaMemAccessDesc *descList, size_t count) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || (count && !descList)))
-        result = cudaErrorInvalidValue;
-    for (size_t i = 0; !result && i < count; i++)
-        result = judge_access(pool, &descList[i]);
-    for (size_t i = 0; !result && i < count; i++)
+    if (!pool || (count && !descList))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(judge_access(pool, &descList[i]));
+    for (size_t i = 0; i < count; i++)
         pool->access[descList[i].location.id] = descList[i].flags;
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
                                          struct cudaMemLocation *location) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     const acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice))
-        result = cudaErrorInvalidValue;
-    if (!result && !acu_sim_device_at(location->id))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *flags = pool->access[location->id];
-    return acu_sim_leave(result);
+    if (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice)
+        return cudaErrorInvalidValue;
+    if (!acu_sim_device_at(location->id))
+        return cudaErrorInvalidValue;
+    *flags = pool->access[location->id];
+    return cudaSuccess;
 }
 
 /* ---- the pool of a device -----------------------------------------------------------------------
  */
 
 /* Enters, and makes the device ready. */
-static cudaError_t enter(const void *out, int index, acu_sim_device **device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
+static cudaError_t find(const void *out, int index, acu_sim_device **device) {
     *device = acu_sim_device_at(index);
-    if (!result && !out)
-        result = cudaErrorInvalidValue;
-    if (!result && !*device)
-        result = cudaErrorInvalidDevice;
-    return result ? result : acu_sim_device_activate(*device);
+    if (!out)
+        return cudaErrorInvalidValue;
+    if (!*device)
+        return cudaErrorInvalidDevice;
+    return acu_sim_device_activate(*device);
 }
 
-static cudaError_t give(cudaError_t result, acu_sim_device *device, bool standard,
-                        cudaMemPool_t *handle) {
-    acu_sim_pool *pool = NULL;
-    if (!result && !(pool = standard ? acu_sim_pool_default(device) : current(device)))
-        result = cudaErrorMemoryAllocation;
-    if (!result)
-        *handle = handle_of(pool);
-    return acu_sim_leave(result);
+static cudaError_t give(acu_sim_device *device, bool standard, cudaMemPool_t *handle) {
+    acu_sim_pool *pool = standard ? acu_sim_pool_default(device) : current(device);
+    if (!pool)
+        return cudaErrorMemoryAllocation;
+    *handle = handle_of(pool);
+    return cudaSuccess;
 }
 
-static cudaError_t take(cudaError_t result, acu_sim_device *device, cudaMemPool_t handle) {
+static cudaError_t take(acu_sim_device *device, cudaMemPool_t handle) {
     acu_sim_pool *pool = pool_of(handle);
-    if (!result && (!pool || pool->device != device))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        device->pool = pool;
-    return acu_sim_leave(result);
+    if (!pool || pool->device != device)
+        return cudaErrorInvalidValue;
+    device->pool = pool;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
-    cudaError_t result = enter(memPool, device, &d);
-    return give(result, d, true, memPool);
+    SIM_TRY(find(memPool, device, &d));
+    return give(d, true, memPool);
 }
 
 cudaError_t acu_sim_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
-    cudaError_t result = enter(memPool, device, &d);
-    if (result == cudaErrorInvalidDevice) /* not so cudaDeviceGetDefaultMemPool() */
-        result = cudaErrorInvalidValue;
-    return give(result, d, false, memPool);
+    cudaError_t why = find(memPool, device, &d);
+    if (why == cudaErrorInvalidDevice) /* unlike cudaDeviceGetDefaultMemPool() */
+        return cudaErrorInvalidValue;
+    return why ? why : give(d, false, memPool);
 }
 
 cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    cudaError_t result = enter(memPool, device, &d);
-    return take(result, d, memPool);
+    SIM_TRY(find(memPool, device, &d));
+    return take(d, memPool);
 }
 
 /* The same by place and kind of memory; only a device's pinned memory has pools. */
-static cudaError_t enter_place(const void *out, const struct cudaMemLocation *location,
-                               enum cudaMemAllocationType type, acu_sim_device **device) {
+static cudaError_t find_place(const void *out, const struct cudaMemLocation *location,
+                              enum cudaMemAllocationType type, acu_sim_device **device) {
     bool known = location && location->type == cudaMemLocationTypeDevice;
-    cudaError_t result = enter(location ? out : NULL, known ? location->id : 0, device);
-    if (result == cudaErrorInvalidDevice ||
-        (!result && (!known || type == cudaMemAllocationTypeInvalid)))
-        result = cudaErrorInvalidValue;
-    if (!result && type != cudaMemAllocationTypePinned)
-        result = cudaErrorNotSupported;
-    return result;
+    cudaError_t why = find(location ? out : NULL, known ? location->id : 0, device);
+    if (why == cudaErrorInvalidDevice || (!why && (!known || type == cudaMemAllocationTypeInvalid)))
+        return cudaErrorInvalidValue;
+    return !why && type != cudaMemAllocationTypePinned ? cudaErrorNotSupported : why;
 }
 
 cudaError_t acu_sim_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                              struct cudaMemLocation *location,
                                              enum cudaMemAllocationType type) {
     acu_sim_device *d;
-    cudaError_t result = enter_place(memPool, location, type, &d);
-    return give(result, d, true, memPool);
+    SIM_TRY(find_place(memPool, location, type, &d));
+    return give(d, true, memPool);
 }
 
 cudaError_t acu_sim_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type) {
     acu_sim_device *d;
-    cudaError_t result = enter_place(memPool, location, type, &d);
-    return give(result, d, false, memPool);
+    SIM_TRY(find_place(memPool, location, type, &d));
+    return give(d, false, memPool);
 }
 
 cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    cudaError_t result = enter_place(memPool, location, type, &d);
-    return take(result, d, memPool);
+    SIM_TRY(find_place(memPool, location, type, &d));
+    return take(d, memPool);
 }
 
 /* ---- sharing ------------------------------------------------------------------------------------
@@ -586,33 +554,27 @@ cudaError_t acu_sim_cudaMemPoolExportToShareableHandle(void *shareableHandle, cu
                                                        enum cudaMemAllocationHandleType handleType,
                                                        unsigned int flags) {
     (void)shareableHandle, (void)memPool, (void)handleType, (void)flags;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
 }
 
 cudaError_t
 acu_sim_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
                                              enum cudaMemAllocationHandleType handleType,
                                              unsigned int flags) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const bool is_type = handleType != cudaMemHandleTypeNone &&
                          acu_sim_knows(&acu_cudart_type_cudaMemAllocationHandleType, handleType);
-    if (!result)
-        result = memPool && shareableHandle && !flags && is_type ? cudaErrorNotSupported
-                                                                 : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return memPool && shareableHandle && !flags && is_type ? cudaErrorNotSupported
+                                                           : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
                                              void *ptr) {
     (void)exportData, (void)ptr;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
                                              struct cudaMemPoolPtrExportData *exportData) {
     (void)ptr, (void)memPool, (void)exportData;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
 }

@@ -174,40 +174,29 @@ static bool is_view(const struct cudaResourceViewDesc *view, const struct cudaRe
 /* ---- textures -----------------------------------------------------------------------------------
  */
 
-cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
-                                            const struct cudaResourceDesc *pResDesc,
-                                            const struct cudaTextureDesc *pTexDesc,
-                                            const struct cudaResourceViewDesc *pResViewDesc) {
-    object *o = NULL, content = {.where = SIM_CALLER};
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &content.device);
-    if (!result && (!pTexObject || !pResDesc || !pTexDesc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge_resource(content.device, pResDesc);
-    if (!result)
-        result = judge_texture(pTexDesc, pResDesc);
-    if (!result && pResViewDesc && !is_view(pResViewDesc, pResDesc))
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        content.resource = *pResDesc;
-        content.texture = *pTexDesc;
-        if (pResViewDesc)
-            content.view = *pResViewDesc;
-        if (!(o = new_object(&content)))
-            result = cudaErrorMemoryAllocation;
-    }
-    if (!result)
-        *pTexObject = (cudaTextureObject_t)(uintptr_t)o;
-    return acu_sim_leave(result);
-}
+object content = {.where = SIM_CALLER, .device = acu_sim_device_now()};
+if (!pTexObject || !pResDesc || !pTexDesc)
+    return cudaErrorInvalidValue;
+SIM_TRY(judge_resource(content.device, pResDesc));
+SIM_TRY(judge_texture(pTexDesc, pResDesc));
+if (pResViewDesc && !is_view(pResViewDesc, pResDesc))
+    return cudaErrorInvalidValue;
+content.resource = *pResDesc;
+content.texture = *pTexDesc;
+if (pResViewDesc)
+    content.view = *pResViewDesc;
+object *o = new_object(&content);
+if (!o)
+    return cudaErrorMemoryAllocation;
+*pTexObject = (cudaTextureObject_t)(uintptr_t)o;
+return cudaSuccess;
 
 /* Of what is no object, or no more, CUDA does not complain. */
 static cudaError_t destroy(unsigned long long handle, bool surface) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     object *o = object_of(handle, surface);
-    if (!result && o)
+    if (o)
         free_object(o);
-    return acu_sim_leave(result);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
@@ -215,40 +204,35 @@ cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
 }
 
 /* Enters, and finds what the call asks for in this context. */
-static cudaError_t enter(const void *out, unsigned long long handle, bool surface,
-                         const object **o) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result &&
-        (!out || !(*o = object_of(handle, surface)) || (*o)->context != acu_sim_context_now()))
-        result = cudaErrorInvalidValue;
-    return result;
+static cudaError_t find(const void *out, unsigned long long handle, bool surface,
+                        const object **o) {
+    if (!out || !(*o = object_of(handle, surface)) || (*o)->context != acu_sim_context_now())
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                      cudaTextureObject_t texObject) {
     const object *o;
-    cudaError_t result = enter(pResDesc, texObject, false, &o);
-    if (!result)
-        *pResDesc = o->resource;
-    return acu_sim_leave(result);
+    SIM_TRY(find(pResDesc, texObject, false, &o));
+    *pResDesc = o->resource;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
                                                     cudaTextureObject_t texObject) {
     const object *o;
-    cudaError_t result = enter(pTexDesc, texObject, false, &o);
-    if (!result)
-        *pTexDesc = o->texture;
-    return acu_sim_leave(result);
+    SIM_TRY(find(pTexDesc, texObject, false, &o));
+    *pTexDesc = o->texture;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
                                                          cudaTextureObject_t texObject) {
     const object *o;
-    cudaError_t result = enter(pResViewDesc, texObject, false, &o);
-    if (!result)
-        *pResViewDesc = o->view; /* zeros if it was given none */
-    return acu_sim_leave(result);
+    SIM_TRY(find(pResViewDesc, texObject, false, &o));
+    *pResViewDesc = o->view;
+    return cudaSuccess;
 }
 
 /* ---- surfaces -----------------------------------------------------------------------------------
@@ -261,23 +245,16 @@ static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
     return judge_array(acu_sim_array_of(resource->res.array.array));
 }
 
-cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
-                                            const struct cudaResourceDesc *pResDesc) {
-    object *o = NULL, content = {.where = SIM_CALLER, .is_surface = true};
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &content.device);
-    if (!result && (!pSurfObject || !pResDesc))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge_surface(pResDesc);
-    if (!result) {
-        content.resource = *pResDesc;
-        if (!(o = new_object(&content)))
-            result = cudaErrorMemoryAllocation;
-    }
-    if (!result)
-        *pSurfObject = (cudaSurfaceObject_t)(uintptr_t)o;
-    return acu_sim_leave(result);
-}
+object content = {.where = SIM_CALLER, .is_surface = true, .device = acu_sim_device_now()};
+if (!pSurfObject || !pResDesc)
+    return cudaErrorInvalidValue;
+SIM_TRY(judge_surface(pResDesc));
+content.resource = *pResDesc;
+object *o = new_object(&content);
+if (!o)
+    return cudaErrorMemoryAllocation;
+*pSurfObject = (cudaSurfaceObject_t)(uintptr_t)o;
+return cudaSuccess;
 
 cudaError_t acu_sim_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
     return destroy(surfObject, true);
@@ -286,25 +263,22 @@ cudaError_t acu_sim_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
 cudaError_t acu_sim_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                      cudaSurfaceObject_t surfObject) {
     const object *o;
-    cudaError_t result = enter(pResDesc, surfObject, true, &o);
-    if (!result)
-        *pResDesc = o->resource;
-    return acu_sim_leave(result);
+    SIM_TRY(find(pResDesc, surfObject, true, &o));
+    *pResDesc = o->resource;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
     size_t *maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && (!maxWidthInElements || !fmtDesc))
-        result = cudaErrorInvalidValue;
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result && !acu_sim_array_format_size(fmtDesc))
-        result = cudaErrorInvalidChannelDescriptor;
-    if (!result)
-        *maxWidthInElements = linear_width(d, acu_sim_array_format_size(fmtDesc));
-    return acu_sim_leave(result);
+    if (!maxWidthInElements || !fmtDesc)
+        return cudaErrorInvalidValue;
+    if (!d)
+        return cudaErrorInvalidDevice;
+    if (!acu_sim_array_format_size(fmtDesc))
+        return cudaErrorInvalidChannelDescriptor;
+    *maxWidthInElements = linear_width(d, acu_sim_array_format_size(fmtDesc));
+    return cudaSuccess;
 }
 
 /* ---- taking back --------------------------------------------------------------------------------

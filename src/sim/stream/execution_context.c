@@ -146,61 +146,52 @@ int acu_sim_execution_contexts_leaks(int print) {
 cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
                                        int device, unsigned int flags) {
     acu_sim_execution_context *made = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGreenCtxCreate);
-    if (!result && (!phCtx || !desc || flags))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = make(desc, device, SIM_CALLER, &made);
-    if (!result)
-        *phCtx = handle_of(made);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuGreenCtxCreate));
+    if (!phCtx || !desc || flags)
+        return cudaErrorInvalidValue;
+    SIM_TRY(make(desc, device, SIM_CALLER, &made));
+    *phCtx = handle_of(made);
+    return cudaSuccess;
 }
 
 /* Enters, and finds the context, whose device must have its own. */
-static cudaError_t enter(cudaExecutionContext_t handle, bool good,
-                         acu_sim_execution_context **execution) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!handle || !good))
-        result = cudaErrorInvalidValue;
-    if (!result && !(*execution = acu_sim_execution_context_of(handle)))
-        result = cudaErrorInvalidResourceHandle;
-    return result;
+static cudaError_t find(cudaExecutionContext_t handle, bool good,
+                        acu_sim_execution_context **execution) {
+    if (!handle || !good)
+        return cudaErrorInvalidValue;
+    if (!(*execution = acu_sim_execution_context_of(handle)))
+        return cudaErrorInvalidResourceHandle;
+    return cudaSuccess;
 }
 
 /* The same for what is done with its streams. */
-static cudaError_t enter_active(cudaExecutionContext_t handle, bool good,
-                                acu_sim_execution_context **execution) {
-    cudaError_t result = enter(handle, good, execution);
-    if (!result)
-        result = (*execution)->device->active ? (*execution)->device->sticky
-                                              : cudaErrorDeviceUninitialized;
-    return result;
+static cudaError_t find_active(cudaExecutionContext_t handle, bool good,
+                               acu_sim_execution_context **execution) {
+    SIM_TRY(find(handle, good, execution));
+    return (*execution)->device->active ? (*execution)->device->sticky
+                                        : cudaErrorDeviceUninitialized;
 }
 
 /* Its streams stay, and are good for nothing but to be destroyed. */
 cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter(ctx, true, &execution);
-    if (!result && execution->is_primary)
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        acu_sim_device *device = execution->device;
-        (void)acu_sim_capture_allows_execution_context(execution);
-        for (acu_sim_stream *s = NULL; (s = acu_sim_stream_in(execution, s));) {
-            s->detached = true;
-            s->execution_context = NULL;
-        }
-        if (execution->records) {
-            execution->records->execution_context = NULL;
-            acu_sim_stream_close(execution->records);
-        }
-        free_context(execution);
-        if (!device->retained && !device->of_runtime)
-            acu_sim_device_clear(device, false);
+    SIM_TRY(find(ctx, true, &execution));
+    if (execution->is_primary)
+        return cudaErrorInvalidValue;
+    acu_sim_device *device = execution->device;
+    (void)acu_sim_capture_allows_execution_context(execution);
+    for (acu_sim_stream *s = NULL; (s = acu_sim_stream_in(execution, s));) {
+        s->detached = true;
+        s->execution_context = NULL;
     }
-    return acu_sim_leave(result);
+    if (execution->records) {
+        execution->records->execution_context = NULL;
+        acu_sim_stream_close(execution->records);
+    }
+    free_context(execution);
+    if (!device->retained && !device->of_runtime)
+        acu_sim_device_clear(device, false);
+    return cudaSuccess;
 }
 
 /* ---- what it is ---------------------------------------------------------------------------------
@@ -213,59 +204,49 @@ static cudaError_t resource_of(const acu_sim_execution_context *execution,
 }
 
 cudaError_t acu_sim_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     acu_sim_device *d = acu_sim_device_at(device);
-    if (!result && !ctx)
-        result = cudaErrorInvalidValue;
-    if (!result && !d)
-        result = cudaErrorInvalidDevice;
-    if (!result)
-        result = acu_sim_device_activate(d);
-    if (!result)
-        *ctx = handle_of(acu_sim_execution_context_primary(d));
-    return acu_sim_leave(result);
+    if (!ctx)
+        return cudaErrorInvalidValue;
+    if (!d)
+        return cudaErrorInvalidDevice;
+    SIM_TRY(acu_sim_device_activate(d));
+    *ctx = handle_of(acu_sim_execution_context_primary(d));
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter(ctx, device != NULL, &execution);
-    if (!result)
-        *device = execution->device->index;
-    return acu_sim_leave(result);
+    SIM_TRY(find(ctx, device != NULL, &execution));
+    *device = execution->device->index;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigned long long *ctxId) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter(ctx, ctxId != NULL, &execution);
-    if (!result)
-        *ctxId = execution->id;
-    return acu_sim_leave(result);
+    SIM_TRY(find(ctx, ctxId != NULL, &execution));
+    *ctxId = execution->id;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
                                                    cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter(ctx, resource != NULL, &execution);
-    if (!result)
-        result = resource_of(execution, type, resource);
-    return acu_sim_leave(result);
+    SIM_TRY(find(ctx, resource != NULL, &execution));
+    return resource_of(execution, type, resource);
 }
 
 /* A stream has processors only. */
 cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
                                              enum cudaDevResourceType type) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !resource)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuStreamGetDevResource);
-    if (!result && type != cudaDevResourceTypeSm)
-        result = cudaErrorInvalidResourceType;
-    if (!result)
-        result = resource_of(acu_sim_execution_context_of_stream(s), type, resource);
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    if (!resource)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuStreamGetDevResource));
+    if (type != cudaDevResourceTypeSm)
+        return cudaErrorInvalidResourceType;
+    return resource_of(acu_sim_execution_context_of_stream(s), type, resource);
 }
 
 /* ---- its streams, as a whole --------------------------------------------------------------------
@@ -277,32 +258,29 @@ cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExe
                                                  unsigned int flags, int priority) {
     acu_sim_execution_context *execution = NULL;
     bool good = phStream && !(flags & ~(unsigned)cudaStreamNonBlocking);
-    cudaError_t result = enter_active(ctx, good, &execution);
-    if (!result) {
-        unsigned kind = execution->is_primary ? flags : (unsigned)cudaStreamNonBlocking;
-        acu_sim_stream *made = acu_sim_stream_new(execution, kind, priority, SIM_CALLER);
-        result = made ? cudaSuccess : cudaErrorMemoryAllocation;
-        if (made)
-            *phStream = (cudaStream_t)(void *)made;
-    } else if (ctx && phStream) {
+    cudaError_t why = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!why)
+        why = find_active(ctx, good, &execution);
+    if (why && ctx && phStream)
         *phStream = (cudaStream_t)(void *)&no_stream;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(why);
+    unsigned kind = execution->is_primary ? flags : (unsigned)cudaStreamNonBlocking;
+    acu_sim_stream *made = acu_sim_stream_new(execution, kind, priority, SIM_CALLER);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    *phStream = (cudaStream_t)(void *)made;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter_active(ctx, true, &execution);
-    if (!result)
-        result = acu_sim_capture_allows_execution_context(execution);
-    if (!result) {
-        acu_sim_device *device = execution->device;
-        acu_sim_stream_wait_execution_context(execution);
-        acu_sim_pools_settle();
-        acu_sim_guard_check();
-        result = device->sticky;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(find_active(ctx, true, &execution));
+    SIM_TRY(acu_sim_capture_allows_execution_context(execution));
+    acu_sim_device *device = execution->device;
+    acu_sim_stream_wait_execution_context(execution);
+    acu_sim_pools_settle();
+    acu_sim_guard_check();
+    return device->sticky;
 }
 
 /* ---- events of all its streams ------------------------------------------------------------------
@@ -368,8 +346,8 @@ cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *executio
 
 cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter_active(ctx, true, &execution);
-    return acu_sim_leave(result ? result : acu_sim_execution_context_record(execution, event));
+    SIM_TRY(find_active(ctx, true, &execution));
+    return acu_sim_execution_context_record(execution, event);
 }
 
 /* What is done is forgotten. */
@@ -398,6 +376,6 @@ cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution,
 
 cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_execution_context *execution = NULL;
-    cudaError_t result = enter_active(ctx, true, &execution);
-    return acu_sim_leave(result ? result : acu_sim_execution_context_wait(execution, event));
+    SIM_TRY(find_active(ctx, true, &execution));
+    return acu_sim_execution_context_wait(execution, event);
 }

@@ -105,22 +105,25 @@ acu_sim_op *acu_sim_host_function_op(cudaHostFn_t fn, void *data) {
 static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
                                void *data, unsigned flags, unsigned allowed) {
     acu_sim_stream *s = NULL;
-    acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && allowed)
-        result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
-    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
-    if (!result && callback)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && s && !(op = acu_sim_host_function_op(fn, data)))
-        result = cudaErrorMemoryAllocation;
-    if (op) {
-        op->with.host.callback = callback;
-        op->with.host.handle = acu_sim_stream_handle(stream);
-        op->always = callback != NULL;
-        result = acu_sim_stream_submit(s, op, false);
-    }
-    return acu_sim_leave(result);
+    cudaError_t why = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!why)
+        why = acu_sim_stream_usable(stream, &s);
+    if (!why && allowed)
+        why = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
+    /* CUDA reports a mistake in the arguments before the fault that ended the context. */
+    const bool faulted = why && why == acu_sim_device_now()->sticky;
+    if ((!why || faulted) && ((!fn && !callback) || flags > allowed))
+        return cudaErrorInvalidValue;
+    SIM_TRY(why);
+    if (callback)
+        SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    acu_sim_op *op = acu_sim_host_function_op(fn, data);
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    op->with.host.callback = callback;
+    op->with.host.handle = acu_sim_stream_handle(stream);
+    op->always = callback != NULL;
+    return acu_sim_stream_submit(s, op, false);
 }
 
 cudaError_t acu_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {

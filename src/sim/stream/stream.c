@@ -620,21 +620,17 @@ int acu_sim_streams_leaks(int print) {
  */
 
 static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
-    acu_sim_device *device;
-    bool mistaken = !stream || flags & ~(unsigned)cudaStreamNonBlocking;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
-    if (!result && stream) {
-        acu_sim_stream *made =
-            acu_sim_stream_new(acu_sim_execution_context_primary(device), flags, priority, where);
-        if (made) {
-            made->context = acu_sim_context_now();
-            *stream = (cudaStream_t)(void *)made;
-        } else {
-            result = cudaErrorMemoryAllocation;
-        }
-    }
-    return acu_sim_leave(result);
+    if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    acu_sim_device *device = acu_sim_device_now();
+    acu_sim_stream *made =
+        acu_sim_stream_new(acu_sim_execution_context_primary(device), flags, priority, where);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    made->context = acu_sim_context_now();
+    *stream = (cudaStream_t)(void *)made;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamCreate(cudaStream_t *pStream) {
@@ -657,43 +653,36 @@ cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream) 
 
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_stream *s = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (s && result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
-        result = cudaSuccess;
-    if (!result && s && s->is_default)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        acu_sim_stream_close(s);
-    return acu_sim_leave(result);
+    cudaError_t why = acu_sim_stream_usable(stream, &s);
+    const bool may_be_detached = acu_sim_configuration()->driver >= 13010;
+    if (why && !(s && why == cudaErrorStreamDetached && may_be_detached))
+        return why;
+    if (s->is_default)
+        return cudaErrorInvalidResourceHandle;
+    acu_sim_stream_close(s);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_WAITS);
-    if (!result) {
-        acu_sim_schedule_ask();
-        result = acu_sim_stream_of(stream, &s); /* the lock was given up */
-    }
-    if (!result && !acu_sim_stream_is_idle(s))
-        result = cudaErrorNotReady;
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_WAITS));
+    acu_sim_schedule_ask();
+    SIM_TRY(acu_sim_stream_of(stream, &s)); /* the lock was given up */
+    if (!acu_sim_stream_is_idle(s))
+        return cudaErrorNotReady;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_WAITS);
-    if (!result) {
-        acu_sim_device *device = s->device;
-        const bool worked = s->last != NULL; /* one that never did is not waited for */
-        wait_for(s == s->context->legacy ? is_joined_by : is_it, s);
-        if (worked) /* s may be destroyed: the lock was given up */
-            acu_sim_pools_settle();
-        acu_sim_guard_check();
-        result = device->sticky;
-    }
-    return acu_sim_leave(result);
+    SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_WAITS));
+    acu_sim_device *device = s->device;
+    const bool worked = s->last != NULL; /* one that never did is not waited for */
+    wait_for(s == s->context->legacy ? is_joined_by : is_it, s);
+    if (worked) /* s may be destroyed: the lock was given up */
+        acu_sim_pools_settle();
+    acu_sim_guard_check();
+    return device->sticky;
 }
