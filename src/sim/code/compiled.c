@@ -226,12 +226,14 @@ void acu_sim_compiled_place(const acu_sim_library *library) {
  */
 char acu_sim_compiled_InitModule(void **handle) {
     acu_sim_module *module;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     acu_sim_library *library = library_of(handle);
     if (!result)
         result = library ? acu_sim_library_module(library, acu_sim_context_now(), &module)
                          : cudaErrorInvalidResourceHandle;
-    return acu_sim_leave(result) ? 0 : 1;
+    return acu_sim_call_end(&call, result) ? 0 : 1;
 }
 
 /* ---- launching ----------------------------------------------------------------------------------
@@ -259,8 +261,11 @@ unsigned acu_sim_compiled_PushCallConfiguration(dim3 grid, dim3 block, size_t sh
 
 cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
                                                   void *stream) {
-    if (depth == 0)
-        return cudaErrorMissingConfiguration;
+    if (depth == 0) {
+        acu_sim_call call = {.caller = __builtin_return_address(0)};
+        acu_sim_call_begin(&call);
+        return acu_sim_call_end(&call, cudaErrorMissingConfiguration);
+    }
     const configuration *c = &pushed[--depth];
     *grid = c->grid;
     *block = c->block;
@@ -271,14 +276,15 @@ cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_
 
 /* A stub asks once, perhaps before main(): nothing is loaded, and no context made. */
 cudaError_t acu_sim_compiled_GetKernel(cudaKernel_t *kernel, const void *host) {
-    (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
     acu_sim_kernel_handle *found = acu_sim_compiled_kernel(host);
     cudaError_t result = !kernel ? cudaErrorInvalidValue
                          : found ? cudaSuccess
                                  : cudaErrorInvalidDeviceFunction;
     if (!result)
         *kernel = (cudaKernel_t)(void *)found;
-    return acu_sim_leave(result);
+    return acu_sim_call_end(&call, result);
 }
 
 static cudaError_t launch(acu_sim_call call, cudaKernel_t kernel, dim3 grid, dim3 block,

@@ -385,21 +385,25 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
     return cudaSuccess;
 }
 
-descriptor made = {0};
-SIM_TRY(acu_sim_driver_has(&acu_function_cuDevResourceGenerateDesc));
-if (!phDesc || !resources || !nbResources)
-    return cudaErrorInvalidValue;
-SIM_TRY(combine(&made, resources, nbResources));
-descriptor *kept = calloc(1, sizeof *kept);
-if (!kept || !acu_sim_set_add(&handles, kept)) {
-    free(kept);
-    return cudaErrorMemoryAllocation;
+cudaError_t acu_sim_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
+                                                cudaDevResource *resources,
+                                                unsigned int nbResources) {
+    descriptor made = {0};
+    SIM_TRY(acu_sim_driver_has(&acu_function_cuDevResourceGenerateDesc));
+    if (!phDesc || !resources || !nbResources)
+        return cudaErrorInvalidValue;
+    SIM_TRY(combine(&made, resources, nbResources));
+    descriptor *kept = calloc(1, sizeof *kept);
+    if (!kept || !acu_sim_set_add(&handles, kept)) {
+        free(kept);
+        return cudaErrorMemoryAllocation;
+    }
+    made.next = descriptors;
+    *kept = made;
+    descriptors = kept;
+    *phDesc = (cudaDevResourceDesc_t)(void *)kept;
+    return cudaSuccess;
 }
-made.next = descriptors;
-*kept = made;
-descriptors = kept;
-*phDesc = (cudaDevResourceDesc_t)(void *)kept;
-return cudaSuccess;
 
 bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
                              acu_sim_processors *processors,

@@ -174,22 +174,27 @@ static bool is_view(const struct cudaResourceViewDesc *view, const struct cudaRe
 /* ---- textures -----------------------------------------------------------------------------------
  */
 
-object content = {.where = SIM_CALLER, .device = acu_sim_device_now()};
-if (!pTexObject || !pResDesc || !pTexDesc)
-    return cudaErrorInvalidValue;
-SIM_TRY(judge_resource(content.device, pResDesc));
-SIM_TRY(judge_texture(pTexDesc, pResDesc));
-if (pResViewDesc && !is_view(pResViewDesc, pResDesc))
-    return cudaErrorInvalidValue;
-content.resource = *pResDesc;
-content.texture = *pTexDesc;
-if (pResViewDesc)
-    content.view = *pResViewDesc;
-object *o = new_object(&content);
-if (!o)
-    return cudaErrorMemoryAllocation;
-*pTexObject = (cudaTextureObject_t)(uintptr_t)o;
-return cudaSuccess;
+cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
+                                            const struct cudaResourceDesc *pResDesc,
+                                            const struct cudaTextureDesc *pTexDesc,
+                                            const struct cudaResourceViewDesc *pResViewDesc) {
+    object content = {.where = SIM_CALLER, .device = acu_sim_device_now()};
+    if (!pTexObject || !pResDesc || !pTexDesc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge_resource(content.device, pResDesc));
+    SIM_TRY(judge_texture(pTexDesc, pResDesc));
+    if (pResViewDesc && !is_view(pResViewDesc, pResDesc))
+        return cudaErrorInvalidValue;
+    content.resource = *pResDesc;
+    content.texture = *pTexDesc;
+    if (pResViewDesc)
+        content.view = *pResViewDesc;
+    object *o = new_object(&content);
+    if (!o)
+        return cudaErrorMemoryAllocation;
+    *pTexObject = (cudaTextureObject_t)(uintptr_t)o;
+    return cudaSuccess;
+}
 
 /* Of what is no object, or no more, CUDA does not complain. */
 static cudaError_t destroy(unsigned long long handle, bool surface) {
@@ -245,16 +250,19 @@ static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
     return judge_array(acu_sim_array_of(resource->res.array.array));
 }
 
-object content = {.where = SIM_CALLER, .is_surface = true, .device = acu_sim_device_now()};
-if (!pSurfObject || !pResDesc)
-    return cudaErrorInvalidValue;
-SIM_TRY(judge_surface(pResDesc));
-content.resource = *pResDesc;
-object *o = new_object(&content);
-if (!o)
-    return cudaErrorMemoryAllocation;
-*pSurfObject = (cudaSurfaceObject_t)(uintptr_t)o;
-return cudaSuccess;
+cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
+                                            const struct cudaResourceDesc *pResDesc) {
+    object content = {.where = SIM_CALLER, .is_surface = true, .device = acu_sim_device_now()};
+    if (!pSurfObject || !pResDesc)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge_surface(pResDesc));
+    content.resource = *pResDesc;
+    object *o = new_object(&content);
+    if (!o)
+        return cudaErrorMemoryAllocation;
+    *pSurfObject = (cudaSurfaceObject_t)(uintptr_t)o;
+    return cudaSuccess;
+}
 
 cudaError_t acu_sim_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
     return destroy(surfObject, true);
