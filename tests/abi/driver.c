@@ -337,7 +337,7 @@ int finish(run *r, int result) {
     r->result = result;
     if (r->target->name == NULL) {
         int too_new = r->version < r->call->since;
-        check_refused(r, too_new ? "needs CUDA" : "gone", too_new ? r->call->since : 0,
+        check_refused(r, too_new ? "needs CUDA" : "was removed", too_new ? r->call->since : 0,
                       too_new ? 0 : r->call->until);
     } else if (r->newer != NULL) {
         const char *part = named_part(r->newer->path);
