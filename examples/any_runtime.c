@@ -1,5 +1,5 @@
 /*
- * One binary, any CUDA: what the runtime of this machine offers, and why not the rest.
+ * One binary for any CUDA: which features this machine has, and why it lacks the others.
  *
  * Run it again with ANYCUDA_CUDART=/path/to/another/libcudart.so.12, or, on the simulator, with
  * ANYCUDA_SIM=runtime=11.8.
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Sentences that are longer than a terminal is wide go on in the next line. */
+/* Breaks sentences at the width of a terminal. */
 static void print_folded(const char *first, const char *text) {
     const char *gap = "";
     int column = printf("%s", first);
@@ -25,15 +25,16 @@ static void print_folded(const char *first, const char *text) {
     printf("\n");
 }
 
-/* A program that needs a feature asks first, and has another way where it is missing. */
+/* A program can ask for a feature, and do something else where it is missing. */
 static const char *choose_allocator(void) {
     if (acu_supports(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, 0) == 0)
         return "cudaMallocAsync";
     return "cudaMalloc";
 }
 
-/* Or calls, and looks at the result: it is never a crash, whatever the version. */
-static void call_what_is_new(void) {
+/* A program can also call the function and check the result: with any version it is a result, never
+ * a crash. */
+static void call_new_functions(void) {
     struct cudaDeviceProp properties;
     cudaGraph_t graph = NULL;
     cudaGraphConditionalHandle handle;
@@ -59,7 +60,7 @@ static acu_result run(void) {
            runtime->version % 1000 / 10, driver / 1000, driver % 1000 / 10);
     printf("how it was found:\n%s", acu_load_trace(ACU_CUDART));
     printf("allocating with %s\n", choose_allocator());
-    call_what_is_new();
+    call_new_functions();
 
     printf("\nwhat cannot be used on device 0:\n");
     for (int i = 0; i < ACU_FEATURE_COUNT; i++)

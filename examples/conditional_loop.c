@@ -1,8 +1,8 @@
 /*
  * A loop that the device ends by itself: a graph with a "while" node, whose body is a kernel.
  *
- * The kernel makes a guess at a square root better, and says whether another round is worth it. The
- * host launches once, and is not asked. Needs CUDA 12.3.
+ * The kernel improves a guess at a square root, and decides whether there is another round. The
+ * host launches the graph once. The example needs CUDA 12.3.
  */
 #include "example.h"
 
@@ -42,7 +42,7 @@ static const char improve_ptx[] =
     "    ret;\n"
     "}\n";
 
-/* What the simulator calls instead. */
+/* The simulator does not execute PTX: it calls this function instead. */
 static void simulated_improve(const acu_sim_launch *launch, void *const *args) {
     double *x = acu_sim_at(launch, *(void *const *)args[0], 2 * sizeof *x);
     double a = *(const double *)args[1], better = (x[0] + a / x[0]) / 2;

@@ -1,4 +1,4 @@
-/* Every device of this machine: what it is, and how much of everything it has. */
+/* Prints the properties of each device of this machine. */
 #include "example.h"
 
 static double gib(size_t bytes) {
@@ -30,7 +30,7 @@ static void print_info(const acu_device_info *d) {
     printf("  ECC                  %s\n", yes(d->ecc));
 }
 
-/* Which other devices' memory it reaches. */
+/* Prints which other devices' memory the device can access. */
 static acu_result print_peers(acu_device device, int count) {
     for (int peer = 0; peer < count; peer++) {
         bool can = false;

@@ -1,4 +1,4 @@
-/* What every example begins and ends with. */
+/* The beginning and the end of every example. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Loads CUDA, or the simulator where there is no driver, and says which. */
+/* Loads CUDA, or the simulator where there is no driver, and prints which. */
 static inline acu_result example_begin(void) {
     acu_device_info info;
     ACU_TRY(acu_load(&(acu_load_options){.flags = ACU_LOAD_ALLOW_SIM}));
@@ -17,7 +17,7 @@ static inline acu_result example_begin(void) {
     return ACU_SUCCESS;
 }
 
-/* What main() returns: 0, or 1 after saying what failed and what to do about it. */
+/* Returns main()'s result: 0, or 1 after printing what failed and what to do about it. */
 static inline int example_end(acu_result result) {
     if (result) {
         acu_error error = acu_last_error_details();

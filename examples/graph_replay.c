@@ -1,8 +1,8 @@
 /*
- * Many small launches against one launch of a graph that does the same.
+ * Compares many small launches with one launch of a graph that does the same work.
  *
- * The launches are captured once, and replayed. What is saved is the work of the host for each of
- * them.
+ * The launches are captured once, and the graph is launched many times. It is faster because the
+ * host has less work.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "example.h"
@@ -35,7 +35,7 @@ static const char increment_ptx[] = ".version 7.0\n"
                                     "    ret;\n"
                                     "}\n";
 
-/* What the simulator calls instead. */
+/* The simulator does not execute PTX: it calls this function instead. */
 static void simulated_increment(const acu_sim_launch *launch, void *const *args) {
     int n = *(const int *)args[1];
     int *x = acu_sim_at(launch, *(void *const *)args[0], (size_t)n * sizeof *x);
@@ -48,7 +48,7 @@ typedef struct work {
     acu_buffer *x;
 } work;
 
-/* One step after the other; captured, or done. */
+/* Puts all steps on the stream, which may be captured. */
 static acu_result put_steps(acu_stream *stream, void *data) {
     const work *w = data;
     for (int i = 0; i < STEPS; i++)
@@ -62,10 +62,10 @@ static double now(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* Microseconds for a round of all steps, with `exec` or without. */
+/* Measures the microseconds for a round of all steps, which `exec` has unless it is NULL. */
 static acu_result measure(acu_stream *stream, work *w, acu_exec *exec, double *each) {
     double start = 0;
-    for (int i = -1; i < ROUNDS; i++) { /* the first one does not count */
+    for (int i = -1; i < ROUNDS; i++) { /* the first round is not measured */
         if (exec)
             ACU_TRY(acu_exec_launch(exec, stream));
         else

@@ -1,8 +1,8 @@
 /*
  * CUDA C++ source, compiled while the program runs: y = a x + y, a template.
  *
- * It needs NVRTC, which comes with the toolkit, and says so where there is none. On the simulator
- * the source is compiled, too, but what the kernel does is told in C.
+ * The example needs NVRTC, which comes with the toolkit, and prints that where there is none. On
+ * the simulator the source is compiled, too, but a C function does the kernel's work.
  */
 #include "example.h"
 
@@ -26,7 +26,7 @@ static const acu_module_header headers[] = {
     {NULL, NULL},
 };
 
-/* The simulator executes no PTX: it calls this instead. A GPU never does. */
+/* The simulator does not execute PTX: it calls this function instead. */
 static void simulated_saxpy(const acu_sim_launch *launch, void *const *args) {
     int n = *(const int *)args[3];
     float a = *(const float *)args[0];

@@ -1,17 +1,18 @@
 /*
- * The same work on one stream and on two: upload, work on the device, download, in chunks.
+ * Compares the same work on one stream and on two: upload, work on the device, and download, in
+ * chunks.
  *
- * On one stream each step waits for the one before. On two, one stream copies while the other
- * works. Times are measured by events.
+ * On one stream each step waits for the step before. With two streams, one copies while the other
+ * works. Events measure the times.
  */
 #include "example.h"
 
 enum { CHUNKS = 16, COUNT = 4194304, ROUNDS = 1, LANES = 2 };
 
-/* What a stream works with; two streams share nothing, so neither waits for the other. */
+/* A stream and its buffers. Two lanes share no buffer, so neither stream waits for the other. */
 typedef struct lane {
     acu_stream *stream;
-    acu_buffer *input, *output; /* pinned: only from there are copies asynchronous */
+    acu_buffer *input, *output; /* pinned, because only such copies are asynchronous */
     acu_buffer *first, *second; /* on the device */
 } lane;
 
@@ -35,7 +36,7 @@ static void close_lane(lane *l) {
     acu_stream_release(l->stream);
 }
 
-/* Nothing here waits: the calls return once the work is on the stream. */
+/* Puts a chunk's work on the stream. No call waits. */
 static acu_result queue_chunk(lane *l) {
     ACU_TRY(acu_buffer_copy(l->first, l->input, NULL));
     for (int i = 0; i < ROUNDS; i++) {
@@ -45,7 +46,7 @@ static acu_result queue_chunk(lane *l) {
     return acu_buffer_copy(l->output, l->second, l->stream);
 }
 
-/* All chunks, dealt out to `count` lanes. */
+/* Puts all chunks on `count` lanes, in turn. */
 static acu_result measure(lane *lanes, int count, float *milliseconds) {
     ACU_AUTO(acu_event) *start = NULL;
     ACU_AUTO(acu_event) *end = NULL;

@@ -1,7 +1,8 @@
 /*
- * The smallest complete program: two vectors are added on the device, and the sums checked.
+ * The smallest complete program: it adds two vectors on the device, and checks the sums.
  *
- * Allocate, copy, launch, copy back. The kernel is PTX, which any driver compiles for its GPU.
+ * The steps are: allocate, copy, launch, copy back. The kernel is PTX, which any driver compiles
+ * for its GPU.
  */
 #include "example.h"
 
@@ -43,7 +44,7 @@ static const char vector_add_ptx[] = ".version 7.0\n"
                                      "    ret;\n"
                                      "}\n";
 
-/* The simulator does not execute PTX: it calls this C function instead. A GPU never does. */
+/* The simulator does not execute PTX: it calls this function instead. */
 static void simulated_vector_add(const acu_sim_launch *launch, void *const *args) {
     int n = *(const int *)args[3];
     size_t bytes = (size_t)n * sizeof(float);

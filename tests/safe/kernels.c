@@ -70,7 +70,7 @@ const char kernels_ptx[] =
     "    st.u32 [%rd1], %r1;\n"
     "    ret;\n}\n";
 
-/* ---- what they do on the simulator --------------------------------------------------------- */
+/* ---- what they do on the simulator ---- */
 
 #define AT(launch, argument, bytes) acu_sim_at((launch), *(void *const *)(argument), (bytes))
 
@@ -112,7 +112,7 @@ int begin_kernels(void **state) {
            acu_sim_register("_Z7mangledPf", nothing);
 }
 
-/* ---- what tests begin with ----------------------------------------------------------------- */
+/* ---- what tests begin with ---- */
 
 acu_stream *stream_on(acu_device device) {
     acu_stream *stream = NULL;

@@ -1,4 +1,4 @@
-/* Captures: how they begin and end, who joins in, and what the graph then owns. */
+/* Captures: how they begin and end, which streams join, and what the graph then owns. */
 #include "capture_test.h"
 
 #include <anycuda/cudart.h>
@@ -47,8 +47,7 @@ static void beginnings_are_checked(void **state) {
     OK(acu_stream_release(legacy));
 }
 
-/* ---- the closure form --------------------------------------------------------------------------
- */
+/* ---- the closure form ---- */
 
 static acu_result fill_both(acu_stream *stream, void *data) {
     int32_t value = bytes_of(*(int32_t *)data);
@@ -114,8 +113,7 @@ static void the_end_fails_where_a_stream_was_not_joined(void **state) {
     expect(y, 0);
 }
 
-/* ---- several streams ---------------------------------------------------------------------------
- */
+/* ---- several streams ---- */
 
 static void streams_join_in_and_are_free_again(void **state) {
     (void)state;
@@ -178,8 +176,7 @@ static void a_joined_stream_may_be_released(void **state) {
     expect(x, 2);
 }
 
-/* ---- into a graph that is there ----------------------------------------------------------------
- */
+/* ---- into a graph that is there ---- */
 
 static void captures_behind_nodes_of_a_graph(void **state) {
     (void)state;
@@ -307,8 +304,7 @@ static void launches_are_captured(void **state) {
     OK(acu_buffer_release(copy));
 }
 
-/* ---- graphs in captures ------------------------------------------------------------------------
- */
+/* ---- graphs in captures ---- */
 
 static int called, destroyed;
 

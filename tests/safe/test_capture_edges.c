@@ -1,5 +1,4 @@
-/* What captures have to do with the world outside: events, and captures that anycuda did not begin.
- */
+/* Captures and what is outside of them: events, and captures that anycuda did not begin. */
 #include "capture_test.h"
 
 #include <anycuda/cudart.h>
@@ -14,8 +13,7 @@ static void only_node_is(acu_graph *graph, acu_node_type expected) {
     assert_int_equal(type, expected);
 }
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---- */
 
 static void external_records_are_nodes(void **state) {
     (void)state;
@@ -136,8 +134,7 @@ static void captured_launches_keep_their_events(void **state) {
     OK(acu_kernel_release(nothing));
 }
 
-/* ---- captures that anycuda did not begin ------------------------------------------------------
- */
+/* ---- captures that anycuda did not begin ---- */
 
 static void others_captures_are_seen_on_their_stream(void **state) {
     (void)state;
@@ -160,7 +157,7 @@ static void others_captures_are_seen_on_their_stream(void **state) {
     OK(acu_event_release(event));
 }
 
-/* CUDA does not tell whether a thread captures: what breaks that, tells how. */
+/* CUDA has no function that returns whether a thread captures; an unsafe call shows it. */
 static void breaking_others_captures_is_explained(void **state) {
     (void)state;
     acu_capture_status status;
@@ -205,8 +202,7 @@ static void a_thread_may_say_that_it_is_careful(void **state) {
     OK(acu_graph_release(plain));
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static void buffers_are_made_before(void **state) {
     (void)state;

@@ -1,5 +1,4 @@
-/* While a capture is under way: what would break it, what is released, and what other threads do.
- */
+/* During a capture: calls that would break it, releases, and other threads. */
 #include "capture_test.h"
 
 #include <anycuda/cudart.h>
@@ -8,8 +7,7 @@
 
 #include <pthread.h>
 
-/* ---- by the thread that captures ---------------------------------------------------------------
- */
+/* ---- by the thread that captures ---- */
 
 static void what_would_break_it_is_refused(void **state) {
     (void)state;
@@ -167,7 +165,7 @@ static void what_is_released_meanwhile_goes_afterwards(void **state) {
     OK(acu_stream_begin_capture(a, NULL));
     OK(acu_buffer_release(z));
     OK(acu_device_get_memory(0, &during, NULL));
-    if (is_simulated()) /* nobody else uses it */
+    if (is_simulated()) /* no other process uses the simulator */
         assert_int_equal(during, before);
     OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
@@ -249,8 +247,7 @@ static void a_broken_capture_is_ended_all_the_same(void **state) {
     expect(x, 2);
 }
 
-/* ---- by others ---------------------------------------------------------------------------------
- */
+/* ---- by others ---- */
 
 static acu_graph *from_thread;
 static acu_result in_thread;

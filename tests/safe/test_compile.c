@@ -4,7 +4,7 @@
 
 #include <anycuda/nvrtc.h>
 
-/* ---- a made-up NVRTC ----------------------------------------------------------------------- */
+/* ---- a made-up NVRTC ---- */
 
 static struct {
     int alive;
@@ -141,7 +141,7 @@ static void *find(const char *symbol, void *data) {
     return address;
 }
 
-/* ---- without one --------------------------------------------------------------------------- */
+/* ---- without one ---- */
 
 /* Before any is loaded: the first test. */
 static void where_there_is_none(void **state) {
@@ -157,7 +157,7 @@ static void where_there_is_none(void **state) {
     OK(acu_load(&(acu_load_options){.library = ACU_NVRTC, .resolve = find, .version = 12040}));
 }
 
-/* ---- with it ------------------------------------------------------------------------------- */
+/* ---- with it ---- */
 
 static int begin_compiling(void **state) {
     memset(&played, 0, sizeof played);

@@ -75,8 +75,7 @@ static void a_cycle_is_told(void **state) {
     assert_null(exec);
 }
 
-/* ---- order and lifetime ------------------------------------------------------------------------
- */
+/* ---- order and lifetime ---- */
 
 static void add_fill(acu_graph *to, acu_buffer *buffer, int32_t value, acu_node *node) {
     OK(acu_graph_add_fill(to, NULL, 0, &(acu_fill){buffer, ACU_I32, &value, .at = 0}, node));
@@ -195,7 +194,7 @@ static void memory_leaves_within_a_launch(void **state) {
     OK(acu_stream_release(third));
 }
 
-/* Where somebody has marked the stream before, the launch is behind the mark. */
+/* Where the stream was marked before, the launch comes after the mark. */
 static void a_launch_behind_a_mark_is_waited_for(void **state) {
     (void)state;
     gate at;
@@ -212,7 +211,7 @@ static void a_launch_behind_a_mark_is_waited_for(void **state) {
     OK(acu_exec_release(exec));
 }
 
-/* As many buffers have left the one as the other: none. */
+/* The counts of shared buffers of both timelines are equal: 0. */
 static void another_stream_waits_for_what_came_after_a_launch(void **state) {
     (void)state;
     gate at;
@@ -254,7 +253,8 @@ static void memory_leaves_within_the_first_launch(void **state) {
     OK(acu_buffer_release(z));
 }
 
-/* What is read on two streams is neither's own, however often one of them launches the graph. */
+/* Memory that is read on two streams belongs to neither alone, however often one of them launches
+ * the graph. */
 static void memory_that_others_read_is_looked_at(void **state) {
     (void)state;
     acu_exec *exec = NULL;
@@ -280,7 +280,7 @@ static void memory_that_others_read_is_looked_at(void **state) {
     OK(acu_buffer_release(z));
 }
 
-/* Its name means another stream while another device is current. */
+/* The default stream's raw handle means another stream while another device is current. */
 static void launches_on_the_default_stream_of_a_device(void **state) {
     (void)state;
     NEEDS_TWO_DEVICES();
@@ -380,8 +380,7 @@ static void released_before_anyone_waits(void **state) {
     assert_int_equal(destroyed, 1);
 }
 
-/* ---- updates -----------------------------------------------------------------------------------
- */
+/* ---- updates ---- */
 
 static void updates_to_a_graph_of_the_same_shape(void **state) {
     (void)state;
@@ -402,10 +401,11 @@ static void updates_to_a_graph_of_the_same_shape(void **state) {
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 2);
-    bool told = runtime_version() >= 12000; /* before, CUDA said less */
+    bool reported = runtime_version() >= 12000; /* before, CUDA reports no reason */
     FAILS(acu_exec_update(exec, more, &update), 910,
-          told ? "other nodes or dependencies" : "cannot be updated");
-    assert_int_equal(update.result, told ? ACU_UPDATE_TOPOLOGY_CHANGED : ACU_UPDATE_NOT_SUPPORTED);
+          reported ? "other nodes or dependencies" : "cannot be updated");
+    assert_int_equal(update.result,
+                     reported ? ACU_UPDATE_TOPOLOGY_CHANGED : ACU_UPDATE_NOT_SUPPORTED);
     assert_true(*acu_last_error_details().hint);
     OK(acu_buffer_zero(y, NULL));
     OK(acu_exec_launch(exec, stream)); /* as before */
@@ -434,8 +434,7 @@ static void an_update_of_another_kind_names_the_node(void **state) {
     OK(acu_exec_release(exec));
 }
 
-/* ---- changes -----------------------------------------------------------------------------------
- */
+/* ---- changes ---- */
 
 static void changes_a_fill_and_a_copy(void **state) {
     (void)state;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- one run, and what it called ----------------------------------------------------------- */
+/* ---- one run, and what it called ---- */
 
 static bool simulated;
 
@@ -74,7 +74,7 @@ static void read_trace(trace *all) {
     fclose(file);
 }
 
-/* ---- each of its calls fails --------------------------------------------------------------- */
+/* ---- each of its calls fails ---- */
 
 typedef struct fault {
     const scenario *in;

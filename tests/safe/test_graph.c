@@ -1,4 +1,4 @@
-/* Graphs: their life, what they keep, and what can be asked of them. */
+/* Graphs: their life, what they keep, and their properties. */
 #include "kernels.h"
 #include "../scratch.h"
 
@@ -226,8 +226,7 @@ static void clones_have_their_own_nodes(void **state) {
     OK(acu_graph_release(clone));
 }
 
-/* ---- what is kept ------------------------------------------------------------------------------
- */
+/* ---- what is kept ---- */
 
 static int destroyed;
 
@@ -282,8 +281,7 @@ static void a_buffer_is_kept_once(void **state) {
     OK(acu_graph_release(graph));
 }
 
-/* ---- parts -------------------------------------------------------------------------------------
- */
+/* ---- parts ---- */
 
 static void a_child_is_a_part(void **state) {
     (void)state;

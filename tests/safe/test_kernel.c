@@ -1,4 +1,4 @@
-/* Kernels: what they say of themselves, what can be set, and what fits. */
+/* Kernels: their properties and attributes, and occupancy. */
 #include "kernels.h"
 
 #include <anycuda/cuda.h>
@@ -10,7 +10,7 @@ static bool tells_parameters(void) {
     return kernel_version() >= 12040;
 }
 
-/* ---- what they say ------------------------------------------------------------------------- */
+/* ---- what they say ---- */
 
 enum { STATIC_SHARED = 1008 }; /* 1000 bytes, and what aligns the dynamic ones */
 
@@ -64,7 +64,7 @@ static void attributes(void **state) {
     OK(acu_kernel_release(sharing));
 }
 
-/* ---- parameters ---------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 static void parameters(void **state) {
     (void)state;
@@ -96,7 +96,7 @@ static void parameters(void **state) {
     OK(acu_kernel_release(nothing));
 }
 
-/* ---- someone else's ------------------------------------------------------------------------ */
+/* ---- someone else's ---- */
 
 static acu_kernel *wrap(const acu_kernel *kernel) {
     acu_kernel *other = NULL;
@@ -174,7 +174,7 @@ static void kernels_of_libraries(void **state) {
     OK(acu_stream_release(stream));
 }
 
-/* ---- occupancy ----------------------------------------------------------------------------- */
+/* ---- occupancy ---- */
 
 static size_t four_each(size_t threads, void *data) {
     *(int *)data += 1;

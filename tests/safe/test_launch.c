@@ -1,4 +1,4 @@
-/* Launches: what runs, in which order, and what is refused before CUDA sees it. */
+/* Launches: the order in which they run, and what is refused before CUDA sees it. */
 #include "kernels.h"
 
 #include <anycuda/cudart.h>
@@ -11,7 +11,7 @@ static acu_grid grid_of(size_t blocks, size_t threads) {
     return (acu_grid){.blocks = {blocks, 0, 0}, .threads = {threads, 0, 0}};
 }
 
-/* ---- what runs ----------------------------------------------------------------------------- */
+/* ---- what runs ---- */
 
 static void numbers_are(acu_buffer *buffer, size_t count, float factor) {
     float back[256];
@@ -87,7 +87,7 @@ static void grids_cover_everything(void **state) {
     assert_true(g.blocks.x == SIZE_MAX / 2 + 1);
 }
 
-/* ---- order --------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 static void other_streams_wait(void **state) {
     (void)state;
@@ -141,7 +141,7 @@ static void readers_do_not_wait_for_readers(void **state) {
     OK(acu_stream_release(second));
 }
 
-/* ---- arguments that are refused ------------------------------------------------------------ */
+/* ---- arguments that are refused ---- */
 
 typedef struct bench {
     acu_stream *stream;
@@ -169,7 +169,7 @@ static void close_bench(bench *b) {
     OK(acu_stream_release(b->stream));
 }
 
-/* What nobody made by acu_arg_of() and its like. */
+/* An argument of no kind, which acu_arg_of() cannot make. */
 static acu_arg no_argument(void) {
     acu_arg arg;
     memset(&arg, 0x7f, sizeof arg);
@@ -298,7 +298,7 @@ static void the_current_device_does_not_matter(void **state) {
     OK(acu_stream_release(there));
 }
 
-/* ---- grids that are refused ---------------------------------------------------------------- */
+/* ---- grids that are refused ---- */
 
 static void grids_beyond_limits(void **state) {
     (void)state;
@@ -353,7 +353,7 @@ static void shared_memory_beyond_limits(void **state) {
     close_bench(&b);
 }
 
-/* What is raised behind our back, is asked for again before anything is refused. */
+/* CUDA's own functions may raise a limit, so it is asked for again before a launch is refused. */
 static void shared_memory_raised_by_cuda(void **state) {
     (void)state;
     acu_grid g = grid_of(1, 1);
@@ -370,7 +370,7 @@ static void shared_memory_raised_by_cuda(void **state) {
     OK(acu_stream_release(stream));
 }
 
-/* ---- what is not the default --------------------------------------------------------------- */
+/* ---- what is not the default ---- */
 
 static void cooperative_launches(void **state) {
     (void)state;
@@ -471,7 +471,7 @@ static void raw_attributes(void **state) {
     OK(acu_stream_release(stream));
 }
 
-/* ---- lists --------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 static void lists_are_used_again(void **state) {
     (void)state;
@@ -541,7 +541,7 @@ static void lists_that_refuse(void **state) {
     OK(acu_stream_release(stream));
 }
 
-/* ---- errors of kernels --------------------------------------------------------------------- */
+/* ---- errors of kernels ---- */
 
 /* The context is lost, and what was in it: the last test. */
 static void a_kernel_that_fails_is_told_later(void **state) {
@@ -558,7 +558,7 @@ static void a_kernel_that_fails_is_told_later(void **state) {
     begin_kernels(NULL);
 }
 
-/* ---- nodes of graphs ----------------------------------------------------------------------- */
+/* ---- nodes of graphs ---- */
 
 static void launch_graph(cudaGraphExec_t exec, acu_stream *stream) {
     OK(cudaGraphLaunch(exec, acu_stream_raw(stream)));

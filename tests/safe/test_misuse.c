@@ -1,7 +1,7 @@
 /* Misuse of devices, streams, captures, events, memory and code. */
 #include "misuse.h"
 
-/* ---- devices and streams ------------------------------------------------------------------- */
+/* ---- devices and streams ---- */
 
 static void devices(void **state) {
     (void)state;
@@ -192,7 +192,7 @@ static void events(void **state) {
     OWNERS(event);
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static void pools(void **state) {
     (void)state;
@@ -314,7 +314,7 @@ static void buffers(void **state) {
     NOT_NULL(acu_buffer_fill_typed(good.buffer, ACU_F32, NULL, NULL));
 }
 
-/* ---- sizes that no machine has ------------------------------------------------------------- */
+/* ---- sizes that no machine has ---- */
 
 static void huge_sizes(void **state) {
     (void)state;
@@ -383,7 +383,7 @@ static void huge_launches(void **state) {
     assert_null(module);
 }
 
-/* ---- what is said -------------------------------------------------------------------------- */
+/* ---- what is said ---- */
 
 /* The failure is about this object, and its message says so. */
 static void expect_object(const char *object) {
@@ -430,7 +430,7 @@ static void failures_name_what_they_are_about(void **state) {
     expect_object("/nonexistent/g.dot");
 }
 
-/* ---- code ---------------------------------------------------------------------------------- */
+/* ---- code ---- */
 
 static void modules(void **state) {
     (void)state;

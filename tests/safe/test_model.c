@@ -28,8 +28,7 @@ static acu_stream *any_stream(int device) {
     return streams[device][any(STREAMS)];
 }
 
-/* ---- work: on the device, and on the model -----------------------------------------------------
- */
+/* ---- work: on the device, and on the model ---- */
 
 static void fill(unsigned m, acu_stream *on) {
     const unsigned at = any(ELEMENTS), count = 1 + any(ELEMENTS - at);
@@ -79,8 +78,7 @@ static void work_on(unsigned m, acu_stream *on) {
     }
 }
 
-/* ---- and what goes on around it ----------------------------------------------------------------
- */
+/* ---- and what goes on around it ---- */
 
 static void hold_up(void *data) {
     (void)data;

@@ -1,4 +1,4 @@
-/* Modules: sources, names, variables, and who keeps what alive. */
+/* Modules: sources, names, variables, and what keeps what alive. */
 #include "kernels.h"
 #include "../scratch.h"
 
@@ -12,7 +12,7 @@ static bool has_libraries(void) {
     return runtime_version() >= 12080;
 }
 
-/* ---- sources ------------------------------------------------------------------------------- */
+/* ---- sources ---- */
 
 static void has_add(acu_module *module) {
     acu_kernel *kernel = NULL;
@@ -163,7 +163,7 @@ static void options_of_the_compiler(void **state) {
     assert_string_equal(acu_module_log(NULL), "");
 }
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void names_of_kernels(void **state) {
     (void)state;
@@ -187,7 +187,7 @@ static void names_of_kernels(void **state) {
     OK(acu_module_release(module));
 }
 
-/* Of someone else's module nothing was read, so CUDA is asked. */
+/* For a wrapped module there is no PTX, so CUDA is asked. */
 static void names_without_ptx(void **state) {
     (void)state;
     size_t count = 7;
@@ -229,7 +229,7 @@ static void a_kernel_that_is_not_there(void **state) {
     FAILS(acu_module_release(module), ACU_ERROR_HANDLE, "released already");
 }
 
-/* ---- variables ----------------------------------------------------------------------------- */
+/* ---- variables ---- */
 
 static void variables_are_buffers(void **state) {
     (void)state;
@@ -311,7 +311,7 @@ static void variables_of_other_devices(void **state) {
     OK(acu_stream_release(other));
 }
 
-/* ---- raw handles --------------------------------------------------------------------------- */
+/* ---- raw handles ---- */
 
 static void one_raw_handle_each(void **state) {
     (void)state;
@@ -379,7 +379,7 @@ static void modules_of_the_driver(void **state) {
     FAILS(acu_module_adopt_driver(0, NULL, &module), ACU_ERROR_ARGUMENT, "'raw' is NULL");
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static void kernels_keep_modules(void **state) {
     (void)state;
@@ -403,7 +403,7 @@ static void take_time(const acu_sim_launch *launch, void *const *args) {
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
-/* Also where it ran on more streams than a module remembers. */
+/* The kernel ran on more streams than a module records. */
 static void unloading_waits_for_kernels(void **state) {
     (void)state;
     enum { MANY = 20 };

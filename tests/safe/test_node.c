@@ -1,4 +1,4 @@
-/* What each kind of node does when it is launched, and what it refuses. */
+/* Each type of node: what it does in a launch, and which parameters are refused. */
 #include "graph_test.h"
 
 #include <anycuda/cudart.h>
@@ -206,8 +206,7 @@ static void records_and_waits(void **state) {
     launch();
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static void memory_of_a_graph_is_a_buffer(void **state) {
     (void)state;
@@ -282,8 +281,7 @@ static void memory_is_checked(void **state) {
     FAILS(acu_graph_memory_trim(99), 101, "");
 }
 
-/* ---- conditions --------------------------------------------------------------------------------
- */
+/* ---- conditions ---- */
 
 /* x[1] counts; x[0] counts down, and is what decides. */
 static const char count_ptx[] =

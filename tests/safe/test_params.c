@@ -1,4 +1,4 @@
-/* Nodes are given something else to do, and tell what they were given. */
+/* Parameters of nodes are changed, in graphs and executable graphs, and asked for. */
 #include "graph_test.h"
 
 #include <anycuda/cudart.h>
@@ -24,8 +24,7 @@ static bool is_alive(struct CUevent_st *raw) {
     return alive;
 }
 
-/* ---- each kind --------------------------------------------------------------------------------
- */
+/* ---- each kind ---- */
 
 static void kernels(void **state) {
     (void)state;
@@ -139,7 +138,7 @@ static void semaphores(void **state) {
     FAILS(acu_node_set_semaphore_wait(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     FAILS(acu_exec_set_semaphore_signal(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     FAILS(acu_exec_set_semaphore_wait(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    /* no such node: each call is told */
+    /* the node was destroyed: each call is refused */
     assert_int_not_equal(acu_node_set_semaphore_signal(node, &signal), 0);
     assert_non_null(strstr(acu_last_error_message(), "cudaGraphExternalSemaphoresSignalNode"));
     assert_int_not_equal(acu_node_set_semaphore_wait(node, &wait), 0);
@@ -151,8 +150,7 @@ static void semaphores(void **state) {
     OK(acu_exec_release(exec));
 }
 
-/* ---- raw --------------------------------------------------------------------------------------
- */
+/* ---- raw ---- */
 
 static void raw_parameters_go_round(void **state) {
     (void)state;
@@ -282,8 +280,7 @@ static void attributes(void **state) {
     OK(acu_kernel_release(scale));
 }
 
-/* ---- what is kept -----------------------------------------------------------------------------
- */
+/* ---- what is kept ---- */
 
 static void old_things_go(void **state) {
     (void)state;

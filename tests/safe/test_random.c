@@ -35,8 +35,7 @@ static acu_node any_node(void) {
     return any(15) ? nodes[any(SLOTS)] : (acu_node){ANY(graphs), any(9)};
 }
 
-/* ---- closures: each is destroyed once ----------------------------------------------------------
- */
+/* ---- closures: each is destroyed once ---- */
 
 static int made, destroyed;
 
@@ -54,8 +53,7 @@ static acu_closure closure(void) {
     return (acu_closure){call, NULL, destroy};
 }
 
-/* ---- calls ------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 static acu_result make(void) {
     unsigned i = any(SLOTS);
@@ -259,8 +257,7 @@ static acu_result change(void) {
     }
 }
 
-/* ---- the test ---------------------------------------------------------------------------------
- */
+/* ---- the test ---- */
 
 static void release_all(void) {
     for (unsigned i = 0; i < SLOTS; i++)

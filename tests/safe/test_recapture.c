@@ -69,8 +69,7 @@ static void launch(acu_exec *exec) {
     OK(acu_stream_synchronize(stream));
 }
 
-/* ---- what it is for ---------------------------------------------------------------------------
- */
+/* ---- what it is for ---- */
 
 static void nodes_take_over_what_is_different(void **state) {
     (void)state;
@@ -130,8 +129,7 @@ static void the_program_is_asked(void **state) {
     assert_int_equal(a.how, ACU_RECAPTURE_UPDATES);
 }
 
-/* ---- what ends it -----------------------------------------------------------------------------
- */
+/* ---- what ends it ---- */
 
 static void has_no_nodes(acu_graph *lost) {
     size_t count = 9;
@@ -206,8 +204,7 @@ static void options_are_checked(void **state) {
     assert_int_equal(count, 2);
 }
 
-/* ---- what is kept -----------------------------------------------------------------------------
- */
+/* ---- what is kept ---- */
 
 static bool is_alive(struct CUevent_st *raw) {
     bool alive = cudaEventQuery(raw) != cudaErrorInvalidResourceHandle;

@@ -1,4 +1,4 @@
-/* Source that the simulator compiles: launches are checked as those of real PTX are. */
+/* Source that the simulator compiles: launches are checked as those of PTX. */
 #include "kernels.h"
 
 #include <stdlib.h>
