@@ -103,7 +103,7 @@ struct acu_sim_run {
 /* Freed in stream order may be after this kernel, so it counts until it is gone. */
 static const acu_sim_range *accessible(const acu_sim_device *device, const void *address,
                                        size_t bytes) {
-    const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
     return acu_sim_range_allows_access(range, device) ? range : NULL;

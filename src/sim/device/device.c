@@ -241,7 +241,7 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     acu_sim_device *d = acu_sim_device_now();
     SIM_TRY(acu_sim_capture_allows_context(acu_sim_context_now()));
     acu_sim_stream_wait_context(acu_sim_context_now());
-    acu_sim_pools_settle();
+    acu_sim_pools_trim();
     acu_sim_guard_check();
     return d->sticky;
 }

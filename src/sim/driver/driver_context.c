@@ -353,7 +353,7 @@ CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
         if (result)
             return leave(result);
         acu_sim_stream_wait_context(context);
-        acu_sim_pools_settle();
+        acu_sim_pools_trim();
         acu_sim_guard_check();
         result = device->sticky;
     }

@@ -71,7 +71,7 @@ static void release(acu_sim_allocation *allocation) {
         return;
     unmap(allocation);
     if (allocation->range)
-        acu_sim_memory_drop_range(allocation->range);
+        acu_sim_memory_free_range(allocation->range);
     if (allocation->previous)
         allocation->previous->next = allocation->next;
     else
@@ -112,14 +112,14 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
         free(allocation);
         return NULL;
     }
-    allocation->range = acu_sim_memory_place(device, params->bytesize);
+    allocation->range = acu_sim_memory_new_range(device, params->bytesize);
     if (!allocation->range) {
         free((void *)(uintptr_t)allocation->params.accessDescs);
         free(allocation);
         return NULL;
     }
     allocation->range->allocation = allocation;
-    allocation->range->free_of_graph = free_allocation;
+    allocation->range->new_free_op = free_allocation;
     allocation->range->dormant = true;
     allocation->range->where = where;
     allocation->params.dptr = (void *)allocation->range->base;

@@ -28,7 +28,7 @@
 
 /* Where memory is, as far as an instance depends on it: none of a device's, or whose. */
 static const acu_sim_device *place_of(const void *address, bool *device) {
-    const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
     *device = range && range->kind == SIM_DEVICE;
     return *device ? range->device : NULL;
 }

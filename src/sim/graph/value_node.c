@@ -24,7 +24,7 @@ static void *pointer(CUdeviceptr at) {
 
 /* Where the bytes are; NULL if the device cannot reach all of them, or no longer. */
 static void *bytes_of(const acu_sim_op *op) {
-    const acu_sim_range *range = acu_sim_range_in((uintptr_t)op->with.value.at, 1);
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)op->with.value.at, 1);
     size_t size = op->with.value.wide ? 8 : 4;
     return range && !range->dormant &&
                    size <= range->base + range->size - (uintptr_t)op->with.value.at &&

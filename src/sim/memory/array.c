@@ -176,7 +176,7 @@ static void free_array(acu_sim_array *array) {
     if (array->next)
         array->next->before = array->before;
     acu_sim_set_remove(&array_handles, array);
-    acu_sim_memory_moves_wait();
+    acu_sim_memory_wait_for_moves();
     free(array->bytes);
     free(array);
 }

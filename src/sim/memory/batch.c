@@ -359,7 +359,7 @@ cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t sum
                                            struct cudaMemLocation *location_out) {
     const acu_sim_range *range = acu_sim_managed_range(devPtr, size);
     const bool pageable = devPtr && size && !acu_sim_range_is_device_address(devPtr) &&
-                          !acu_sim_range_in((uintptr_t)devPtr, size);
+                          !acu_sim_range_overlapping((uintptr_t)devPtr, size);
     SIM_TRY(acu_sim_driver_has(&acu_function_cuMemGetLocationInfo));
     if ((!range && !pageable) || !location_out || !summaryGranularity ||
         summaryGranularity > size || samplingGranularity > summaryGranularity)

@@ -218,7 +218,7 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner
 
 /* Also what was freed, but is not gone yet: in the order of its stream that comes later. */
 static char *bytes_at(const layout *l, bool known, bool writes) {
-    const acu_sim_range *range = acu_sim_range_in((uintptr_t)l->at, 1);
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)l->at, 1);
     if (!range)
         return known || acu_sim_range_is_device_address(l->at) ? NULL : l->at;
     if (range->dormant || (writes && acu_sim_range_is_read_only(range)))

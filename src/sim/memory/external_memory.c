@@ -42,7 +42,7 @@ int acu_sim_memory_export(size_t size) {
 void acu_sim_external_release(acu_sim_external *external) {
     if (--external->refs)
         return;
-    acu_sim_memory_moves_wait();
+    acu_sim_memory_wait_for_moves();
     munmap(external->bytes, external->size);
     free(external);
 }
@@ -161,7 +161,7 @@ static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemo
     if (desc->flags || !desc->size || desc->offset > external->size ||
         desc->size > external->size - desc->offset)
         return cudaErrorInvalidValue;
-    acu_sim_range *range = acu_sim_memory_place(external->device, (size_t)desc->size);
+    acu_sim_range *range = acu_sim_memory_new_range(external->device, (size_t)desc->size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->where = where;

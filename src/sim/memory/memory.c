@@ -39,7 +39,7 @@ void acu_sim_memory_move_end(void) {
     (void)pthread_rwlock_unlock(&moves);
 }
 
-void acu_sim_memory_moves_wait(void) {
+void acu_sim_memory_wait_for_moves(void) {
     (void)pthread_rwlock_wrlock(&moves);
     (void)pthread_rwlock_unlock(&moves);
 }
@@ -86,7 +86,7 @@ static void use_large_pages(const acu_sim_range *range) {
 #endif
 }
 
-acu_sim_range *acu_sim_memory_place(acu_sim_device *device, size_t size) {
+acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
     size_t taken = acu_sim_memory_rounded(size) + acu_sim_guard_size();
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
@@ -104,7 +104,7 @@ acu_sim_range *acu_sim_memory_place(acu_sim_device *device, size_t size) {
 }
 
 /* The pages that are its alone go back to the system. */
-void acu_sim_memory_drop_range(acu_sim_range *range) {
+void acu_sim_memory_free_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
@@ -122,7 +122,7 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_memory_rounded(size);
     if (!acu_sim_memory_charge(device, taken))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_memory_place(device, size);
+    acu_sim_range *range = acu_sim_memory_new_range(device, size);
     if (!range) {
         device->used -= taken;
         return cudaErrorMemoryAllocation;
@@ -156,7 +156,7 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
 
 /* A graph's memory, if it was launched; its address stays. All work has been waited for. */
 static cudaError_t free_graphs(acu_sim_range *range) {
-    acu_sim_op *op = range->free_of_graph(range);
+    acu_sim_op *op = range->new_free_op(range);
     if (!op)
         return cudaErrorInvalidValue;
     range->dormant = true;
@@ -205,7 +205,7 @@ static void *new_bytes(size_t size) {
 static void drop_host(acu_sim_range *range) {
     void *at = (void *)range->base;
     acu_sim_guard_end(range);
-    acu_sim_memory_moves_wait();
+    acu_sim_memory_wait_for_moves();
     if (acu_sim_guard_size())
         acu_sim_guard_unmap(at, range->size);
     else
@@ -216,11 +216,11 @@ static void drop_host(acu_sim_range *range) {
 /* Of no graph. */
 static void free_now(acu_sim_range *range) {
     if (range->pool)
-        acu_sim_pool_give(range->pool, range->size);
+        acu_sim_pool_record_free(range->pool, range->size);
     else if (range->kind == SIM_DEVICE && !range->external)
         range->device->used -= acu_sim_memory_rounded(range->size);
     if (range->kind == SIM_DEVICE)
-        acu_sim_memory_drop_range(range);
+        acu_sim_memory_free_range(range);
     else if (range->kind == SIM_REGISTERED)
         acu_sim_range_remove(range);
     else
@@ -253,7 +253,7 @@ static cudaError_t free_range(void *address, bool host) {
     if (range->allocation)
         return free_graphs(range);
     free_now(range);
-    acu_sim_pools_settle();
+    acu_sim_pools_trim();
     return cudaSuccess;
 }
 
@@ -352,7 +352,7 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
         return cudaErrorInvalidValue;
     if (flags & cudaHostRegisterIoMemory)
         return cudaErrorNotSupported;
-    const acu_sim_range *taken = acu_sim_range_in((uintptr_t)ptr, size);
+    const acu_sim_range *taken = acu_sim_range_overlapping((uintptr_t)ptr, size);
     if (taken)
         return taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
                                              : cudaErrorInvalidValue;
@@ -435,7 +435,7 @@ void acu_sim_memory_variable_free(void *at) {
         return;
     if (range->kind == SIM_DEVICE) {
         range->device->used -= acu_sim_memory_rounded(range->size);
-        acu_sim_memory_drop_range(range);
+        acu_sim_memory_free_range(range);
     } else {
         drop_host(range);
     }
@@ -454,7 +454,7 @@ void acu_sim_memory_reset(acu_sim_device *device) {
         if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
             drop_host(range);
         else if (range->kind == SIM_DEVICE && range->device->span)
-            acu_sim_memory_drop_range(range);
+            acu_sim_memory_free_range(range);
         else
             acu_sim_range_remove(range);
     }

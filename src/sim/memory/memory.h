@@ -7,10 +7,10 @@
 void acu_sim_memory_drop_context(const acu_sim_context *context);
 
 /* Device memory at a new address; charges nothing. NULL if there is no room. */
-acu_sim_range *acu_sim_memory_place(acu_sim_device *device, size_t size);
+acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size);
 
 /* Takes the range out and drops what is in it. */
-void acu_sim_memory_drop_range(acu_sim_range *range);
+void acu_sim_memory_free_range(acu_sim_range *range);
 
 /* Takes part of the device's memory; false if it is not there. */
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
@@ -22,7 +22,7 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
  */
 void acu_sim_memory_move_begin(void);
 void acu_sim_memory_move_end(void);
-void acu_sim_memory_moves_wait(void);
+void acu_sim_memory_wait_for_moves(void);
 size_t acu_sim_memory_rounded(size_t size);        /* what an allocation takes */
 void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
 

@@ -104,12 +104,12 @@ static void shrink(acu_sim_pool *pool, uint64_t keep) {
     pool->reserved = keep;
 }
 
-void acu_sim_pools_settle(void) {
+void acu_sim_pools_trim(void) {
     for (acu_sim_pool *pool = pools; pool; pool = pool->next)
         shrink(pool, pool->threshold);
 }
 
-void acu_sim_pool_give(acu_sim_pool *pool, size_t size) {
+void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size) {
     pool->used -= size;
     pool->taken -= acu_sim_memory_rounded(size);
     pool->live--;
@@ -167,7 +167,7 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !reserve(pool, acu_sim_memory_rounded(size)))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_memory_place(pool->device, size);
+    acu_sim_range *range = acu_sim_memory_new_range(pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
@@ -208,7 +208,7 @@ cudaError_t acu_sim_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool
 
 static cudaError_t drop(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_memory_drop_range(op->with.range);
+    acu_sim_memory_free_range(op->with.range);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
@@ -226,7 +226,7 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
 }
 
 static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
-    acu_sim_op *op = range->free_of_graph(range);
+    acu_sim_op *op = range->new_free_op(range);
     return op ? acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream))
               : cudaErrorInvalidValue;
 }
@@ -251,7 +251,7 @@ static cudaError_t free_any(void *at, acu_sim_stream *stream) {
     if (range->allocation)
         return free_graphs(range, stream);
     if (range->pool)
-        acu_sim_pool_give(range->pool, range->size);
+        acu_sim_pool_record_free(range->pool, range->size);
     else
         range->device->used -= acu_sim_memory_rounded(range->size);
     range->freed = true;

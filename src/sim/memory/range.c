@@ -26,7 +26,7 @@ static size_t first_after(uintptr_t address) {
     return low;
 }
 
-acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size) {
+acu_sim_range *acu_sim_range_overlapping(uintptr_t base, size_t size) {
     size_t i = first_after(base);
     return i < count && ranges[i]->base < base + size ? ranges[i] : NULL;
 }
@@ -37,7 +37,7 @@ acu_sim_range *acu_sim_range_next(uintptr_t address) {
 }
 
 acu_sim_range *acu_sim_range_of(const void *address) {
-    acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
     return range && !range->freed ? range : NULL;
 }
 

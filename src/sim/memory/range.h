@@ -16,7 +16,7 @@ struct acu_sim_range {
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
     /* With `allocation`: makes the operation that frees the memory; NULL where no launch has
      * allocated it. */
-    acu_sim_op *(*free_of_graph)(acu_sim_range *range);
+    acu_sim_op *(*new_free_op)(acu_sim_range *range);
     char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
     uint64_t access, writes;        /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
@@ -36,7 +36,7 @@ struct acu_sim_range {
 acu_sim_range *acu_sim_range_of(const void *address);
 
 /* Any range that has a byte of these. */
-acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size);
+acu_sim_range *acu_sim_range_overlapping(uintptr_t base, size_t size);
 
 /* The first that ends behind the address. */
 acu_sim_range *acu_sim_range_next(uintptr_t address);

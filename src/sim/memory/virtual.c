@@ -208,8 +208,8 @@ static bool add_range(const mapping *first, size_t size) {
 /* Anew, after each change. */
 static bool make_ranges(const reservation *r) {
     bool good = true;
-    for (acu_sim_range *range = acu_sim_range_in(r->base, r->size); range;
-         range = acu_sim_range_in(r->base, r->size))
+    for (acu_sim_range *range = acu_sim_range_overlapping(r->base, r->size); range;
+         range = acu_sim_range_overlapping(r->base, r->size))
         acu_sim_range_remove(range);
     for (const mapping *m = mappings; m; m = m->next) {
         const mapping *first = m;
@@ -246,7 +246,7 @@ static void unmap(mapping *m) {
         }
     char *shadow = m->in->shadow + (m->base - m->in->base);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    acu_sim_memory_moves_wait();
+    acu_sim_memory_wait_for_moves();
     if (mmap(shadow, m->size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
         (void)mprotect(shadow, m->size, PROT_NONE); /* the bytes stay until the addresses go */
     m->of->mapped--;

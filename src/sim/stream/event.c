@@ -203,7 +203,7 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     const acu_sim_device *device = e->device; /* the event may be destroyed during the wait */
     if (e->record)
         acu_sim_op_wait(e->record);
-    acu_sim_pools_settle();
+    acu_sim_pools_trim();
     acu_sim_guard_check();
     return device->sticky;
 }

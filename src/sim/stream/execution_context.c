@@ -278,7 +278,7 @@ cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     SIM_TRY(acu_sim_capture_allows_execution_context(execution));
     acu_sim_device *device = execution->device;
     acu_sim_stream_wait_execution_context(execution);
-    acu_sim_pools_settle();
+    acu_sim_pools_trim();
     acu_sim_guard_check();
     return device->sticky;
 }

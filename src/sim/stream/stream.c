@@ -682,7 +682,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     const bool worked = s->last != NULL; /* one that never did is not waited for */
     wait_for(s == s->context->legacy ? is_joined_by : is_it, s);
     if (worked) /* s may be destroyed: the lock was given up */
-        acu_sim_pools_settle();
+        acu_sim_pools_trim();
     acu_sim_guard_check();
     return device->sticky;
 }
