@@ -16,7 +16,7 @@ from typing import Any
 from . import yamlfile
 from .errors import GeneratorError, Location
 from .facts import version_key
-from .model import Api, Library, number
+from .model import Api, Library, dotted, number
 from .yamlfile import SPEC, where
 
 FEATURES = SPEC / "features.yaml"
@@ -46,14 +46,14 @@ class Gate:
     @property
     def needs(self) -> str:
         """For the documentation: "CUDA 12.3, driver 12.3"."""
-        parts = [f"CUDA {_dotted(self.since)}"] if self.since else []
-        parts += [f"until CUDA {_dotted(self.until)}"] if self.until else []
+        parts = [f"CUDA {dotted(self.since)}"] if self.since else []
+        parts += [f"until CUDA {dotted(self.until)}"] if self.until else []
         return ", ".join([*parts, *self.needs_below]) or "every CUDA"
 
     @property
     def needs_below(self) -> list[str]:
         """What it needs of the driver and the device."""
-        parts = [f"driver {_dotted(self.driver)}"] if self.driver else []
+        parts = [f"driver {dotted(self.driver)}"] if self.driver else []
         parts += [self.attribute] if self.attribute else []
         major, minor = divmod(self.compute_capability, 10)
         return [*parts, f"compute capability {major}.{minor}"] if major else parts
@@ -120,7 +120,7 @@ class _Deriver:
         since, until = _common(spans)
         if until and since > until:
             raise GeneratorError(
-                f"{feature['id']} is in no version: part came in {_dotted(since)}, part went after {_dotted(until)}",
+                f"{feature['id']} is in no version: part came in {dotted(since)}, part went after {dotted(until)}",
                 feature.at,
             )
         attribute, attribute_number = self._attribute(feature)
@@ -198,7 +198,7 @@ class _Deriver:
         floor, at = feature["driver_floor"]["version"], where(feature["driver_floor"], "version")
         if derived:
             raise GeneratorError(
-                f"the headers say that the driver must be {_dotted(derived)}; {floor} must not be typed here", at
+                f"the headers say that the driver must be {dotted(derived)}; {floor} must not be typed here", at
             )
         oldest = self.libraries["cuda"].oldest.toolkit if "cuda" in self.libraries else floor
         if version_key(floor) > version_key(oldest):
@@ -251,7 +251,3 @@ def _compute_capability(feature: Any) -> int:
         return 0
     major, minor = feature["compute_capability"]["at_least"].split(".")
     return int(major) * 10 + int(minor)
-
-
-def _dotted(version: int) -> str:
-    return f"{version // 1000}.{version % 1000 // 10}"

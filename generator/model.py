@@ -26,6 +26,11 @@ def number(version: str) -> int:
     return int(major) * 1000 + int(minor) * 10
 
 
+def dotted(version: int) -> str:
+    """12040 as people write it: "12.4"."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
 @dataclass(frozen=True)
 class Param:
     name: str

@@ -14,6 +14,7 @@ from . import facts, gates, yamlfile
 from .abi import Router
 from .availability import STATES, Availability, availability, features
 from .changes import Changes, compare, prototype
+from .cstyle import tokens
 from .errors import GeneratorError
 from .model import Api, Library
 from .spec import Spec
@@ -69,15 +70,9 @@ def render(name: str, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(prototype=prototype, tokens=_tokens)
+    environment.filters.update(prototype=prototype, tokens=tokens)
     text = environment.get_template(name).render(**values)
     return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
-
-
-def _tokens(text: str) -> str:
-    """A macro's value as a person would write it: "( ( int ) - 1 )" is "((int)-1)"."""
-    text = re.sub(r"(?<=[(~]) | (?=\))", "", text)
-    return re.sub(r"- (?=\d)", "-", re.sub(r"\) (?=[\w-])", ")", text))
 
 
 def _availability(library: Library, spec: Spec, routers: Mapping[str, Router]) -> Availability:

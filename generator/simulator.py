@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .errors import GeneratorError
 from .model import Library
+from .slots import Slot
 from .spec import Spec
 from .yamlfile import where
-
-if TYPE_CHECKING:
-    from .render import Slot
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,10 @@ class Spec:
         return yamlfile.load(self.root / "libraries.yaml", SCHEMA / "libraries.json")
 
     @cached_property
+    def groups(self) -> yamlfile.Mapping:
+        return yamlfile.load(self.root / "groups.yaml", SCHEMA / "groups.json")
+
+    @cached_property
     def decisions(self) -> list[Decision]:
         return load_decisions(self.root / "decisions.yaml")
 

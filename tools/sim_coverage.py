@@ -52,7 +52,7 @@ def simulated(library: str) -> set[str]:
 
 def presented() -> list[str]:
     """The functions of the header, which a loaded library is asked for."""
-    header = (ROOT / "generated/include/anycuda/cudart.h").read_text()
+    header = (ROOT / "generated/include/anycuda/cudart_inline.h").read_text()
     return sorted(set(re.findall(r"ACU_(?:PTDS_)?NAME\(acu_(cuda\w+)\)", header)))
 
 

@@ -2,25 +2,34 @@
 #include "builtin_abi.h"
 
 static const char name_acu_type_EGLImageKHR[] = "EGLImageKHR";
-const acu_type acu_type_EGLImageKHR = {.name = name_acu_type_EGLImageKHR, .kind = ACU_KIND_POINTER, .size = 8};
+const acu_type acu_type_EGLImageKHR = {.name = name_acu_type_EGLImageKHR, .kind = ACU_KIND_POINTER,
+                                       .size = 8};
 static const char name_acu_type_EGLStreamKHR[] = "EGLStreamKHR";
-const acu_type acu_type_EGLStreamKHR = {.name = name_acu_type_EGLStreamKHR, .kind = ACU_KIND_POINTER, .size = 8};
+const acu_type acu_type_EGLStreamKHR = {.name = name_acu_type_EGLStreamKHR,
+                                        .kind = ACU_KIND_POINTER, .size = 8};
 static const char name_acu_type_EGLSyncKHR[] = "EGLSyncKHR";
-const acu_type acu_type_EGLSyncKHR = {.name = name_acu_type_EGLSyncKHR, .kind = ACU_KIND_POINTER, .size = 8};
+const acu_type acu_type_EGLSyncKHR = {.name = name_acu_type_EGLSyncKHR, .kind = ACU_KIND_POINTER,
+                                      .size = 8};
 static const char name_acu_type_EGLint[] = "EGLint";
 const acu_type acu_type_EGLint = {.name = name_acu_type_EGLint, .kind = ACU_KIND_SIGNED, .size = 4};
 static const char name_acu_type_GLenum[] = "GLenum";
-const acu_type acu_type_GLenum = {.name = name_acu_type_GLenum, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_GLenum = {.name = name_acu_type_GLenum, .kind = ACU_KIND_UNSIGNED,
+                                  .size = 4};
 static const char name_acu_type_GLuint[] = "GLuint";
-const acu_type acu_type_GLuint = {.name = name_acu_type_GLuint, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_GLuint = {.name = name_acu_type_GLuint, .kind = ACU_KIND_UNSIGNED,
+                                  .size = 4};
 static const char name_acu_type_VdpDevice[] = "VdpDevice";
-const acu_type acu_type_VdpDevice = {.name = name_acu_type_VdpDevice, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_VdpDevice = {.name = name_acu_type_VdpDevice, .kind = ACU_KIND_UNSIGNED,
+                                     .size = 4};
 static const char name_acu_type_VdpGetProcAddress[] = "VdpGetProcAddress";
-const acu_type acu_type_VdpGetProcAddress = {.name = name_acu_type_VdpGetProcAddress, .kind = ACU_KIND_FUNCTION, .size = 8};
+const acu_type acu_type_VdpGetProcAddress = {.name = name_acu_type_VdpGetProcAddress,
+                                             .kind = ACU_KIND_FUNCTION, .size = 8};
 static const char name_acu_type_VdpOutputSurface[] = "VdpOutputSurface";
-const acu_type acu_type_VdpOutputSurface = {.name = name_acu_type_VdpOutputSurface, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_VdpOutputSurface = {.name = name_acu_type_VdpOutputSurface,
+                                            .kind = ACU_KIND_UNSIGNED, .size = 4};
 static const char name_acu_type_VdpVideoSurface[] = "VdpVideoSurface";
-const acu_type acu_type_VdpVideoSurface = {.name = name_acu_type_VdpVideoSurface, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_VdpVideoSurface = {.name = name_acu_type_VdpVideoSurface,
+                                           .kind = ACU_KIND_UNSIGNED, .size = 4};
 static const char name_acu_type_char[] = "char";
 const acu_type acu_type_char = {.name = name_acu_type_char, .kind = ACU_KIND_CHAR, .size = 1};
 static const char name_acu_type_double[] = "double";
@@ -28,7 +37,8 @@ const acu_type acu_type_double = {.name = name_acu_type_double, .kind = ACU_KIND
 static const char name_acu_type_float[] = "float";
 const acu_type acu_type_float = {.name = name_acu_type_float, .kind = ACU_KIND_FLOAT, .size = 4};
 static const char name_acu_type_function[] = "function";
-const acu_type acu_type_function = {.name = name_acu_type_function, .kind = ACU_KIND_FUNCTION, .size = 8};
+const acu_type acu_type_function = {.name = name_acu_type_function, .kind = ACU_KIND_FUNCTION,
+                                    .size = 8};
 static const char name_acu_type_handle[] = "handle";
 const acu_type acu_type_handle = {.name = name_acu_type_handle, .kind = ACU_KIND_HANDLE, .size = 8};
 static const char name_acu_type_int[] = "int";
@@ -36,22 +46,31 @@ const acu_type acu_type_int = {.name = name_acu_type_int, .kind = ACU_KIND_SIGNE
 static const char name_acu_type_long[] = "long";
 const acu_type acu_type_long = {.name = name_acu_type_long, .kind = ACU_KIND_SIGNED, .size = 8};
 static const char name_acu_type_long_long[] = "long long";
-const acu_type acu_type_long_long = {.name = name_acu_type_long_long, .kind = ACU_KIND_SIGNED, .size = 8};
+const acu_type acu_type_long_long = {.name = name_acu_type_long_long, .kind = ACU_KIND_SIGNED,
+                                     .size = 8};
 static const char name_acu_type_pointer[] = "pointer";
-const acu_type acu_type_pointer = {.name = name_acu_type_pointer, .kind = ACU_KIND_POINTER, .size = 8};
+const acu_type acu_type_pointer = {.name = name_acu_type_pointer, .kind = ACU_KIND_POINTER,
+                                   .size = 8};
 static const char name_acu_type_size_t[] = "size_t";
-const acu_type acu_type_size_t = {.name = name_acu_type_size_t, .kind = ACU_KIND_UNSIGNED, .size = 8};
+const acu_type acu_type_size_t = {.name = name_acu_type_size_t, .kind = ACU_KIND_UNSIGNED,
+                                  .size = 8};
 static const char name_acu_type_text[] = "text";
 const acu_type acu_type_text = {.name = name_acu_type_text, .kind = ACU_KIND_TEXT, .size = 8};
 static const char name_acu_type_uint32_t[] = "uint32_t";
-const acu_type acu_type_uint32_t = {.name = name_acu_type_uint32_t, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_uint32_t = {.name = name_acu_type_uint32_t, .kind = ACU_KIND_UNSIGNED,
+                                    .size = 4};
 static const char name_acu_type_uint64_t[] = "uint64_t";
-const acu_type acu_type_uint64_t = {.name = name_acu_type_uint64_t, .kind = ACU_KIND_UNSIGNED, .size = 8};
+const acu_type acu_type_uint64_t = {.name = name_acu_type_uint64_t, .kind = ACU_KIND_UNSIGNED,
+                                    .size = 8};
 static const char name_acu_type_unsigned_char[] = "unsigned char";
-const acu_type acu_type_unsigned_char = {.name = name_acu_type_unsigned_char, .kind = ACU_KIND_UNSIGNED, .size = 1};
+const acu_type acu_type_unsigned_char = {.name = name_acu_type_unsigned_char,
+                                         .kind = ACU_KIND_UNSIGNED, .size = 1};
 static const char name_acu_type_unsigned_int[] = "unsigned int";
-const acu_type acu_type_unsigned_int = {.name = name_acu_type_unsigned_int, .kind = ACU_KIND_UNSIGNED, .size = 4};
+const acu_type acu_type_unsigned_int = {.name = name_acu_type_unsigned_int,
+                                        .kind = ACU_KIND_UNSIGNED, .size = 4};
 static const char name_acu_type_unsigned_long_long[] = "unsigned long long";
-const acu_type acu_type_unsigned_long_long = {.name = name_acu_type_unsigned_long_long, .kind = ACU_KIND_UNSIGNED, .size = 8};
+const acu_type acu_type_unsigned_long_long = {.name = name_acu_type_unsigned_long_long,
+                                              .kind = ACU_KIND_UNSIGNED, .size = 8};
 static const char name_acu_type_unsigned_short[] = "unsigned short";
-const acu_type acu_type_unsigned_short = {.name = name_acu_type_unsigned_short, .kind = ACU_KIND_UNSIGNED, .size = 2};
+const acu_type acu_type_unsigned_short = {.name = name_acu_type_unsigned_short,
+                                          .kind = ACU_KIND_UNSIGNED, .size = 2};

@@ -4,24 +4,25 @@
 
 #include "anycuda/cuda_types.h"
 
-static const char *const sonames[] = { "libcuda.so.1", NULL};
-static const char *const sentinels[] = { "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuLaunchKernel", NULL};
+static const char *const sonames[] = {"libcuda.so.1", NULL};
+static const char *const sentinels[] = {"cuInit", "cuDriverGetVersion", "cuDeviceGetCount",
+                                        "cuLaunchKernel", NULL};
 static const acu_marker markers[] = {
-    { 11080, "cuLaunchKernelEx" },
-    { 12000, "cuCtxGetId" },
-    { 12010, "cuCoredumpGetAttribute" },
-    { 12020, "cuGraphAddNode" },
-    { 12030, "cuFuncGetName" },
-    { 12040, "cuCtxFromGreenCtx" },
-    { 12050, "cuCtxCreate_v4" },
-    { 12080, "cuCheckpointProcessCheckpoint" },
-    { 12090, "cuLogsCurrent" },
-    { 13000, "cuCtxGetDevice_v2" },
-    { 13010, "cuDevSmResourceSplit" },
-    { 13020, "cuCoredumpDeregisterCompleteCallback" },
-    { 13030, "cuLogicalEndpointAddDevice" },
-    { 13040, "cuCheckpointOperationComplete" },
-    { 13050, "cuFabricCpyBatchAsync" },
+    {11080, "cuLaunchKernelEx"},
+    {12000, "cuCtxGetId"},
+    {12010, "cuCoredumpGetAttribute"},
+    {12020, "cuGraphAddNode"},
+    {12030, "cuFuncGetName"},
+    {12040, "cuCtxFromGreenCtx"},
+    {12050, "cuCtxCreate_v4"},
+    {12080, "cuCheckpointProcessCheckpoint"},
+    {12090, "cuLogsCurrent"},
+    {13000, "cuCtxGetDevice_v2"},
+    {13010, "cuDevSmResourceSplit"},
+    {13020, "cuCoredumpDeregisterCompleteCallback"},
+    {13030, "cuLogicalEndpointAddDevice"},
+    {13040, "cuCheckpointOperationComplete"},
+    {13050, "cuFabricCpyBatchAsync"},
     {0, NULL},
 };
 

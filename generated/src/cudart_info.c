@@ -4,22 +4,24 @@
 
 #include "anycuda/cudart_types.h"
 
-static const char *const sonames[] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", NULL};
-static const char *const sentinels[] = { "cudaMalloc", "cudaLaunchKernel", "cudaGraphInstantiate", "cudaStreamBeginCapture", "cudaMallocAsync", NULL};
+static const char *const sonames[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
+                                      NULL};
+static const char *const sentinels[] = {"cudaMalloc", "cudaLaunchKernel", "cudaGraphInstantiate",
+                                        "cudaStreamBeginCapture", "cudaMallocAsync", NULL};
 static const acu_marker markers[] = {
-    { 11080, "cudaLaunchKernelExC" },
-    { 12000, "cudaGraphExecGetFlags" },
-    { 12010, "cudaGetKernel" },
-    { 12020, "cudaGraphAddNode" },
-    { 12030, "cudaFuncGetName" },
-    { 12040, "cudaDeviceRegisterAsyncNotification" },
-    { 12050, "cudaGetDriverEntryPointByVersion" },
-    { 12080, "cudaKernelSetAttributeForDevice" },
-    { 13000, "cudaDeviceGetHostAtomicCapabilities" },
-    { 13010, "cudaDevResourceGenerateDesc" },
-    { 13020, "cudaFuncGetParamCount" },
-    { 13030, "cudaStreamBeginRecaptureToGraph" },
-    { 13040, "cudaMemGetLocationInfo" },
+    {11080, "cudaLaunchKernelExC"},
+    {12000, "cudaGraphExecGetFlags"},
+    {12010, "cudaGetKernel"},
+    {12020, "cudaGraphAddNode"},
+    {12030, "cudaFuncGetName"},
+    {12040, "cudaDeviceRegisterAsyncNotification"},
+    {12050, "cudaGetDriverEntryPointByVersion"},
+    {12080, "cudaKernelSetAttributeForDevice"},
+    {13000, "cudaDeviceGetHostAtomicCapabilities"},
+    {13010, "cudaDevResourceGenerateDesc"},
+    {13020, "cudaFuncGetParamCount"},
+    {13030, "cudaStreamBeginRecaptureToGraph"},
+    {13040, "cudaMemGetLocationInfo"},
     {0, NULL},
 };
 

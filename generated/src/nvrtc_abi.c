@@ -3,13 +3,14 @@
  * The types of the NVRTC API as data: enumerators and fields with the version that brought them,
  * what makes a union's member active, and how older versions lay a record out.
  *
- * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
+ * The names of a type and its parts are one text (acu_part_name), which the linker drops with the
+ * type.
  */
 #include "nvrtc_abi.h"
 
 #include "anycuda/nvrtc_types.h"
 
-/* ---- nvrtcBundledHeadersInfo */
+/* ---- nvrtcBundledHeadersInfo ---- */
 
 static const char names_acu_nvrtc_type_nvrtcBundledHeadersInfo[] =
     "nvrtcBundledHeadersInfo\0"
@@ -41,7 +42,7 @@ const acu_type acu_nvrtc_type_nvrtcBundledHeadersInfo = {
     .fields = fields_acu_nvrtc_type_nvrtcBundledHeadersInfo,
 };
 
-/* ---- nvrtcResult */
+/* ---- nvrtcResult ---- */
 
 static const char names_acu_nvrtc_type_nvrtcResult[] =
     "nvrtcResult\0"
@@ -65,25 +66,25 @@ static const char names_acu_nvrtc_type_nvrtcResult[] =
     "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED\0"
     "NVRTC_ERROR_BUSY";
 static const acu_value values_acu_nvrtc_type_nvrtcResult[] = {
-    { 0, 0 }, /* NVRTC_SUCCESS */
-    { 1, 0 }, /* NVRTC_ERROR_OUT_OF_MEMORY */
-    { 2, 0 }, /* NVRTC_ERROR_PROGRAM_CREATION_FAILURE */
-    { 3, 0 }, /* NVRTC_ERROR_INVALID_INPUT */
-    { 4, 0 }, /* NVRTC_ERROR_INVALID_PROGRAM */
-    { 5, 0 }, /* NVRTC_ERROR_INVALID_OPTION */
-    { 6, 0 }, /* NVRTC_ERROR_COMPILATION */
-    { 7, 0 }, /* NVRTC_ERROR_BUILTIN_OPERATION_FAILURE */
-    { 8, 0 }, /* NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION */
-    { 9, 0 }, /* NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION */
-    { 10, 0 }, /* NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID */
-    { 11, 0 }, /* NVRTC_ERROR_INTERNAL_ERROR */
-    { 12, 0 }, /* NVRTC_ERROR_TIME_FILE_WRITE_FAILED */
-    { 13, 0 }, /* NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED */
-    { 14, 0 }, /* NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED */
-    { 15, 0 }, /* NVRTC_ERROR_PCH_CREATE */
-    { 16, 0 }, /* NVRTC_ERROR_CANCELLED */
-    { 17, 0 }, /* NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED */
-    { 18, 0 }, /* NVRTC_ERROR_BUSY */
+    {0, 0}, /* NVRTC_SUCCESS */
+    {1, 0}, /* NVRTC_ERROR_OUT_OF_MEMORY */
+    {2, 0}, /* NVRTC_ERROR_PROGRAM_CREATION_FAILURE */
+    {3, 0}, /* NVRTC_ERROR_INVALID_INPUT */
+    {4, 0}, /* NVRTC_ERROR_INVALID_PROGRAM */
+    {5, 0}, /* NVRTC_ERROR_INVALID_OPTION */
+    {6, 0}, /* NVRTC_ERROR_COMPILATION */
+    {7, 0}, /* NVRTC_ERROR_BUILTIN_OPERATION_FAILURE */
+    {8, 0}, /* NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION */
+    {9, 0}, /* NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION */
+    {10, 0}, /* NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID */
+    {11, 0}, /* NVRTC_ERROR_INTERNAL_ERROR */
+    {12, 0}, /* NVRTC_ERROR_TIME_FILE_WRITE_FAILED */
+    {13, 0}, /* NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED */
+    {14, 0}, /* NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED */
+    {15, 0}, /* NVRTC_ERROR_PCH_CREATE */
+    {16, 0}, /* NVRTC_ERROR_CANCELLED */
+    {17, 0}, /* NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED */
+    {18, 0}, /* NVRTC_ERROR_BUSY */
 };
 const acu_type acu_nvrtc_type_nvrtcResult = {
     .name = names_acu_nvrtc_type_nvrtcResult,

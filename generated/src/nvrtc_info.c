@@ -4,8 +4,9 @@
 
 #include "anycuda/nvrtc_types.h"
 
-static const char *const sonames[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL};
-static const char *const sentinels[] = { "nvrtcVersion", "nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetPTX", NULL};
+static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL};
+static const char *const sentinels[] = {"nvrtcVersion", "nvrtcCreateProgram", "nvrtcCompileProgram",
+                                        "nvrtcGetPTX", NULL};
 static const acu_marker markers[] = {
     {0, NULL},
 };

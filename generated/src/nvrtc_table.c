@@ -37,8 +37,7 @@ static const acu_function *const functions[] = {
     &acu_function_nvrtcVersion,
 };
 
-int acu_nvrtc_table_load(acu_nvrtc_table *out)
-{
+int acu_nvrtc_table_load(acu_nvrtc_table *out) {
     int code = acu_table_bind(&acu_nvrtc, functions, sizeof functions / sizeof functions[0]);
 
     *out = (acu_nvrtc_table){

@@ -18,10 +18,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
 from generator import yamlfile  # noqa: E402
+from generator.bind import bind, load_libraries  # noqa: E402
 from generator.ctype import CType  # noqa: E402
 from generator.describe import _opened  # noqa: E402
 from generator.model import RESERVED, Api, Function, Library, Param, Record  # noqa: E402
-from generator.render import Bindings, Slot, bind, load_libraries  # noqa: E402
+from generator.slots import Bindings, Slot  # noqa: E402
 
 NO_UNION = (-1, -1)
 ELEMENTS = 3

@@ -337,12 +337,12 @@ def gated(name: str) -> dict[str, int]:
     pattern = (
         r"^    (cuda\w+) (ACU_SINCE_\d+_\d+) ="
         if name == "cudart_types.h"
-        else r"\((acu_cuda\w+)\) (ACU_SINCE_\d+_\d+);"
+        else r"\b(cuda\w+)\([^;]*\)\s+(ACU_SINCE_\d+_\d+);"
     )
     found: dict[int, str] = {}
     for match in re.finditer(pattern, text, re.M):
         major, minor = map(int, SINCE.match(match[2]).groups())  # type: ignore[union-attr]
-        found.setdefault(major * 1000 + minor * 10, match[1].removeprefix("acu_"))
+        found.setdefault(major * 1000 + minor * 10, match[1])
     return {value: version for version, value in sorted(found.items())}
 
 

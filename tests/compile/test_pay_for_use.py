@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from generator.render import Bindings, bind_all, load_libraries
+from generator.bind import bind_all, load_libraries
+from generator.slots import Bindings
 from tests.compile.toolchain import COMPILERS, WARNINGS, Library, compiler, works
 
 BAR = 64 * 1024

@@ -7,16 +7,16 @@ from functools import cache
 
 import pytest
 
-from generator import gates, render
+from generator import gates
+from generator.bind import bind_all, load_libraries, served
 from generator.gates import Gate
-from generator.render import load_libraries
 
 
 @cache
 def real() -> dict[str, Gate]:
     libraries = load_libraries()
-    served = render.served(render.bind_all(libraries))
-    found = gates.derive(gates.load(), libraries, served)
+    spans = served(bind_all(libraries))
+    found = gates.derive(gates.load(), libraries, spans)
     return {gate.id.removeprefix("ACU_FEATURE_"): gate for gate in found}
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from generator import gates, render
+from generator.bind import load_libraries
 from generator.errors import GeneratorError
 from generator.gates import Gate
 from generator.model import Library
-from generator.render import load_libraries
 
 # ---- made-up libraries
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from generator import extract, facts, gates, render
+from generator.bind import bind_all, load_libraries
 from generator.extract import Source
 from generator.spec import Spec
 from generator.typesheet import since_macro
@@ -21,9 +22,9 @@ EXPECTED = GOLDEN / "expected"
 TOOLKITS = {"1.0": 10, "1.1": 11, "2.0": 20}
 
 # These templates speak of CUDA's own types.
-CUDA_ONLY = ("channel_descriptor.h.j2", "vector_functions.h.j2", "cudart_interop.h.j2", "sim*.j2", "tests")
+CUDA_ONLY = ("channel_descriptor.h.j2", "vector_functions.h.j2", "cudart_interop*.j2", "sim*.j2", "tests")
 # Templates that make the same of any library, or that other tests read.
-SHOWN = ("made.h", "made_types.h", "made.c", "made_info.c", "made_abi.c", "features.h")
+SHOWN = ("made.h", "made_inline.h", "made_types.h", "made.c", "made_info.c", "made_abi.c", "features.h")
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     facts.write_all(spec.facts / "made", found)
     shutil.copytree(render.TEMPLATES, folder / "templates", ignore=shutil.ignore_patterns(*CUDA_ONLY))
     features = gates.load(spec.features)
-    bindings = render.bind_all(render.load_libraries(spec=spec), features, spec)
+    bindings = bind_all(load_libraries(spec=spec), features, spec)
     render.write(render.sources(bindings, features, folder / "templates"), folder / "generated")
     return folder
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from generator import render, verify, yamlfile
+from generator import verify, yamlfile
+from generator.bind import bind, load_libraries
 from generator.errors import GeneratorError
 from generator.model import Library
 from generator.spec import Parameters, Spec, load_decisions
@@ -21,7 +22,7 @@ from generator.spec import Parameters, Spec, load_decisions
 
 @cache
 def libraries() -> dict[str, Library]:
-    return {library.name: library for library in render.load_libraries()}
+    return {library.name: library for library in load_libraries()}
 
 
 def mistake(act: Callable[[], object]) -> str:
@@ -264,7 +265,7 @@ def change(file: Path, old: str, new: str) -> int:
 
 
 def generating(spec: Spec) -> str:
-    return mistake(lambda: render.bind(libraries()["cudart"], libraries()["cuda"], spec=spec))
+    return mistake(lambda: bind(libraries()["cudart"], libraries()["cuda"], spec=spec))
 
 
 def test_a_struct_that_may_be_written_must_have_a_direction(spec: Spec) -> None:
@@ -293,7 +294,7 @@ def test_a_decision_that_is_missing(spec: Spec) -> None:
     end = file.read_text().index("  - function:", start + 1)
     file.write_text(file.read_text()[:start] + file.read_text()[end:])
     with pytest.raises(GeneratorError) as caught:
-        render.bind(libraries()["cudart"], libraries()["cuda"], spec=spec)
+        bind(libraries()["cudart"], libraries()["cuda"], spec=spec)
     said = str(caught.value)
     assert "cudaMemAdvise on toolkit 11.7" in said
     assert "presented: cudaMemAdvise(const void *, size_t, enum cudaMemoryAdvise, struct cudaMemLocation)" in said
@@ -314,6 +315,17 @@ def test_a_mistake_in_libraries(spec: Spec) -> None:
     line = change(spec.root / "libraries.yaml", "  adapt: true\n", "  adapt: true\n  since: '11.7'\n") + 1
     assert f"libraries.yaml:{line}: unknown key `since`" in mistake(lambda: spec.libraries)
     assert "soname" in mistake(lambda: Spec(spec.root).libraries)
+
+
+def test_a_pattern_that_fits_no_function(spec: Spec) -> None:
+    line = change(spec.root / "groups.yaml", "cudaProfiler*", "cudaProfile*, cudaProfiles*")
+    said = generating(spec)
+    assert f"groups.yaml:{line}: no function fits the pattern `cudaProfiles*` of `profiler control`; remove it" in said
+
+
+def test_a_library_without_groups(spec: Spec) -> None:
+    (spec.root / "groups.yaml").write_text("cuda: [{title: all, functions: ['cu*']}]\n")
+    assert "groups.yaml:1: there are no groups for the functions of `cudart`" in generating(spec)
 
 
 def test_the_committed_spec_has_none() -> None:

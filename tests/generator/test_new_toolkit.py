@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from generator import bind as binding
 from generator import extract, facts, render, report, yamlfile
 from generator.changes import compare
 from generator.errors import GeneratorError, Location
 from generator.fetch import Toolkits
-from generator.model import Library
-from generator.render import Bindings
+from generator.model import Library, dotted
+from generator.slots import Bindings, Slot
 from generator.spec import Spec
 from generator.typesheet import since_macro
 
@@ -93,7 +94,8 @@ def fields(record: facts.Facts) -> Iterator[str]:
 
 def forget(spec: Spec, only: Names) -> None:
     """Takes out of the hand-written files what speaks of the dropped toolkit, as if it had never been."""
-    for file in (*(spec.root / "parameters").glob("*.yaml"), spec.root / "decisions.yaml", spec.features):
+    others = (spec.root / name for name in ("decisions.yaml", "groups.yaml", "features.yaml"))
+    for file in (*(spec.root / "parameters").glob("*.yaml"), *others):
         file.write_text(json.dumps(without(yamlfile.load(file), only[""], only)))  # JSON is YAML
 
 
@@ -146,11 +148,11 @@ def known() -> dict[str, facts.Facts]:
 
 @cache
 def driver() -> Library:
-    return next(library for library in render.load_libraries() if library.name == "cuda")
+    return next(library for library in binding.load_libraries() if library.name == "cuda")
 
 
 def bind(library: Library) -> Bindings:
-    return render.bind(library, driver())
+    return binding.bind(library, driver())
 
 
 def newest_facts() -> facts.Facts:
@@ -185,7 +187,7 @@ def changed() -> tuple[Bindings, dict[str, str], str, str]:
     for name in ("cudaPointerAttributes", "cudaMemPoolProps"):
         longer[name]["fields"].append({"name": "added", "offset": longer[name]["size"], "type": "long", "size": 8})
         longer[name]["size"] += 8
-    new = function("cudaMadeUp", ["place", "int *"])
+    new = function("cudaFreeMadeUp", ["place", "int *"])
     library, toolkit = madeup(
         functions={**new["functions"], "cudaProfilerStop": None},
         symbols={**new["symbols"], "cudaProfilerStop": None},
@@ -194,7 +196,7 @@ def changed() -> tuple[Bindings, dict[str, str], str, str]:
         enums={"cudaMemoryType": {"values": {"cudaMemoryTypeMadeUp": 9}}},
     )
     no_features = yamlfile.Sequence(Location("none", 1))
-    bindings = render.bind_all([library, driver()], no_features)
+    bindings = binding.bind_all([library, driver()], no_features)
     texts = render.sources(bindings[:1], no_features)
     return bindings[0], texts, toolkit, list(known())[-1]
 
@@ -204,11 +206,11 @@ Changed = tuple[Bindings, dict[str, str], str, str]
 
 def part(text: str, name: str) -> str:
     """What src/cudart.c has of one function."""
-    start = text.index(f"/* ---- {name} */")
+    start = text.index(f"/* ---- {name} ---- */")
     return text[start : text.find("/* ---- ", start + 1)]
 
 
-def slot(changed: Changed, name: str) -> tuple[render.Slot, str]:
+def slot(changed: Changed, name: str) -> tuple[Slot, str]:
     bindings, texts, _, _ = changed
     return next(one for one in bindings.slots if one.name == name), part(texts["src/cudart.c"], name)
 
@@ -246,19 +248,19 @@ def test_a_removed_function_has_a_slot_with_until(changed: Changed) -> None:
     found, text = slot(changed, "cudaProfilerStop")
     _, texts, _, before = changed
     assert found.gone
-    assert render._dotted(found.until) == before
+    assert dotted(found.until) == before
     assert f".until = {found.until}," in text
     assert f"/** Gone: CUDA {before} is the last version that has it" in texts["include/anycuda/cudart.h"]
     assert found.eras[-1].symbol is None
 
 
 def test_a_new_function_has_a_slot_with_since(changed: Changed) -> None:
-    found, text = slot(changed, "cudaMadeUp")
+    found, text = slot(changed, "cudaFreeMadeUp")
     bindings, texts, toolkit, _ = changed
     assert found.since == bindings.presented.version
     assert f".since = {found.since}," in text
-    assert [era.symbol for era in found.eras] == [None, "cudaMadeUp"]
-    assert f"cudaMadeUp(int *place) ACU_NAME(acu_cudaMadeUp) {macro(toolkit)};" in texts["include/anycuda/cudart.h"]
+    assert [era.symbol for era in found.eras] == [None, "cudaFreeMadeUp"]
+    assert f"cudaFreeMadeUp(int *place) {macro(toolkit)};" in texts["include/anycuda/cudart.h"]
 
 
 def test_a_new_enumerator_has_its_since_in_the_table(changed: Changed) -> None:
@@ -267,7 +269,7 @@ def test_a_new_enumerator_has_its_since_in_the_table(changed: Changed) -> None:
     assert [value.since for value in row.values] == [0, 0, 0, 0, bindings.presented.version]
     assert f"cudaMemoryTypeMadeUp {macro(toolkit)} = 9," in texts["include/anycuda/cudart_types.h"]
     table = texts["src/cudart_abi.c"].partition("values_acu_cudart_type_cudaMemoryType[]")[2].partition("};")[0]
-    assert re.search(rf"{{ 9, {bindings.presented.version} \}}, /\* cudaMemoryTypeMadeUp", table)
+    assert re.search(rf"{{9, {bindings.presented.version}\}}, /\* cudaMemoryTypeMadeUp", table)
 
 
 def test_a_changed_signature_stops_with_both_and_the_toolkit() -> None:
@@ -287,10 +289,18 @@ def test_exchanged_parameters_stop_although_the_types_are_the_same() -> None:
 
 
 def test_a_struct_that_may_be_written_stops_with_function_and_file() -> None:
-    library, toolkit = madeup(**function("cudaMadeUp", ["where", "struct cudaPointerAttributes *"]))
+    library, toolkit = madeup(**function("cudaFreeMadeUp", ["where", "struct cudaPointerAttributes *"]))
     said = stop(library)
-    assert re.match(r"spec/parameters/cudart\.yaml:\d+: cudaMadeUp\.where is a `struct cudaPointerAttributes \*`", said)
+    assert re.match(
+        r"spec/parameters/cudart\.yaml:\d+: cudaFreeMadeUp\.where is a `struct cudaPointerAttributes \*`", said
+    )
     assert f"say which ({toolkit}'s cuda_runtime_api.h declares it)" in said
+
+
+def test_a_function_of_no_group_stops_with_its_name() -> None:
+    library, _ = madeup(**function("cudaMadeUp", ["place", "int *"]))
+    said = stop(library)
+    assert re.match(r"spec/groups\.yaml:\d+: no group has cudaMadeUp: add each name to the group of its subject", said)
 
 
 def test_the_report_says_what_is_new(changed: Changed) -> None:
@@ -298,5 +308,11 @@ def test_the_report_says_what_is_new(changed: Changed) -> None:
     library = bindings.library
     text = report.diff([compare("cudart", library.api(before), library.api(toolkit))])
     assert f"# From CUDA {before} to {toolkit}" in text
-    for name in ("cudaMadeUp", "cudaProfilerStop", "cudaFuncAttributes", "cudaMemoryTypeMadeUp", "cudaMemPoolProps"):
+    for name in (
+        "cudaFreeMadeUp",
+        "cudaProfilerStop",
+        "cudaFuncAttributes",
+        "cudaMemoryTypeMadeUp",
+        "cudaMemPoolProps",
+    ):
         assert name in text

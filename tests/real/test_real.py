@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from generator import gates
+from generator.bind import bind_all, load_libraries
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from generator.model import Api
 from generator.model import Library as Model
-from generator.render import Slot, bind_all, load_libraries
+from generator.slots import Slot
 from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, compiler, run, works
 
 HERE = Path(__file__).resolve().parent

@@ -62,13 +62,17 @@
 #define cudaKernelNodeAttrValue cudaLaunchAttributeValue
 #define cudaKernelNodeAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
 #define cudaKernelNodeAttributeClusterDimension cudaLaunchAttributeClusterDimension
-#define cudaKernelNodeAttributeClusterSchedulingPolicyPreference cudaLaunchAttributeClusterSchedulingPolicyPreference
+#define cudaKernelNodeAttributeClusterSchedulingPolicyPreference \
+    cudaLaunchAttributeClusterSchedulingPolicyPreference
 #define cudaKernelNodeAttributeCooperative cudaLaunchAttributeCooperative
-#define cudaKernelNodeAttributeDeviceUpdatableKernelNode cudaLaunchAttributeDeviceUpdatableKernelNode
+#define cudaKernelNodeAttributeDeviceUpdatableKernelNode \
+    cudaLaunchAttributeDeviceUpdatableKernelNode
 #define cudaKernelNodeAttributeMemSyncDomain cudaLaunchAttributeMemSyncDomain
 #define cudaKernelNodeAttributeMemSyncDomainMap cudaLaunchAttributeMemSyncDomainMap
-#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling cudaLaunchAttributeNvlinkUtilCentricScheduling
-#define cudaKernelNodeAttributePreferredSharedMemoryCarveout cudaLaunchAttributePreferredSharedMemoryCarveout
+#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling \
+    cudaLaunchAttributeNvlinkUtilCentricScheduling
+#define cudaKernelNodeAttributePreferredSharedMemoryCarveout \
+    cudaLaunchAttributePreferredSharedMemoryCarveout
 #define cudaKernelNodeAttributePriority cudaLaunchAttributePriority
 #define cudaMemAttachGlobal 0x01
 #define cudaMemAttachHost 0x02
@@ -1345,7 +1349,10 @@ typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef struct cudaGraphInstantiateParams_st cudaGraphInstantiateParams;
 typedef enum cudaGraphInstantiateResult cudaGraphInstantiateResult;
 typedef struct CUgraphNode_st *cudaGraphNode_t;
-typedef cudaError_t (*cudaGraphRecaptureCallback_t)(void *, cudaGraphNode_t, const struct cudaGraphNodeParams *, const struct cudaGraphNodeParams *, enum cudaGraphRecaptureStatus);
+typedef cudaError_t (*cudaGraphRecaptureCallback_t)(void *, cudaGraphNode_t,
+                                                    const struct cudaGraphNodeParams *,
+                                                    const struct cudaGraphNodeParams *,
+                                                    enum cudaGraphRecaptureStatus);
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct cudaGraphicsResource *cudaGraphicsResource_t;
 typedef void (*cudaHostFn_t)(void *);
@@ -1839,7 +1846,8 @@ struct dim3 {
     unsigned int y;
     unsigned int z;
 #if defined(__cplusplus)
-    constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy), z(vz) {}
+    constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy),
+        z(vz) {}
 
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
 

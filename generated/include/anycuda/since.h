@@ -21,13 +21,16 @@
 #endif
 
 /*
- * clang counts it as a use of a field when it copies or clears a whole record in C++. There a newer field
+ * clang counts it as a use of a field when it copies or clears a whole record in C++. There a newer
+ * field
  * is deprecated only, which it can be told not to say of the records themselves.
  */
 #if defined(__clang__) && defined(__cplusplus)
 #define ACU_UNAVAILABLE_FIELD(text) __attribute__((deprecated(text)))
-#define ACU_BEGIN_RECORDS                                                                                    \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wdeprecated-declarations\"")
+#define ACU_BEGIN_RECORDS \
+                                                                                       \
+    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored "
+                                             "\"-Wdeprecated-declarations\"")
 #define ACU_END_RECORDS _Pragma("clang diagnostic pop")
 #else
 #define ACU_UNAVAILABLE_FIELD(text) ACU_UNAVAILABLE(text)
@@ -37,119 +40,136 @@
 
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 11070
 #define ACU_SINCE_11_7 ACU_UNAVAILABLE("needs CUDA 11.7, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_11_7 ACU_UNAVAILABLE_FIELD("needs CUDA 11.7, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_11_7 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 11.7, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_11_7
 #define ACU_FIELD_SINCE_11_7
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 11080
 #define ACU_SINCE_11_8 ACU_UNAVAILABLE("needs CUDA 11.8, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_11_8 ACU_UNAVAILABLE_FIELD("needs CUDA 11.8, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_11_8 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 11.8, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_11_8
 #define ACU_FIELD_SINCE_11_8
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12000
 #define ACU_SINCE_12_0 ACU_UNAVAILABLE("needs CUDA 12.0, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_0 ACU_UNAVAILABLE_FIELD("needs CUDA 12.0, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_0 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.0, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_0
 #define ACU_FIELD_SINCE_12_0
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12010
 #define ACU_SINCE_12_1 ACU_UNAVAILABLE("needs CUDA 12.1, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_1 ACU_UNAVAILABLE_FIELD("needs CUDA 12.1, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_1 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.1, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_1
 #define ACU_FIELD_SINCE_12_1
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12020
 #define ACU_SINCE_12_2 ACU_UNAVAILABLE("needs CUDA 12.2, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_2 ACU_UNAVAILABLE_FIELD("needs CUDA 12.2, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_2 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.2, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_2
 #define ACU_FIELD_SINCE_12_2
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12030
 #define ACU_SINCE_12_3 ACU_UNAVAILABLE("needs CUDA 12.3, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_3 ACU_UNAVAILABLE_FIELD("needs CUDA 12.3, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_3 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.3, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_3
 #define ACU_FIELD_SINCE_12_3
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12040
 #define ACU_SINCE_12_4 ACU_UNAVAILABLE("needs CUDA 12.4, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_4 ACU_UNAVAILABLE_FIELD("needs CUDA 12.4, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_4 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.4, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_4
 #define ACU_FIELD_SINCE_12_4
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12050
 #define ACU_SINCE_12_5 ACU_UNAVAILABLE("needs CUDA 12.5, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_5 ACU_UNAVAILABLE_FIELD("needs CUDA 12.5, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_5 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.5, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_5
 #define ACU_FIELD_SINCE_12_5
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12060
 #define ACU_SINCE_12_6 ACU_UNAVAILABLE("needs CUDA 12.6, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_6 ACU_UNAVAILABLE_FIELD("needs CUDA 12.6, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_6 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.6, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_6
 #define ACU_FIELD_SINCE_12_6
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12080
 #define ACU_SINCE_12_8 ACU_UNAVAILABLE("needs CUDA 12.8, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_8 ACU_UNAVAILABLE_FIELD("needs CUDA 12.8, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_8 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.8, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_8
 #define ACU_FIELD_SINCE_12_8
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 12090
 #define ACU_SINCE_12_9 ACU_UNAVAILABLE("needs CUDA 12.9, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_12_9 ACU_UNAVAILABLE_FIELD("needs CUDA 12.9, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_12_9 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 12.9, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_12_9
 #define ACU_FIELD_SINCE_12_9
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13000
 #define ACU_SINCE_13_0 ACU_UNAVAILABLE("needs CUDA 13.0, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_0 ACU_UNAVAILABLE_FIELD("needs CUDA 13.0, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_0 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.0, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_0
 #define ACU_FIELD_SINCE_13_0
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13010
 #define ACU_SINCE_13_1 ACU_UNAVAILABLE("needs CUDA 13.1, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_1 ACU_UNAVAILABLE_FIELD("needs CUDA 13.1, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_1 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.1, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_1
 #define ACU_FIELD_SINCE_13_1
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13020
 #define ACU_SINCE_13_2 ACU_UNAVAILABLE("needs CUDA 13.2, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_2 ACU_UNAVAILABLE_FIELD("needs CUDA 13.2, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_2 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.2, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_2
 #define ACU_FIELD_SINCE_13_2
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13030
 #define ACU_SINCE_13_3 ACU_UNAVAILABLE("needs CUDA 13.3, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_3 ACU_UNAVAILABLE_FIELD("needs CUDA 13.3, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_3 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.3, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_3
 #define ACU_FIELD_SINCE_13_3
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13040
 #define ACU_SINCE_13_4 ACU_UNAVAILABLE("needs CUDA 13.4, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_4 ACU_UNAVAILABLE_FIELD("needs CUDA 13.4, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_4 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.4, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_4
 #define ACU_FIELD_SINCE_13_4
 #endif
 #if defined(ACU_CUDA_MAX) && ACU_CUDA_MAX < 13050
 #define ACU_SINCE_13_5 ACU_UNAVAILABLE("needs CUDA 13.5, which is newer than ACU_CUDA_MAX")
-#define ACU_FIELD_SINCE_13_5 ACU_UNAVAILABLE_FIELD("needs CUDA 13.5, which is newer than ACU_CUDA_MAX")
+#define ACU_FIELD_SINCE_13_5 \
+    ACU_UNAVAILABLE_FIELD("needs CUDA 13.5, which is newer than ACU_CUDA_MAX")
 #else
 #define ACU_SINCE_13_5
 #define ACU_FIELD_SINCE_13_5

@@ -10,350 +10,301 @@
 /* cudart.h gave way to NVIDIA's own headers, with an #error. */
 #if defined(ACU_CUDART_TYPES_H)
 
-static inline char1 make_char1(signed char x)
-{
+static inline char1 make_char1(signed char x) {
     char1 made = {x};
     return made;
 }
 
-static inline char2 make_char2(signed char x, signed char y)
-{
+static inline char2 make_char2(signed char x, signed char y) {
     char2 made = {x, y};
     return made;
 }
 
-static inline char3 make_char3(signed char x, signed char y, signed char z)
-{
+static inline char3 make_char3(signed char x, signed char y, signed char z) {
     char3 made = {x, y, z};
     return made;
 }
 
-static inline char4 make_char4(signed char x, signed char y, signed char z, signed char w)
-{
+static inline char4 make_char4(signed char x, signed char y, signed char z, signed char w) {
     char4 made = {x, y, z, w};
     return made;
 }
 
-static inline double1 make_double1(double x)
-{
+static inline double1 make_double1(double x) {
     double1 made = {x};
     return made;
 }
 
-static inline double2 make_double2(double x, double y)
-{
+static inline double2 make_double2(double x, double y) {
     double2 made = {x, y};
     return made;
 }
 
-static inline double3 make_double3(double x, double y, double z)
-{
+static inline double3 make_double3(double x, double y, double z) {
     double3 made = {x, y, z};
     return made;
 }
 
-static inline double4 make_double4(double x, double y, double z, double w)
-{
+static inline double4 make_double4(double x, double y, double z, double w) {
     double4 made = {x, y, z, w};
     return made;
 }
 
-static inline double4_16a make_double4_16a(double x, double y, double z, double w)
-{
+static inline double4_16a make_double4_16a(double x, double y, double z, double w) {
     double4_16a made = {x, y, z, w};
     return made;
 }
 
-static inline double4_32a make_double4_32a(double x, double y, double z, double w)
-{
+static inline double4_32a make_double4_32a(double x, double y, double z, double w) {
     double4_32a made = {x, y, z, w};
     return made;
 }
 
-static inline float1 make_float1(float x)
-{
+static inline float1 make_float1(float x) {
     float1 made = {x};
     return made;
 }
 
-static inline float2 make_float2(float x, float y)
-{
+static inline float2 make_float2(float x, float y) {
     float2 made = {x, y};
     return made;
 }
 
-static inline float3 make_float3(float x, float y, float z)
-{
+static inline float3 make_float3(float x, float y, float z) {
     float3 made = {x, y, z};
     return made;
 }
 
-static inline float4 make_float4(float x, float y, float z, float w)
-{
+static inline float4 make_float4(float x, float y, float z, float w) {
     float4 made = {x, y, z, w};
     return made;
 }
 
-static inline int1 make_int1(int x)
-{
+static inline int1 make_int1(int x) {
     int1 made = {x};
     return made;
 }
 
-static inline int2 make_int2(int x, int y)
-{
+static inline int2 make_int2(int x, int y) {
     int2 made = {x, y};
     return made;
 }
 
-static inline int3 make_int3(int x, int y, int z)
-{
+static inline int3 make_int3(int x, int y, int z) {
     int3 made = {x, y, z};
     return made;
 }
 
-static inline int4 make_int4(int x, int y, int z, int w)
-{
+static inline int4 make_int4(int x, int y, int z, int w) {
     int4 made = {x, y, z, w};
     return made;
 }
 
-static inline long1 make_long1(long x)
-{
+static inline long1 make_long1(long x) {
     long1 made = {x};
     return made;
 }
 
-static inline long2 make_long2(long x, long y)
-{
+static inline long2 make_long2(long x, long y) {
     long2 made = {x, y};
     return made;
 }
 
-static inline long3 make_long3(long x, long y, long z)
-{
+static inline long3 make_long3(long x, long y, long z) {
     long3 made = {x, y, z};
     return made;
 }
 
-static inline long4 make_long4(long x, long y, long z, long w)
-{
+static inline long4 make_long4(long x, long y, long z, long w) {
     long4 made = {x, y, z, w};
     return made;
 }
 
-static inline long4_16a make_long4_16a(long x, long y, long z, long w)
-{
+static inline long4_16a make_long4_16a(long x, long y, long z, long w) {
     long4_16a made = {x, y, z, w};
     return made;
 }
 
-static inline long4_32a make_long4_32a(long x, long y, long z, long w)
-{
+static inline long4_32a make_long4_32a(long x, long y, long z, long w) {
     long4_32a made = {x, y, z, w};
     return made;
 }
 
-static inline longlong1 make_longlong1(long long x)
-{
+static inline longlong1 make_longlong1(long long x) {
     longlong1 made = {x};
     return made;
 }
 
-static inline longlong2 make_longlong2(long long x, long long y)
-{
+static inline longlong2 make_longlong2(long long x, long long y) {
     longlong2 made = {x, y};
     return made;
 }
 
-static inline longlong3 make_longlong3(long long x, long long y, long long z)
-{
+static inline longlong3 make_longlong3(long long x, long long y, long long z) {
     longlong3 made = {x, y, z};
     return made;
 }
 
-static inline longlong4 make_longlong4(long long x, long long y, long long z, long long w)
-{
+static inline longlong4 make_longlong4(long long x, long long y, long long z, long long w) {
     longlong4 made = {x, y, z, w};
     return made;
 }
 
-static inline longlong4_16a make_longlong4_16a(long long x, long long y, long long z, long long w)
-{
+static inline longlong4_16a make_longlong4_16a(long long x, long long y, long long z, long long w) {
     longlong4_16a made = {x, y, z, w};
     return made;
 }
 
-static inline longlong4_32a make_longlong4_32a(long long x, long long y, long long z, long long w)
-{
+static inline longlong4_32a make_longlong4_32a(long long x, long long y, long long z, long long w) {
     longlong4_32a made = {x, y, z, w};
     return made;
 }
 
-static inline short1 make_short1(short x)
-{
+static inline short1 make_short1(short x) {
     short1 made = {x};
     return made;
 }
 
-static inline short2 make_short2(short x, short y)
-{
+static inline short2 make_short2(short x, short y) {
     short2 made = {x, y};
     return made;
 }
 
-static inline short3 make_short3(short x, short y, short z)
-{
+static inline short3 make_short3(short x, short y, short z) {
     short3 made = {x, y, z};
     return made;
 }
 
-static inline short4 make_short4(short x, short y, short z, short w)
-{
+static inline short4 make_short4(short x, short y, short z, short w) {
     short4 made = {x, y, z, w};
     return made;
 }
 
-static inline uchar1 make_uchar1(unsigned char x)
-{
+static inline uchar1 make_uchar1(unsigned char x) {
     uchar1 made = {x};
     return made;
 }
 
-static inline uchar2 make_uchar2(unsigned char x, unsigned char y)
-{
+static inline uchar2 make_uchar2(unsigned char x, unsigned char y) {
     uchar2 made = {x, y};
     return made;
 }
 
-static inline uchar3 make_uchar3(unsigned char x, unsigned char y, unsigned char z)
-{
+static inline uchar3 make_uchar3(unsigned char x, unsigned char y, unsigned char z) {
     uchar3 made = {x, y, z};
     return made;
 }
 
-static inline uchar4 make_uchar4(unsigned char x, unsigned char y, unsigned char z, unsigned char w)
-{
+static inline uchar4 make_uchar4(unsigned char x, unsigned char y, unsigned char z,
+                                 unsigned char w) {
     uchar4 made = {x, y, z, w};
     return made;
 }
 
-static inline uint1 make_uint1(unsigned int x)
-{
+static inline uint1 make_uint1(unsigned int x) {
     uint1 made = {x};
     return made;
 }
 
-static inline uint2 make_uint2(unsigned int x, unsigned int y)
-{
+static inline uint2 make_uint2(unsigned int x, unsigned int y) {
     uint2 made = {x, y};
     return made;
 }
 
-static inline uint3 make_uint3(unsigned int x, unsigned int y, unsigned int z)
-{
+static inline uint3 make_uint3(unsigned int x, unsigned int y, unsigned int z) {
     uint3 made = {x, y, z};
     return made;
 }
 
-static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, unsigned int w)
-{
+static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, unsigned int w) {
     uint4 made = {x, y, z, w};
     return made;
 }
 
-static inline ulong1 make_ulong1(unsigned long x)
-{
+static inline ulong1 make_ulong1(unsigned long x) {
     ulong1 made = {x};
     return made;
 }
 
-static inline ulong2 make_ulong2(unsigned long x, unsigned long y)
-{
+static inline ulong2 make_ulong2(unsigned long x, unsigned long y) {
     ulong2 made = {x, y};
     return made;
 }
 
-static inline ulong3 make_ulong3(unsigned long x, unsigned long y, unsigned long z)
-{
+static inline ulong3 make_ulong3(unsigned long x, unsigned long y, unsigned long z) {
     ulong3 made = {x, y, z};
     return made;
 }
 
-static inline ulong4 make_ulong4(unsigned long x, unsigned long y, unsigned long z, unsigned long w)
-{
+static inline ulong4 make_ulong4(unsigned long x, unsigned long y, unsigned long z,
+                                 unsigned long w) {
     ulong4 made = {x, y, z, w};
     return made;
 }
 
-static inline ulong4_16a make_ulong4_16a(unsigned long x, unsigned long y, unsigned long z, unsigned long w)
-{
+static inline ulong4_16a make_ulong4_16a(unsigned long x, unsigned long y, unsigned long z,
+                                         unsigned long w) {
     ulong4_16a made = {x, y, z, w};
     return made;
 }
 
-static inline ulong4_32a make_ulong4_32a(unsigned long x, unsigned long y, unsigned long z, unsigned long w)
-{
+static inline ulong4_32a make_ulong4_32a(unsigned long x, unsigned long y, unsigned long z,
+                                         unsigned long w) {
     ulong4_32a made = {x, y, z, w};
     return made;
 }
 
-static inline ulonglong1 make_ulonglong1(unsigned long long x)
-{
+static inline ulonglong1 make_ulonglong1(unsigned long long x) {
     ulonglong1 made = {x};
     return made;
 }
 
-static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y)
-{
+static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) {
     ulonglong2 made = {x, y};
     return made;
 }
 
-static inline ulonglong3 make_ulonglong3(unsigned long long x, unsigned long long y, unsigned long long z)
-{
+static inline ulonglong3 make_ulonglong3(unsigned long long x, unsigned long long y,
+                                         unsigned long long z) {
     ulonglong3 made = {x, y, z};
     return made;
 }
 
-static inline ulonglong4 make_ulonglong4(unsigned long long x, unsigned long long y, unsigned long long z, unsigned long long w)
-{
+static inline ulonglong4 make_ulonglong4(unsigned long long x, unsigned long long y,
+                                         unsigned long long z, unsigned long long w) {
     ulonglong4 made = {x, y, z, w};
     return made;
 }
 
-static inline ulonglong4_16a make_ulonglong4_16a(unsigned long long x, unsigned long long y, unsigned long long z, unsigned long long w)
-{
+static inline ulonglong4_16a make_ulonglong4_16a(unsigned long long x, unsigned long long y,
+                                                 unsigned long long z, unsigned long long w) {
     ulonglong4_16a made = {x, y, z, w};
     return made;
 }
 
-static inline ulonglong4_32a make_ulonglong4_32a(unsigned long long x, unsigned long long y, unsigned long long z, unsigned long long w)
-{
+static inline ulonglong4_32a make_ulonglong4_32a(unsigned long long x, unsigned long long y,
+                                                 unsigned long long z, unsigned long long w) {
     ulonglong4_32a made = {x, y, z, w};
     return made;
 }
 
-static inline ushort1 make_ushort1(unsigned short x)
-{
+static inline ushort1 make_ushort1(unsigned short x) {
     ushort1 made = {x};
     return made;
 }
 
-static inline ushort2 make_ushort2(unsigned short x, unsigned short y)
-{
+static inline ushort2 make_ushort2(unsigned short x, unsigned short y) {
     ushort2 made = {x, y};
     return made;
 }
 
-static inline ushort3 make_ushort3(unsigned short x, unsigned short y, unsigned short z)
-{
+static inline ushort3 make_ushort3(unsigned short x, unsigned short y, unsigned short z) {
     ushort3 made = {x, y, z};
     return made;
 }
 
-static inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z, unsigned short w)
-{
+static inline ushort4 make_ushort4(unsigned short x, unsigned short y, unsigned short z,
+                                   unsigned short w) {
     ushort4 made = {x, y, z, w};
     return made;
 }

@@ -4,7 +4,8 @@
 #include "sim/driver/driver.h"
 
 SIM_ENTRY(cuArray3DCreate, cuArray3DCreate)
-CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
+CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
+                                       const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuArray3DCreate(pHandle, pAllocateArray);
@@ -13,7 +14,8 @@ CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESC
 }
 
 SIM_ENTRY(cuArray3DGetDescriptor, cuArray3DGetDescriptor)
-CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
+                                              CUarray hArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuArray3DGetDescriptor(pArrayDescriptor, hArray);
@@ -22,7 +24,8 @@ CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDes
 }
 
 SIM_ENTRY(cuArrayCreate, cuArrayCreate)
-CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
+CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
+                                     const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuArrayCreate(pHandle, pAllocateArray);
@@ -40,7 +43,8 @@ CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
 }
 
 SIM_ENTRY(cuArrayGetDescriptor, cuArrayGetDescriptor)
-CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor,
+                                            CUarray hArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuArrayGetDescriptor(pArrayDescriptor, hArray);
@@ -49,8 +53,8 @@ CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescrip
 }
 
 SIM_ENTRY(cuCtxCreate, cuCtxCreate)
-CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
-        CUdevice dev) {
+CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
+                                   unsigned int flags, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuCtxCreate(pctx, ctxCreateParams, flags, dev);
@@ -113,7 +117,8 @@ CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
 }
 
 SIM_ENTRY(cuCtxGetDevResource, cuCtxGetDevResource)
-CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource, CUdevResourceType type) {
+CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
+                                           CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuCtxGetDevResource(hCtx, resource, type);
@@ -293,8 +298,9 @@ CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
 }
 
 SIM_ENTRY(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc)
-CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
-        unsigned int nbResources) {
+CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc,
+                                                 CUdevResource *resources,
+                                                 unsigned int nbResources) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuDevResourceGenerateDesc(phDesc, resources, nbResources);
@@ -304,22 +310,26 @@ CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUde
 
 SIM_ENTRY(cuDevSmResourceSplit, cuDevSmResourceSplit)
 CUresult acu_sim_entry_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
-        const CUdevResource *input, CUdevResource *remainder, unsigned int flags,
-        CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
+                                            const CUdevResource *input, CUdevResource *remainder,
+                                            unsigned int flags,
+                                            CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult outcome = acu_sim_cuDevSmResourceSplit(result, nbGroups, input, remainder, flags, groupParams);
+    CUresult outcome = acu_sim_cuDevSmResourceSplit(result, nbGroups, input, remainder, flags,
+                                                    groupParams);
     acu_sim_call_exchange(&call);
     return outcome;
 }
 
 SIM_ENTRY(cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount)
 CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
-        const CUdevResource *input, CUdevResource *remainder, unsigned int flags, unsigned int minCount) {
+                                                   const CUdevResource *input,
+                                                   CUdevResource *remainder, unsigned int flags,
+                                                   unsigned int minCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult outcome = acu_sim_cuDevSmResourceSplitByCount(result, nbGroups, input, remainder, flags,
-            minCount);
+    CUresult outcome = acu_sim_cuDevSmResourceSplitByCount(result, nbGroups, input, remainder,
+                                                           flags, minCount);
     acu_sim_call_exchange(&call);
     return outcome;
 }
@@ -396,7 +406,7 @@ CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevic
 
 SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource)
 CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
-        CUdevResourceType type) {
+                                              CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuDeviceGetDevResource(device, resource, type);
@@ -405,7 +415,8 @@ CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *re
 }
 
 SIM_ENTRY(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)
-CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
+                                                    void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuDeviceGetGraphMemAttribute(device, attr, value);
@@ -434,8 +445,8 @@ CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
 }
 
 SIM_ENTRY(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute)
-CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
-        CUdevice dstDevice) {
+CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
+                                               CUdevice srcDevice, CUdevice dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
@@ -519,7 +530,8 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int fla
 }
 
 SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
-CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value) {
+CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
+                                                    void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuDeviceSetGraphMemAttribute(device, attr, value);
@@ -612,7 +624,8 @@ CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
 }
 
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags)
-CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
+CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
+                                              unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
@@ -621,7 +634,8 @@ CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, 
 }
 
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz)
-CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags) {
+CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream,
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
@@ -676,7 +690,7 @@ CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) 
 
 SIM_ENTRY(cuFuncGetParamInfo, cuFuncGetParamInfo)
 CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-        size_t *paramSize) {
+                                          size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize);
@@ -703,7 +717,8 @@ CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
 }
 
 SIM_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute)
-CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
+CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib,
+                                          int value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuFuncSetAttribute(hfunc, attrib, value);
@@ -731,8 +746,9 @@ CUresult acu_sim_entry_cuGetErrorString(CUresult error, const char **pStr) {
 }
 
 SIM_ENTRY(cuGetProcAddress, cuGetProcAddress)
-CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-        CUdriverProcAddressQueryResult *symbolStatus) {
+CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
+                                        cuuint64_t flags,
+                                        CUdriverProcAddressQueryResult *symbolStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
@@ -743,30 +759,34 @@ CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cuda
 
 SIM_ENTRY(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode)
 CUresult acu_sim_entry_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies,
-        const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+                                                const CUgraphNode *dependencies,
+                                                size_t numDependencies,
+                                                const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddBatchMemOpNode(phGraphNode, hGraph, dependencies, numDependencies,
-            nodeParams);
+    CUresult result = acu_sim_cuGraphAddBatchMemOpNode(phGraphNode, hGraph, dependencies,
+                                                       numDependencies, nodeParams);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode)
 CUresult acu_sim_entry_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph) {
+                                                const CUgraphNode *dependencies,
+                                                size_t numDependencies, CUgraph childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddChildGraphNode(phGraphNode, hGraph, dependencies, numDependencies,
-            childGraph);
+    CUresult result = acu_sim_cuGraphAddChildGraphNode(phGraphNode, hGraph, dependencies,
+                                                       numDependencies, childGraph);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphAddDependencies, cuGraphAddDependencies)
-CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-        const CUgraphEdgeData *edgeData, size_t numDependencies) {
+CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
+                                              const CUgraphNode *to,
+                                              const CUgraphEdgeData *edgeData,
+                                              size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphAddDependencies(hGraph, from, to, edgeData, numDependencies);
@@ -776,50 +796,55 @@ CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode 
 
 SIM_ENTRY(cuGraphAddEmptyNode, cuGraphAddEmptyNode)
 CUresult acu_sim_entry_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies) {
+                                           const CUgraphNode *dependencies,
+                                           size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEmptyNode(phGraphNode, hGraph, dependencies, numDependencies);
+    CUresult result = acu_sim_cuGraphAddEmptyNode(phGraphNode, hGraph, dependencies,
+                                                  numDependencies);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode)
 CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
+                                                 const CUgraphNode *dependencies,
+                                                 size_t numDependencies, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEventRecordNode(phGraphNode, hGraph, dependencies, numDependencies,
-            event);
+    CUresult result = acu_sim_cuGraphAddEventRecordNode(phGraphNode, hGraph, dependencies,
+                                                        numDependencies, event);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode)
 CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies, CUevent event) {
+                                               const CUgraphNode *dependencies,
+                                               size_t numDependencies, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEventWaitNode(phGraphNode, hGraph, dependencies, numDependencies,
-            event);
+    CUresult result = acu_sim_cuGraphAddEventWaitNode(phGraphNode, hGraph, dependencies,
+                                                      numDependencies, event);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphAddKernelNode, cuGraphAddKernelNode)
 CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-        const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
+                                            const CUgraphNode *dependencies, size_t numDependencies,
+                                            const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddKernelNode(phGraphNode, hGraph, dependencies, numDependencies,
-            nodeParams);
+    CUresult result = acu_sim_cuGraphAddKernelNode(phGraphNode, hGraph, dependencies,
+                                                   numDependencies, nodeParams);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams)
-CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
-        CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
+CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
+    CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphBatchMemOpNodeGetParams(hNode, nodeParams_out);
@@ -828,8 +853,8 @@ CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
 }
 
 SIM_ENTRY(cuGraphBatchMemOpNodeSetParams, cuGraphBatchMemOpNodeSetParams)
-CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
-        const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
+    CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphBatchMemOpNodeSetParams(hNode, nodeParams);
@@ -928,8 +953,8 @@ CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent e
 }
 
 SIM_ENTRY(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams)
-CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-        const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecBatchMemOpNodeSetParams(hGraphExec, hNode, nodeParams);
@@ -939,7 +964,7 @@ CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec
 
 SIM_ENTRY(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-        CUgraph childGraph) {
+                                                          CUgraph childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode, childGraph);
@@ -958,7 +983,7 @@ CUresult acu_sim_entry_cuGraphExecDestroy(CUgraphExec hGraphExec) {
 
 SIM_ENTRY(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-        CUevent event) {
+                                                          CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
@@ -968,7 +993,7 @@ CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec
 
 SIM_ENTRY(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-        CUevent event) {
+                                                        CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
@@ -996,7 +1021,7 @@ CUresult acu_sim_entry_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *gr
 
 SIM_ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-        const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
+                                                      const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecKernelNodeSetParams(hGraphExec, hNode, nodeParams);
@@ -1006,7 +1031,7 @@ CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CU
 
 SIM_ENTRY(cuGraphExecUpdate, cuGraphExecUpdate)
 CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
-        CUgraphExecUpdateResultInfo *resultInfo) {
+                                         CUgraphExecUpdateResultInfo *resultInfo) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphExecUpdate(hGraphExec, hGraph, resultInfo);
@@ -1016,7 +1041,7 @@ CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
 
 SIM_ENTRY(cuGraphGetEdges, cuGraphGetEdges)
 CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
-        CUgraphEdgeData *edgeData, size_t *numEdges) {
+                                       CUgraphEdgeData *edgeData, size_t *numEdges) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphGetEdges(hGraph, from, to, edgeData, numEdges);
@@ -1043,7 +1068,8 @@ CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_
 }
 
 SIM_ENTRY(cuGraphGetRootNodes, cuGraphGetRootNodes)
-CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes) {
+CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes,
+                                           size_t *numRootNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphGetRootNodes(hGraph, rootNodes, numRootNodes);
@@ -1053,7 +1079,7 @@ CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNode
 
 SIM_ENTRY(cuGraphInstantiate, cuGraphInstantiate)
 CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
-        unsigned long long flags) {
+                                          unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphInstantiate(phGraphExec, hGraph, flags);
@@ -1062,8 +1088,8 @@ CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGra
 }
 
 SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams)
-CUresult acu_sim_entry_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
-        CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
+CUresult acu_sim_entry_cuGraphInstantiateWithParams(
+    CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
@@ -1072,8 +1098,8 @@ CUresult acu_sim_entry_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CU
 }
 
 SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz)
-CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUgraph hGraph,
-        CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
+CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
+    CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
@@ -1092,7 +1118,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphN
 
 SIM_ENTRY(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-        CUkernelNodeAttrValue *value_out) {
+                                                     CUkernelNodeAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphKernelNodeGetAttribute(hNode, attr, value_out);
@@ -1101,7 +1127,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernel
 }
 
 SIM_ENTRY(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams)
-CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams) {
+CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode,
+                                                  CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphKernelNodeGetParams(hNode, nodeParams);
@@ -1111,7 +1138,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL
 
 SIM_ENTRY(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-        const CUkernelNodeAttrValue *value) {
+                                                     const CUkernelNodeAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphKernelNodeSetAttribute(hNode, attr, value);
@@ -1121,7 +1148,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernel
 
 SIM_ENTRY(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams)
 CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
-        const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
+                                                  const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphKernelNodeSetParams(hNode, nodeParams);
@@ -1149,7 +1176,7 @@ CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStre
 
 SIM_ENTRY(cuGraphNodeFindInClone, cuGraphNodeFindInClone)
 CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
-        CUgraph hClonedGraph) {
+                                              CUgraph hClonedGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphNodeFindInClone(phNode, hOriginalNode, hClonedGraph);
@@ -1168,28 +1195,31 @@ CUresult acu_sim_entry_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph 
 
 SIM_ENTRY(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies)
 CUresult acu_sim_entry_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-        CUgraphEdgeData *edgeData, size_t *numDependencies) {
+                                                  CUgraphEdgeData *edgeData,
+                                                  size_t *numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetDependencies(hNode, dependencies, edgeData, numDependencies);
+    CUresult result = acu_sim_cuGraphNodeGetDependencies(hNode, dependencies, edgeData,
+                                                         numDependencies);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes)
 CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-        CUgraphEdgeData *edgeData, size_t *numDependentNodes) {
+                                                    CUgraphEdgeData *edgeData,
+                                                    size_t *numDependentNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphNodeGetDependentNodes(hNode, dependentNodes, edgeData,
-            numDependentNodes);
+                                                           numDependentNodes);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)
 CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-        unsigned int *isEnabled) {
+                                             unsigned int *isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphNodeGetEnabled(hGraphExec, hNode, isEnabled);
@@ -1226,7 +1256,7 @@ CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *ty
 
 SIM_ENTRY(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)
 CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-        unsigned int isEnabled) {
+                                             unsigned int isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled);
@@ -1235,7 +1265,8 @@ CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode
 }
 
 SIM_ENTRY(cuGraphReleaseUserObject, cuGraphReleaseUserObject)
-CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count) {
+CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
+                                                unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphReleaseUserObject(graph, object, count);
@@ -1245,17 +1276,20 @@ CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject obje
 
 SIM_ENTRY(cuGraphRemoveDependencies, cuGraphRemoveDependencies)
 CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
-        const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies) {
+                                                 const CUgraphNode *to,
+                                                 const CUgraphEdgeData *edgeData,
+                                                 size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphRemoveDependencies(hGraph, from, to, edgeData, numDependencies);
+    CUresult result = acu_sim_cuGraphRemoveDependencies(hGraph, from, to, edgeData,
+                                                        numDependencies);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuGraphRetainUserObject, cuGraphRetainUserObject)
-CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
+                                               unsigned int count, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGraphRetainUserObject(graph, object, count, flags);
@@ -1283,7 +1317,7 @@ CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStre
 
 SIM_ENTRY(cuGreenCtxCreate, cuGreenCtxCreate)
 CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
-        unsigned int flags) {
+                                        unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGreenCtxCreate(phCtx, desc, dev, flags);
@@ -1302,7 +1336,7 @@ CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
 
 SIM_ENTRY(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource)
 CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
-        CUdevResourceType type) {
+                                                CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGreenCtxGetDevResource(hCtx, resource, type);
@@ -1329,8 +1363,8 @@ CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
 }
 
 SIM_ENTRY(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate)
-CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
-        int priority) {
+CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
+                                              unsigned int flags, int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuGreenCtxStreamCreate(phStream, greenCtx, flags, priority);
@@ -1359,7 +1393,7 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
 
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
-        CUdevice dev) {
+                                            CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuKernelGetAttribute(pi, attrib, kernel, dev);
@@ -1405,7 +1439,7 @@ CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount
 
 SIM_ENTRY(cuKernelGetParamInfo, cuKernelGetParamInfo)
 CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
-        size_t *paramSize) {
+                                            size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize);
@@ -1415,7 +1449,7 @@ CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, 
 
 SIM_ENTRY(cuKernelSetAttribute, cuKernelSetAttribute)
 CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
-        CUdevice dev) {
+                                            CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuKernelSetAttribute(attrib, val, kernel, dev);
@@ -1433,25 +1467,34 @@ CUresult acu_sim_entry_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache conf
 }
 
 SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel)
-CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
-        unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
+CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
+                                                 unsigned int gridDimY, unsigned int gridDimZ,
+                                                 unsigned int blockDimX, unsigned int blockDimY,
+                                                 unsigned int blockDimZ,
+                                                 unsigned int sharedMemBytes, CUstream hStream,
+                                                 void **kernelParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-            blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams);
+                                                        blockDimY, blockDimZ, sharedMemBytes,
+                                                        hStream, kernelParams);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz)
 CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX,
-        unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
-        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) {
+                                                      unsigned int gridDimY, unsigned int gridDimZ,
+                                                      unsigned int blockDimX,
+                                                      unsigned int blockDimY,
+                                                      unsigned int blockDimZ,
+                                                      unsigned int sharedMemBytes, CUstream hStream,
+                                                      void **kernelParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-            blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams);
+                                                        blockDimY, blockDimZ, sharedMemBytes,
+                                                        hStream, kernelParams);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -1476,31 +1519,37 @@ CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void
 
 SIM_ENTRY(cuLaunchKernel, cuLaunchKernel)
 CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
-        unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
+                                      unsigned int gridDimZ, unsigned int blockDimX,
+                                      unsigned int blockDimY, unsigned int blockDimZ,
+                                      unsigned int sharedMemBytes, CUstream hStream,
+                                      void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
-            blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+                                             blockDimZ, sharedMemBytes, hStream, kernelParams,
+                                             extra);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuLaunchKernel, cuLaunchKernel_ptsz)
-CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
-        unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra) {
+CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
+                                           unsigned int gridDimY, unsigned int gridDimZ,
+                                           unsigned int blockDimX, unsigned int blockDimY,
+                                           unsigned int blockDimZ, unsigned int sharedMemBytes,
+                                           CUstream hStream, void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
-            blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+                                             blockDimZ, sharedMemBytes, hStream, kernelParams,
+                                             extra);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx)
-CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
-        void **extra) {
+CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
+                                        void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
@@ -1509,8 +1558,8 @@ CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction
 }
 
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx_ptsz)
-CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
-        void **extra) {
+CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
+                                             void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
@@ -1519,7 +1568,8 @@ CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfun
 }
 
 SIM_ENTRY(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)
-CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib) {
+CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
+                                                 CUlibrary lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLibraryEnumerateKernels(kernels, numKernels, lib);
@@ -1529,7 +1579,7 @@ CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int
 
 SIM_ENTRY(cuLibraryGetGlobal, cuLibraryGetGlobal)
 CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-        const char *name) {
+                                          const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLibraryGetGlobal(dptr, bytes, library, name);
@@ -1557,7 +1607,7 @@ CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary li
 
 SIM_ENTRY(cuLibraryGetManaged, cuLibraryGetManaged)
 CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-        const char *name) {
+                                           const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLibraryGetManaged(dptr, bytes, library, name);
@@ -1575,7 +1625,8 @@ CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
 }
 
 SIM_ENTRY(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
-CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol) {
+CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library,
+                                                   const char *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLibraryGetUnifiedFunction(fptr, library, symbol);
@@ -1584,25 +1635,33 @@ CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary librar
 }
 
 SIM_ENTRY(cuLibraryLoadData, cuLibraryLoadData)
-CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
-        void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions,
-        void **libraryOptionValues, unsigned int numLibraryOptions) {
+CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code,
+                                         CUjit_option *jitOptions, void **jitOptionsValues,
+                                         unsigned int numJitOptions,
+                                         CUlibraryOption *libraryOptions,
+                                         void **libraryOptionValues,
+                                         unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryLoadData(library, code, jitOptions, jitOptionsValues, numJitOptions,
-            libraryOptions, libraryOptionValues, numLibraryOptions);
+    CUresult result = acu_sim_cuLibraryLoadData(library, code, jitOptions, jitOptionsValues,
+                                                numJitOptions, libraryOptions, libraryOptionValues,
+                                                numLibraryOptions);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuLibraryLoadFromFile, cuLibraryLoadFromFile)
 CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
-        CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
-        CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
+                                             CUjit_option *jitOptions, void **jitOptionsValues,
+                                             unsigned int numJitOptions,
+                                             CUlibraryOption *libraryOptions,
+                                             void **libraryOptionValues,
+                                             unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
-            numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions);
+                                                    numJitOptions, libraryOptions,
+                                                    libraryOptionValues, numLibraryOptions);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -1617,18 +1676,21 @@ CUresult acu_sim_entry_cuLibraryUnload(CUlibrary library) {
 }
 
 SIM_ENTRY(cuLinkAddData, cuLinkAddData)
-CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
-        const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues) {
+CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
+                                     size_t size, const char *name, unsigned int numOptions,
+                                     CUjit_option *options, void **optionValues) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkAddData(state, type, data, size, name, numOptions, options, optionValues);
+    CUresult result = acu_sim_cuLinkAddData(state, type, data, size, name, numOptions, options,
+                                            optionValues);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuLinkAddFile, cuLinkAddFile)
 CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
-        unsigned int numOptions, CUjit_option *options, void **optionValues) {
+                                     unsigned int numOptions, CUjit_option *options,
+                                     void **optionValues) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLinkAddFile(state, type, path, numOptions, options, optionValues);
@@ -1646,8 +1708,8 @@ CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t
 }
 
 SIM_ENTRY(cuLinkCreate, cuLinkCreate)
-CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
-        CUlinkState *stateOut) {
+CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
+                                    void **optionValues, CUlinkState *stateOut) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuLinkCreate(numOptions, options, optionValues, stateOut);
@@ -1674,8 +1736,8 @@ CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 }
 
 SIM_ENTRY(cuMemAddressReserve, cuMemAddressReserve)
-CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
-        unsigned long long flags) {
+CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
+                                           CUdeviceptr addr, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemAddressReserve(ptr, size, alignment, addr, flags);
@@ -1685,7 +1747,7 @@ CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t
 
 SIM_ENTRY(cuMemAdvise, cuMemAdvise)
 CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-        CUmemLocation location) {
+                                   CUmemLocation location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemAdvise(devPtr, count, advice, location);
@@ -1721,8 +1783,8 @@ CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, 
 }
 
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)
-CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize,
+                                               CUmemoryPool pool, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
@@ -1731,8 +1793,8 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesiz
 }
 
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz)
-CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize,
+                                                    CUmemoryPool pool, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
@@ -1759,8 +1821,8 @@ CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, uns
 }
 
 SIM_ENTRY(cuMemAllocPitch, cuMemAllocPitch)
-CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-        unsigned int ElementSizeBytes) {
+CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
+                                       size_t Height, unsigned int ElementSizeBytes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemAllocPitch(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
@@ -1770,7 +1832,7 @@ CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t
 
 SIM_ENTRY(cuMemCreate, cuMemCreate)
 CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-        const CUmemAllocationProp *prop, unsigned long long flags) {
+                                   const CUmemAllocationProp *prop, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemCreate(handle, size, prop, flags);
@@ -1816,7 +1878,7 @@ CUresult acu_sim_entry_cuMemFreeHost(void *p) {
 
 SIM_ENTRY(cuMemGetAccess, cuMemGetAccess)
 CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
-        CUdeviceptr ptr) {
+                                      CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemGetAccess(flags, location, ptr);
@@ -1834,8 +1896,9 @@ CUresult acu_sim_entry_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, C
 }
 
 SIM_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity)
-CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
-        CUmemAllocationGranularity_flags option) {
+CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
+                                                     const CUmemAllocationProp *prop,
+                                                     CUmemAllocationGranularity_flags option) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemGetAllocationGranularity(granularity, prop, option);
@@ -1845,7 +1908,7 @@ CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity, const 
 
 SIM_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle)
 CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
-        CUmemGenericAllocationHandle handle) {
+                                                              CUmemGenericAllocationHandle handle) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemGetAllocationPropertiesFromHandle(prop, handle);
@@ -1855,7 +1918,7 @@ CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationPro
 
 SIM_ENTRY(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool)
 CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-        CUmemAllocationType type) {
+                                              CUmemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemGetDefaultMemPool(pool_out, location, type);
@@ -1874,7 +1937,7 @@ CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
 
 SIM_ENTRY(cuMemGetMemPool, cuMemGetMemPool)
 CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
-        CUmemAllocationType type) {
+                                       CUmemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemGetMemPool(pool, location, type);
@@ -1929,7 +1992,7 @@ CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
 
 SIM_ENTRY(cuMemMap, cuMemMap)
 CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-        CUmemGenericAllocationHandle handle, unsigned long long flags) {
+                                CUmemGenericAllocationHandle handle, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemMap(ptr, size, offset, handle, flags);
@@ -1957,7 +2020,7 @@ CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
 
 SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess)
 CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
-        CUmemLocation *location) {
+                                          CUmemLocation *location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPoolGetAccess(flags, memPool, location);
@@ -1966,7 +2029,8 @@ CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool
 }
 
 SIM_ENTRY(cuMemPoolGetAttribute, cuMemPoolGetAttribute)
-CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
+                                             void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPoolGetAttribute(pool, attr, value);
@@ -1975,7 +2039,8 @@ CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
 }
 
 SIM_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess)
-CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count) {
+CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map,
+                                          size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPoolSetAccess(pool, map, count);
@@ -1984,7 +2049,8 @@ CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDe
 }
 
 SIM_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute)
-CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value) {
+CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
+                                             void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPoolSetAttribute(pool, attr, value);
@@ -2003,7 +2069,7 @@ CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 
 SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync)
 CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-        unsigned int flags, CUstream hStream) {
+                                          unsigned int flags, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
@@ -2012,8 +2078,9 @@ CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUme
 }
 
 SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz)
-CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-        unsigned int flags, CUstream hStream) {
+CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
+                                               CUmemLocation location, unsigned int flags,
+                                               CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
@@ -2022,8 +2089,9 @@ CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
 }
 
 SIM_ENTRY(cuMemRangeGetAttribute, cuMemRangeGetAttribute)
-CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
-        CUdeviceptr devPtr, size_t count) {
+CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize,
+                                              CUmem_range_attribute attribute, CUdeviceptr devPtr,
+                                              size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemRangeGetAttribute(data, dataSize, attribute, devPtr, count);
@@ -2033,11 +2101,13 @@ CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem
 
 SIM_ENTRY(cuMemRangeGetAttributes, cuMemRangeGetAttributes)
 CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
-        CUmem_range_attribute *attributes, size_t numAttributes, CUdeviceptr devPtr, size_t count) {
+                                               CUmem_range_attribute *attributes,
+                                               size_t numAttributes, CUdeviceptr devPtr,
+                                               size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemRangeGetAttributes(data, dataSizes, attributes, numAttributes, devPtr,
-            count);
+    CUresult result = acu_sim_cuMemRangeGetAttributes(data, dataSizes, attributes, numAttributes,
+                                                      devPtr, count);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -2052,7 +2122,8 @@ CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
 }
 
 SIM_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)
-CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
+CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
+                                                   void *addr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemRetainAllocationHandle(handle, addr);
@@ -2062,7 +2133,7 @@ CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle 
 
 SIM_ENTRY(cuMemSetAccess, cuMemSetAccess)
 CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
-        size_t count) {
+                                      size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemSetAccess(ptr, size, desc, count);
@@ -2071,7 +2142,8 @@ CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemA
 }
 
 SIM_ENTRY(cuMemSetMemPool, cuMemSetMemPool)
-CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool) {
+CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+                                       CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemSetMemPool(location, type, pool);
@@ -2233,7 +2305,8 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy,
 }
 
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync)
-CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
+                                     CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
@@ -2243,7 +2316,7 @@ CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t By
 
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
-        CUstream hStream) {
+                                          CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
@@ -2252,8 +2325,8 @@ CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size
 }
 
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA)
-CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
-        size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
+                                    size_t srcOffset, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
@@ -2263,7 +2336,7 @@ CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray 
 
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray,
-        size_t srcOffset, size_t ByteCount) {
+                                         size_t srcOffset, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
@@ -2273,7 +2346,7 @@ CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUa
 
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD)
 CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
-        size_t ByteCount) {
+                                    size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
@@ -2283,7 +2356,7 @@ CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, siz
 
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
-        size_t ByteCount) {
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
@@ -2292,7 +2365,8 @@ CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray
 }
 
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH)
-CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                    size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
@@ -2302,7 +2376,7 @@ CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcO
 
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t srcOffset,
-        size_t ByteCount) {
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
@@ -2311,8 +2385,8 @@ CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t
 }
 
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync)
-CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                         size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
@@ -2322,7 +2396,7 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t
 
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset,
-        size_t ByteCount, CUstream hStream) {
+                                              size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
@@ -2331,30 +2405,33 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, s
 }
 
 SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync)
-CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-        CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                          size_t count, CUmemcpyAttributes *attrs,
+                                          size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
-            hStream);
+    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs,
+                                                 numAttrs, hStream);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-        size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
+                                               size_t count, CUmemcpyAttributes *attrs,
+                                               size_t *attrsIdxs, size_t numAttrs,
+                                               CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
-            hStream);
+    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs,
+                                                 numAttrs, hStream);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA)
 CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
-        size_t ByteCount) {
+                                    size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
@@ -2364,7 +2441,7 @@ CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdevice
 
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
-        size_t ByteCount) {
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
@@ -2373,7 +2450,8 @@ CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUd
 }
 
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD)
-CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                    size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
@@ -2382,7 +2460,8 @@ CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice
 }
 
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD_ptds)
-CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
@@ -2391,8 +2470,8 @@ CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcD
 }
 
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync)
-CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                         size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
@@ -2401,8 +2480,8 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcD
 }
 
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_ptsz)
-CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                              size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
@@ -2430,7 +2509,7 @@ CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, s
 
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
-        CUstream hStream) {
+                                         CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
@@ -2439,8 +2518,8 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, s
 }
 
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_ptsz)
-CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevice,
+                                              size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
@@ -2450,7 +2529,7 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevi
 
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA)
 CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
-        size_t ByteCount) {
+                                    size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
@@ -2460,7 +2539,7 @@ CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const vo
 
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost,
-        size_t ByteCount) {
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
@@ -2470,7 +2549,7 @@ CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, con
 
 SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
-        size_t ByteCount, CUstream hStream) {
+                                         size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
@@ -2479,8 +2558,9 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, con
 }
 
 SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_ptsz)
-CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset, const void *srcHost,
-        size_t ByteCount, CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset,
+                                              const void *srcHost, size_t ByteCount,
+                                              CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
@@ -2498,7 +2578,8 @@ CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, 
 }
 
 SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD_ptds)
-CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcHost,
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoD(dstDevice, srcHost, ByteCount);
@@ -2507,8 +2588,8 @@ CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcH
 }
 
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync)
-CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost,
+                                         size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
@@ -2517,8 +2598,8 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcH
 }
 
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_ptsz)
-CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
-        CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void *srcHost,
+                                              size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
@@ -2527,8 +2608,8 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void 
 }
 
 SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer)
-CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-        CUcontext srcContext, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
+                                    CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
@@ -2537,8 +2618,9 @@ CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
 }
 
 SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer_ptds)
-CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-        CUcontext srcContext, size_t ByteCount) {
+CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext,
+                                         CUdeviceptr srcDevice, CUcontext srcContext,
+                                         size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
@@ -2547,23 +2629,25 @@ CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstCon
 }
 
 SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync)
-CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-        CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
+                                         CUdeviceptr srcDevice, CUcontext srcContext,
+                                         size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
-            hStream);
+    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext,
+                                                ByteCount, hStream);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext,
-        CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream) {
+                                              CUdeviceptr srcDevice, CUcontext srcContext,
+                                              size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
-            hStream);
+    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext,
+                                                ByteCount, hStream);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -2588,7 +2672,7 @@ CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us
 
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async)
 CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
-        CUstream hStream) {
+                                        CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
@@ -2598,7 +2682,7 @@ CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us
 
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t N,
-        CUstream hStream) {
+                                             CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
@@ -2607,8 +2691,8 @@ CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned sho
 }
 
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16)
-CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
-        size_t Height) {
+CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                                     size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
@@ -2618,7 +2702,7 @@ CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, uns
 
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16_ptds)
 CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-        size_t Width, size_t Height) {
+                                          size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
@@ -2628,7 +2712,7 @@ CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch
 
 SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async)
 CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-        size_t Width, size_t Height, CUstream hStream) {
+                                          size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
@@ -2637,8 +2721,9 @@ CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch
 }
 
 SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz)
-CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-        size_t Width, size_t Height, CUstream hStream) {
+CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
+                                               unsigned short us, size_t Width, size_t Height,
+                                               CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
@@ -2647,8 +2732,8 @@ CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dst
 }
 
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32)
-CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
-        size_t Height) {
+CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                                     size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
@@ -2658,7 +2743,7 @@ CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, uns
 
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32_ptds)
 CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-        size_t Width, size_t Height) {
+                                          size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
@@ -2668,7 +2753,7 @@ CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch
 
 SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async)
 CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-        size_t Width, size_t Height, CUstream hStream) {
+                                          size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
@@ -2677,8 +2762,9 @@ CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch
 }
 
 SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz)
-CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-        size_t Width, size_t Height, CUstream hStream) {
+CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
+                                               unsigned int ui, size_t Width, size_t Height,
+                                               CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
@@ -2687,8 +2773,8 @@ CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dst
 }
 
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8)
-CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
-        size_t Height) {
+CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                                    size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
@@ -2698,7 +2784,7 @@ CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsi
 
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8_ptds)
 CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-        size_t Width, size_t Height) {
+                                         size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
@@ -2708,7 +2794,7 @@ CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch,
 
 SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async)
 CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-        size_t Width, size_t Height, CUstream hStream) {
+                                         size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
@@ -2717,8 +2803,9 @@ CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch,
 }
 
 SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz)
-CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-        size_t Width, size_t Height, CUstream hStream) {
+CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
+                                              unsigned char uc, size_t Width, size_t Height,
+                                              CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
@@ -2745,7 +2832,8 @@ CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, 
 }
 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async)
-CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream) {
+CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
+                                        CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
@@ -2755,7 +2843,7 @@ CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, 
 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N,
-        CUstream hStream) {
+                                             CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
@@ -2782,7 +2870,8 @@ CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, 
 }
 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async)
-CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream) {
+CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
+                                       CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
@@ -2792,7 +2881,7 @@ CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, 
 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
-        CUstream hStream) {
+                                            CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
@@ -2802,7 +2891,8 @@ CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char
 
 SIM_ENTRY(cuMipmappedArrayCreate, cuMipmappedArrayCreate)
 CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
-        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels) {
+                                              const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                              unsigned int numMipmapLevels) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMipmappedArrayCreate(pHandle, pMipmappedArrayDesc, numMipmapLevels);
@@ -2820,8 +2910,9 @@ CUresult acu_sim_entry_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 }
 
 SIM_ENTRY(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)
-CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
-        unsigned int level) {
+CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
+                                                CUmipmappedArray hMipmappedArray,
+                                                unsigned int level) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuMipmappedArrayGetLevel(pLevelArray, hMipmappedArray, level);
@@ -2831,7 +2922,7 @@ CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappe
 
 SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
 CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
-        CUmodule mod) {
+                                                  CUmodule mod) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuModuleEnumerateFunctions(functions, numFunctions, mod);
@@ -2858,7 +2949,8 @@ CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mo
 }
 
 SIM_ENTRY(cuModuleGetGlobal, cuModuleGetGlobal)
-CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name) {
+CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
+                                         const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuModuleGetGlobal(dptr, bytes, hmod, name);
@@ -2894,8 +2986,9 @@ CUresult acu_sim_entry_cuModuleLoadData(CUmodule *module, const void *image) {
 }
 
 SIM_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx)
-CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-        CUjit_option *options, void **optionValues) {
+CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
+                                          unsigned int numOptions, CUjit_option *options,
+                                          void **optionValues) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuModuleLoadDataEx(module, image, numOptions, options, optionValues);
@@ -2922,41 +3015,50 @@ CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
 }
 
 SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock)
-CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
-        int numBlocks, int blockSize) {
+CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
+                                                               CUfunction func, int numBlocks,
+                                                               int blockSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks,
-            blockSize);
+    CUresult result = acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func,
+                                                                      numBlocks, blockSize);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor)
 CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
-        int blockSize, size_t dynamicSMemSize) {
+                                                                   int blockSize,
+                                                                   size_t dynamicSMemSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
-            dynamicSMemSize);
+    CUresult result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func,
+                                                                          blockSize,
+                                                                          dynamicSMemSize);
     acu_sim_call_exchange(&call);
     return result;
 }
 
-SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
-CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
-        int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
+                                                                            CUfunction func,
+                                                                            int blockSize,
+                                                                            size_t dynamicSMemSize,
+                                                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func,
-            blockSize, dynamicSMemSize, flags);
+                                                                                   blockSize,
+                                                                                   dynamicSMemSize,
+                                                                                   flags);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters)
 CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
-        const CUlaunchConfig *config) {
+                                                    const CUlaunchConfig *config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuOccupancyMaxActiveClusters(numClusters, func, config);
@@ -2965,31 +3067,37 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize)
-CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-        CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
+CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(
+    int *minGridSize, int *blockSize, CUfunction func,
+    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func,
-            blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
+                                                               blockSizeToDynamicSMemSize,
+                                                               dynamicSMemSize, blockSizeLimit);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialBlockSizeWithFlags, cuOccupancyMaxPotentialBlockSizeWithFlags)
-CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
-        CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
-        int blockSizeLimit, unsigned int flags) {
+CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(
+    int *minGridSize, int *blockSize, CUfunction func,
+    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
+    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func,
-            blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags);
+    CUresult result = acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize,
+                                                                        func,
+                                                                        blockSizeToDynamicSMemSize,
+                                                                        dynamicSMemSize,
+                                                                        blockSizeLimit, flags);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-        const CUlaunchConfig *config) {
+                                                          const CUlaunchConfig *config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuOccupancyMaxPotentialClusterSize(clusterSize, func, config);
@@ -2998,7 +3106,8 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfu
 }
 
 SIM_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute)
-CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
+CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+                                             CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuPointerGetAttribute(data, attribute, ptr);
@@ -3007,8 +3116,9 @@ CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute att
 }
 
 SIM_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes)
-CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
-        void **data, CUdeviceptr ptr) {
+CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
+                                              CUpointer_attribute *attributes, void **data,
+                                              CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuPointerGetAttributes(numAttributes, attributes, data, ptr);
@@ -3017,8 +3127,8 @@ CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes, CUpoin
 }
 
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback)
-CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
+                                           void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
@@ -3027,8 +3137,8 @@ CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback ca
 }
 
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback_ptsz)
-CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback, void *userData,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback,
+                                                void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
@@ -3038,7 +3148,7 @@ CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallba
 
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync)
 CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
-        unsigned int flags) {
+                                              unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
@@ -3047,8 +3157,8 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr
 }
 
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz)
-CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr, size_t length,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr,
+                                                   size_t length, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
@@ -3058,7 +3168,8 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr
 
 SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp)
 CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
-        CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+                                          CUstreamBatchMemOpParams *paramArray,
+                                          unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
@@ -3068,7 +3179,8 @@ CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
 
 SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz)
 CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count,
-        CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+                                               CUstreamBatchMemOpParams *paramArray,
+                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
@@ -3096,24 +3208,28 @@ CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptu
 
 SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph)
 CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
-        const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
-        CUstreamCaptureMode mode) {
+                                                   const CUgraphNode *dependencies,
+                                                   const CUgraphEdgeData *dependencyData,
+                                                   size_t numDependencies,
+                                                   CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
-            numDependencies, mode);
+    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies,
+                                                          dependencyData, numDependencies, mode);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz)
 CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGraph,
-        const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
-        CUstreamCaptureMode mode) {
+                                                        const CUgraphNode *dependencies,
+                                                        const CUgraphEdgeData *dependencyData,
+                                                        size_t numDependencies,
+                                                        CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
-            numDependencies, mode);
+    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies,
+                                                          dependencyData, numDependencies, mode);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -3146,7 +3262,8 @@ CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
 }
 
 SIM_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority)
-CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority) {
+CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
+                                                  int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamCreateWithPriority(phStream, flags, priority);
@@ -3183,7 +3300,7 @@ CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGrap
 
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute)
 CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
-        CUstreamAttrValue *value_out) {
+                                            CUstreamAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
@@ -3193,7 +3310,7 @@ CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID att
 
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
-        CUstreamAttrValue *value_out) {
+                                                 CUstreamAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
@@ -3202,26 +3319,33 @@ CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrI
 }
 
 SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo)
-CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-        cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
-        const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
+CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
+                                              CUstreamCaptureStatus *captureStatus_out,
+                                              cuuint64_t *id_out, CUgraph *graph_out,
+                                              const CUgraphNode **dependencies_out,
+                                              const CUgraphEdgeData **edgeData_out,
+                                              size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
-            dependencies_out, edgeData_out, numDependencies_out);
+                                                     dependencies_out, edgeData_out,
+                                                     numDependencies_out);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz)
 CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
-        CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
-        const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out,
-        size_t *numDependencies_out) {
+                                                   CUstreamCaptureStatus *captureStatus_out,
+                                                   cuuint64_t *id_out, CUgraph *graph_out,
+                                                   const CUgraphNode **dependencies_out,
+                                                   const CUgraphEdgeData **edgeData_out,
+                                                   size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
-            dependencies_out, edgeData_out, numDependencies_out);
+                                                     dependencies_out, edgeData_out,
+                                                     numDependencies_out);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -3246,7 +3370,7 @@ CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
 
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource)
 CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
-        CUdevResourceType type) {
+                                              CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
@@ -3256,7 +3380,7 @@ CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *r
 
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResource *resource,
-        CUdevResourceType type) {
+                                                   CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
@@ -3355,7 +3479,8 @@ CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStat
 }
 
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing_ptsz)
-CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
+CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
+                                                CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
@@ -3383,7 +3508,7 @@ CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
 
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute)
 CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
-        const CUstreamAttrValue *value) {
+                                            const CUstreamAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
@@ -3393,7 +3518,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID att
 
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
-        const CUstreamAttrValue *value) {
+                                                 const CUstreamAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
@@ -3420,23 +3545,31 @@ CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
 }
 
 SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies)
-CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-        const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
+CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
+                                                         CUgraphNode *dependencies,
+                                                         const CUgraphEdgeData *dependencyData,
+                                                         size_t numDependencies,
+                                                         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
-            numDependencies, flags);
+    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies,
+                                                                dependencyData, numDependencies,
+                                                                flags);
     acu_sim_call_exchange(&call);
     return result;
 }
 
 SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz)
-CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream, CUgraphNode *dependencies,
-        const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags) {
+CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
+                                                              CUgraphNode *dependencies,
+                                                              const CUgraphEdgeData *dependencyData,
+                                                              size_t numDependencies,
+                                                              unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
-            numDependencies, flags);
+    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies,
+                                                                dependencyData, numDependencies,
+                                                                flags);
     acu_sim_call_exchange(&call);
     return result;
 }
@@ -3451,7 +3584,8 @@ CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsig
 }
 
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz)
-CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags) {
+CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
+                                              unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
@@ -3461,7 +3595,7 @@ CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, 
 
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32)
 CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-        unsigned int flags) {
+                                           unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
@@ -3471,7 +3605,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cu
 
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-        unsigned int flags) {
+                                                unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
@@ -3481,7 +3615,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr add
 
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64)
 CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-        unsigned int flags) {
+                                           unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
@@ -3491,7 +3625,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cu
 
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-        unsigned int flags) {
+                                                unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
@@ -3501,7 +3635,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr add
 
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32)
 CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-        unsigned int flags) {
+                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
@@ -3510,8 +3644,8 @@ CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, c
 }
 
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32_ptsz)
-CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr,
+                                                 cuuint32_t value, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
@@ -3521,7 +3655,7 @@ CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr ad
 
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64)
 CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-        unsigned int flags) {
+                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
@@ -3530,8 +3664,8 @@ CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, c
 }
 
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64_ptsz)
-CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-        unsigned int flags) {
+CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr,
+                                                 cuuint64_t value, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
@@ -3550,7 +3684,7 @@ CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mo
 
 SIM_ENTRY(cuUserObjectCreate, cuUserObjectCreate)
 CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
-        unsigned int initialRefcount, unsigned int flags) {
+                                          unsigned int initialRefcount, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_exchange(&call);
     CUresult result = acu_sim_cuUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags);
@@ -3577,379 +3711,686 @@ CUresult acu_sim_entry_cuUserObjectRetain(CUuserObject object, unsigned int coun
 }
 
 const acu_sim_api_entry acu_sim_cuda_entries[] = {
-    {&acu_function_cuArray3DCreate, "cuArray3DCreate_v2", (acu_fn)acu_sim_entry_cuArray3DCreate, false},
-    {&acu_function_cuArray3DGetDescriptor, "cuArray3DGetDescriptor_v2", (acu_fn)acu_sim_entry_cuArray3DGetDescriptor, false},
+    {&acu_function_cuArray3DCreate, "cuArray3DCreate_v2", (acu_fn)acu_sim_entry_cuArray3DCreate,
+     false},
+    {&acu_function_cuArray3DGetDescriptor, "cuArray3DGetDescriptor_v2",
+     (acu_fn)acu_sim_entry_cuArray3DGetDescriptor, false},
     {&acu_function_cuArrayCreate, "cuArrayCreate_v2", (acu_fn)acu_sim_entry_cuArrayCreate, false},
     {&acu_function_cuArrayDestroy, "cuArrayDestroy", (acu_fn)acu_sim_entry_cuArrayDestroy, false},
-    {&acu_function_cuArrayGetDescriptor, "cuArrayGetDescriptor_v2", (acu_fn)acu_sim_entry_cuArrayGetDescriptor, false},
+    {&acu_function_cuArrayGetDescriptor, "cuArrayGetDescriptor_v2",
+     (acu_fn)acu_sim_entry_cuArrayGetDescriptor, false},
     {&acu_function_cuCtxCreate, "cuCtxCreate_v4", (acu_fn)acu_sim_entry_cuCtxCreate, false},
     {&acu_function_cuCtxDestroy, "cuCtxDestroy_v2", (acu_fn)acu_sim_entry_cuCtxDestroy, false},
-    {&acu_function_cuCtxDisablePeerAccess, "cuCtxDisablePeerAccess", (acu_fn)acu_sim_entry_cuCtxDisablePeerAccess, false},
-    {&acu_function_cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess", (acu_fn)acu_sim_entry_cuCtxEnablePeerAccess, false},
-    {&acu_function_cuCtxGetApiVersion, "cuCtxGetApiVersion", (acu_fn)acu_sim_entry_cuCtxGetApiVersion, false},
-    {&acu_function_cuCtxGetCacheConfig, "cuCtxGetCacheConfig", (acu_fn)acu_sim_entry_cuCtxGetCacheConfig, false},
-    {&acu_function_cuCtxGetCurrent, "cuCtxGetCurrent", (acu_fn)acu_sim_entry_cuCtxGetCurrent, false},
-    {&acu_function_cuCtxGetDevResource, "cuCtxGetDevResource", (acu_fn)acu_sim_entry_cuCtxGetDevResource, false},
+    {&acu_function_cuCtxDisablePeerAccess, "cuCtxDisablePeerAccess",
+     (acu_fn)acu_sim_entry_cuCtxDisablePeerAccess, false},
+    {&acu_function_cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess",
+     (acu_fn)acu_sim_entry_cuCtxEnablePeerAccess, false},
+    {&acu_function_cuCtxGetApiVersion, "cuCtxGetApiVersion",
+     (acu_fn)acu_sim_entry_cuCtxGetApiVersion, false},
+    {&acu_function_cuCtxGetCacheConfig, "cuCtxGetCacheConfig",
+     (acu_fn)acu_sim_entry_cuCtxGetCacheConfig, false},
+    {&acu_function_cuCtxGetCurrent, "cuCtxGetCurrent", (acu_fn)acu_sim_entry_cuCtxGetCurrent,
+     false},
+    {&acu_function_cuCtxGetDevResource, "cuCtxGetDevResource",
+     (acu_fn)acu_sim_entry_cuCtxGetDevResource, false},
     {&acu_function_cuCtxGetDevice, "cuCtxGetDevice", (acu_fn)acu_sim_entry_cuCtxGetDevice, false},
-    {&acu_function_cuCtxGetDevice_v2, "cuCtxGetDevice_v2", (acu_fn)acu_sim_entry_cuCtxGetDevice_v2, false},
+    {&acu_function_cuCtxGetDevice_v2, "cuCtxGetDevice_v2", (acu_fn)acu_sim_entry_cuCtxGetDevice_v2,
+     false},
     {&acu_function_cuCtxGetFlags, "cuCtxGetFlags", (acu_fn)acu_sim_entry_cuCtxGetFlags, false},
     {&acu_function_cuCtxGetId, "cuCtxGetId", (acu_fn)acu_sim_entry_cuCtxGetId, false},
     {&acu_function_cuCtxGetLimit, "cuCtxGetLimit", (acu_fn)acu_sim_entry_cuCtxGetLimit, false},
-    {&acu_function_cuCtxGetSharedMemConfig, "cuCtxGetSharedMemConfig", (acu_fn)acu_sim_entry_cuCtxGetSharedMemConfig, false},
-    {&acu_function_cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange", (acu_fn)acu_sim_entry_cuCtxGetStreamPriorityRange, false},
-    {&acu_function_cuCtxPopCurrent, "cuCtxPopCurrent_v2", (acu_fn)acu_sim_entry_cuCtxPopCurrent, false},
-    {&acu_function_cuCtxPushCurrent, "cuCtxPushCurrent_v2", (acu_fn)acu_sim_entry_cuCtxPushCurrent, false},
-    {&acu_function_cuCtxRecordEvent, "cuCtxRecordEvent", (acu_fn)acu_sim_entry_cuCtxRecordEvent, false},
-    {&acu_function_cuCtxResetPersistingL2Cache, "cuCtxResetPersistingL2Cache", (acu_fn)acu_sim_entry_cuCtxResetPersistingL2Cache, false},
-    {&acu_function_cuCtxSetCacheConfig, "cuCtxSetCacheConfig", (acu_fn)acu_sim_entry_cuCtxSetCacheConfig, false},
-    {&acu_function_cuCtxSetCurrent, "cuCtxSetCurrent", (acu_fn)acu_sim_entry_cuCtxSetCurrent, false},
+    {&acu_function_cuCtxGetSharedMemConfig, "cuCtxGetSharedMemConfig",
+     (acu_fn)acu_sim_entry_cuCtxGetSharedMemConfig, false},
+    {&acu_function_cuCtxGetStreamPriorityRange, "cuCtxGetStreamPriorityRange",
+     (acu_fn)acu_sim_entry_cuCtxGetStreamPriorityRange, false},
+    {&acu_function_cuCtxPopCurrent, "cuCtxPopCurrent_v2", (acu_fn)acu_sim_entry_cuCtxPopCurrent,
+     false},
+    {&acu_function_cuCtxPushCurrent, "cuCtxPushCurrent_v2", (acu_fn)acu_sim_entry_cuCtxPushCurrent,
+     false},
+    {&acu_function_cuCtxRecordEvent, "cuCtxRecordEvent", (acu_fn)acu_sim_entry_cuCtxRecordEvent,
+     false},
+    {&acu_function_cuCtxResetPersistingL2Cache, "cuCtxResetPersistingL2Cache",
+     (acu_fn)acu_sim_entry_cuCtxResetPersistingL2Cache, false},
+    {&acu_function_cuCtxSetCacheConfig, "cuCtxSetCacheConfig",
+     (acu_fn)acu_sim_entry_cuCtxSetCacheConfig, false},
+    {&acu_function_cuCtxSetCurrent, "cuCtxSetCurrent", (acu_fn)acu_sim_entry_cuCtxSetCurrent,
+     false},
     {&acu_function_cuCtxSetFlags, "cuCtxSetFlags", (acu_fn)acu_sim_entry_cuCtxSetFlags, false},
     {&acu_function_cuCtxSetLimit, "cuCtxSetLimit", (acu_fn)acu_sim_entry_cuCtxSetLimit, false},
-    {&acu_function_cuCtxSetSharedMemConfig, "cuCtxSetSharedMemConfig", (acu_fn)acu_sim_entry_cuCtxSetSharedMemConfig, false},
-    {&acu_function_cuCtxSynchronize, "cuCtxSynchronize", (acu_fn)acu_sim_entry_cuCtxSynchronize, false},
-    {&acu_function_cuCtxSynchronize_v2, "cuCtxSynchronize_v2", (acu_fn)acu_sim_entry_cuCtxSynchronize_v2, false},
+    {&acu_function_cuCtxSetSharedMemConfig, "cuCtxSetSharedMemConfig",
+     (acu_fn)acu_sim_entry_cuCtxSetSharedMemConfig, false},
+    {&acu_function_cuCtxSynchronize, "cuCtxSynchronize", (acu_fn)acu_sim_entry_cuCtxSynchronize,
+     false},
+    {&acu_function_cuCtxSynchronize_v2, "cuCtxSynchronize_v2",
+     (acu_fn)acu_sim_entry_cuCtxSynchronize_v2, false},
     {&acu_function_cuCtxWaitEvent, "cuCtxWaitEvent", (acu_fn)acu_sim_entry_cuCtxWaitEvent, false},
-    {&acu_function_cuDevResourceGenerateDesc, "cuDevResourceGenerateDesc", (acu_fn)acu_sim_entry_cuDevResourceGenerateDesc, false},
-    {&acu_function_cuDevSmResourceSplit, "cuDevSmResourceSplit", (acu_fn)acu_sim_entry_cuDevSmResourceSplit, false},
-    {&acu_function_cuDevSmResourceSplitByCount, "cuDevSmResourceSplitByCount", (acu_fn)acu_sim_entry_cuDevSmResourceSplitByCount, false},
-    {&acu_function_cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer", (acu_fn)acu_sim_entry_cuDeviceCanAccessPeer, false},
-    {&acu_function_cuDeviceComputeCapability, "cuDeviceComputeCapability", (acu_fn)acu_sim_entry_cuDeviceComputeCapability, false},
+    {&acu_function_cuDevResourceGenerateDesc, "cuDevResourceGenerateDesc",
+     (acu_fn)acu_sim_entry_cuDevResourceGenerateDesc, false},
+    {&acu_function_cuDevSmResourceSplit, "cuDevSmResourceSplit",
+     (acu_fn)acu_sim_entry_cuDevSmResourceSplit, false},
+    {&acu_function_cuDevSmResourceSplitByCount, "cuDevSmResourceSplitByCount",
+     (acu_fn)acu_sim_entry_cuDevSmResourceSplitByCount, false},
+    {&acu_function_cuDeviceCanAccessPeer, "cuDeviceCanAccessPeer",
+     (acu_fn)acu_sim_entry_cuDeviceCanAccessPeer, false},
+    {&acu_function_cuDeviceComputeCapability, "cuDeviceComputeCapability",
+     (acu_fn)acu_sim_entry_cuDeviceComputeCapability, false},
     {&acu_function_cuDeviceGet, "cuDeviceGet", (acu_fn)acu_sim_entry_cuDeviceGet, false},
-    {&acu_function_cuDeviceGetAttribute, "cuDeviceGetAttribute", (acu_fn)acu_sim_entry_cuDeviceGetAttribute, false},
-    {&acu_function_cuDeviceGetByPCIBusId, "cuDeviceGetByPCIBusId", (acu_fn)acu_sim_entry_cuDeviceGetByPCIBusId, false},
-    {&acu_function_cuDeviceGetCount, "cuDeviceGetCount", (acu_fn)acu_sim_entry_cuDeviceGetCount, false},
-    {&acu_function_cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", (acu_fn)acu_sim_entry_cuDeviceGetDefaultMemPool, false},
-    {&acu_function_cuDeviceGetDevResource, "cuDeviceGetDevResource", (acu_fn)acu_sim_entry_cuDeviceGetDevResource, false},
-    {&acu_function_cuDeviceGetGraphMemAttribute, "cuDeviceGetGraphMemAttribute", (acu_fn)acu_sim_entry_cuDeviceGetGraphMemAttribute, false},
-    {&acu_function_cuDeviceGetMemPool, "cuDeviceGetMemPool", (acu_fn)acu_sim_entry_cuDeviceGetMemPool, false},
-    {&acu_function_cuDeviceGetName, "cuDeviceGetName", (acu_fn)acu_sim_entry_cuDeviceGetName, false},
-    {&acu_function_cuDeviceGetP2PAttribute, "cuDeviceGetP2PAttribute", (acu_fn)acu_sim_entry_cuDeviceGetP2PAttribute, false},
-    {&acu_function_cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (acu_fn)acu_sim_entry_cuDeviceGetPCIBusId, false},
-    {&acu_function_cuDeviceGetUuid, "cuDeviceGetUuid_v2", (acu_fn)acu_sim_entry_cuDeviceGetUuid, false},
-    {&acu_function_cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim", (acu_fn)acu_sim_entry_cuDeviceGraphMemTrim, false},
-    {&acu_function_cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (acu_fn)acu_sim_entry_cuDevicePrimaryCtxGetState, false},
-    {&acu_function_cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (acu_fn)acu_sim_entry_cuDevicePrimaryCtxRelease, false},
-    {&acu_function_cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset_v2", (acu_fn)acu_sim_entry_cuDevicePrimaryCtxReset, false},
-    {&acu_function_cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (acu_fn)acu_sim_entry_cuDevicePrimaryCtxRetain, false},
-    {&acu_function_cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (acu_fn)acu_sim_entry_cuDevicePrimaryCtxSetFlags, false},
-    {&acu_function_cuDeviceSetGraphMemAttribute, "cuDeviceSetGraphMemAttribute", (acu_fn)acu_sim_entry_cuDeviceSetGraphMemAttribute, false},
-    {&acu_function_cuDeviceSetMemPool, "cuDeviceSetMemPool", (acu_fn)acu_sim_entry_cuDeviceSetMemPool, false},
-    {&acu_function_cuDeviceTotalMem, "cuDeviceTotalMem_v2", (acu_fn)acu_sim_entry_cuDeviceTotalMem, false},
-    {&acu_function_cuDriverGetVersion, "cuDriverGetVersion", (acu_fn)acu_sim_entry_cuDriverGetVersion, false},
+    {&acu_function_cuDeviceGetAttribute, "cuDeviceGetAttribute",
+     (acu_fn)acu_sim_entry_cuDeviceGetAttribute, false},
+    {&acu_function_cuDeviceGetByPCIBusId, "cuDeviceGetByPCIBusId",
+     (acu_fn)acu_sim_entry_cuDeviceGetByPCIBusId, false},
+    {&acu_function_cuDeviceGetCount, "cuDeviceGetCount", (acu_fn)acu_sim_entry_cuDeviceGetCount,
+     false},
+    {&acu_function_cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool",
+     (acu_fn)acu_sim_entry_cuDeviceGetDefaultMemPool, false},
+    {&acu_function_cuDeviceGetDevResource, "cuDeviceGetDevResource",
+     (acu_fn)acu_sim_entry_cuDeviceGetDevResource, false},
+    {&acu_function_cuDeviceGetGraphMemAttribute, "cuDeviceGetGraphMemAttribute",
+     (acu_fn)acu_sim_entry_cuDeviceGetGraphMemAttribute, false},
+    {&acu_function_cuDeviceGetMemPool, "cuDeviceGetMemPool",
+     (acu_fn)acu_sim_entry_cuDeviceGetMemPool, false},
+    {&acu_function_cuDeviceGetName, "cuDeviceGetName", (acu_fn)acu_sim_entry_cuDeviceGetName,
+     false},
+    {&acu_function_cuDeviceGetP2PAttribute, "cuDeviceGetP2PAttribute",
+     (acu_fn)acu_sim_entry_cuDeviceGetP2PAttribute, false},
+    {&acu_function_cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId",
+     (acu_fn)acu_sim_entry_cuDeviceGetPCIBusId, false},
+    {&acu_function_cuDeviceGetUuid, "cuDeviceGetUuid_v2", (acu_fn)acu_sim_entry_cuDeviceGetUuid,
+     false},
+    {&acu_function_cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim",
+     (acu_fn)acu_sim_entry_cuDeviceGraphMemTrim, false},
+    {&acu_function_cuDevicePrimaryCtxGetState, "cuDevicePrimaryCtxGetState",
+     (acu_fn)acu_sim_entry_cuDevicePrimaryCtxGetState, false},
+    {&acu_function_cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2",
+     (acu_fn)acu_sim_entry_cuDevicePrimaryCtxRelease, false},
+    {&acu_function_cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset_v2",
+     (acu_fn)acu_sim_entry_cuDevicePrimaryCtxReset, false},
+    {&acu_function_cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain",
+     (acu_fn)acu_sim_entry_cuDevicePrimaryCtxRetain, false},
+    {&acu_function_cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2",
+     (acu_fn)acu_sim_entry_cuDevicePrimaryCtxSetFlags, false},
+    {&acu_function_cuDeviceSetGraphMemAttribute, "cuDeviceSetGraphMemAttribute",
+     (acu_fn)acu_sim_entry_cuDeviceSetGraphMemAttribute, false},
+    {&acu_function_cuDeviceSetMemPool, "cuDeviceSetMemPool",
+     (acu_fn)acu_sim_entry_cuDeviceSetMemPool, false},
+    {&acu_function_cuDeviceTotalMem, "cuDeviceTotalMem_v2", (acu_fn)acu_sim_entry_cuDeviceTotalMem,
+     false},
+    {&acu_function_cuDriverGetVersion, "cuDriverGetVersion",
+     (acu_fn)acu_sim_entry_cuDriverGetVersion, false},
     {&acu_function_cuEventCreate, "cuEventCreate", (acu_fn)acu_sim_entry_cuEventCreate, false},
-    {&acu_function_cuEventDestroy, "cuEventDestroy_v2", (acu_fn)acu_sim_entry_cuEventDestroy, false},
-    {&acu_function_cuEventElapsedTime, "cuEventElapsedTime_v2", (acu_fn)acu_sim_entry_cuEventElapsedTime, false},
+    {&acu_function_cuEventDestroy, "cuEventDestroy_v2", (acu_fn)acu_sim_entry_cuEventDestroy,
+     false},
+    {&acu_function_cuEventElapsedTime, "cuEventElapsedTime_v2",
+     (acu_fn)acu_sim_entry_cuEventElapsedTime, false},
     {&acu_function_cuEventQuery, "cuEventQuery", (acu_fn)acu_sim_entry_cuEventQuery, false},
     {&acu_function_cuEventRecord, "cuEventRecord", (acu_fn)acu_sim_entry_cuEventRecord, false},
-    {&acu_function_cuEventRecord_ptds, "cuEventRecord_ptsz", (acu_fn)acu_sim_entry_cuEventRecord_ptsz, true},
-    {&acu_function_cuEventRecordWithFlags, "cuEventRecordWithFlags", (acu_fn)acu_sim_entry_cuEventRecordWithFlags, false},
-    {&acu_function_cuEventRecordWithFlags_ptds, "cuEventRecordWithFlags_ptsz", (acu_fn)acu_sim_entry_cuEventRecordWithFlags_ptsz, true},
-    {&acu_function_cuEventSynchronize, "cuEventSynchronize", (acu_fn)acu_sim_entry_cuEventSynchronize, false},
-    {&acu_function_cuFuncGetAttribute, "cuFuncGetAttribute", (acu_fn)acu_sim_entry_cuFuncGetAttribute, false},
-    {&acu_function_cuFuncGetModule, "cuFuncGetModule", (acu_fn)acu_sim_entry_cuFuncGetModule, false},
+    {&acu_function_cuEventRecord_ptds, "cuEventRecord_ptsz",
+     (acu_fn)acu_sim_entry_cuEventRecord_ptsz, true},
+    {&acu_function_cuEventRecordWithFlags, "cuEventRecordWithFlags",
+     (acu_fn)acu_sim_entry_cuEventRecordWithFlags, false},
+    {&acu_function_cuEventRecordWithFlags_ptds, "cuEventRecordWithFlags_ptsz",
+     (acu_fn)acu_sim_entry_cuEventRecordWithFlags_ptsz, true},
+    {&acu_function_cuEventSynchronize, "cuEventSynchronize",
+     (acu_fn)acu_sim_entry_cuEventSynchronize, false},
+    {&acu_function_cuFuncGetAttribute, "cuFuncGetAttribute",
+     (acu_fn)acu_sim_entry_cuFuncGetAttribute, false},
+    {&acu_function_cuFuncGetModule, "cuFuncGetModule", (acu_fn)acu_sim_entry_cuFuncGetModule,
+     false},
     {&acu_function_cuFuncGetName, "cuFuncGetName", (acu_fn)acu_sim_entry_cuFuncGetName, false},
-    {&acu_function_cuFuncGetParamCount, "cuFuncGetParamCount", (acu_fn)acu_sim_entry_cuFuncGetParamCount, false},
-    {&acu_function_cuFuncGetParamInfo, "cuFuncGetParamInfo", (acu_fn)acu_sim_entry_cuFuncGetParamInfo, false},
+    {&acu_function_cuFuncGetParamCount, "cuFuncGetParamCount",
+     (acu_fn)acu_sim_entry_cuFuncGetParamCount, false},
+    {&acu_function_cuFuncGetParamInfo, "cuFuncGetParamInfo",
+     (acu_fn)acu_sim_entry_cuFuncGetParamInfo, false},
     {&acu_function_cuFuncIsLoaded, "cuFuncIsLoaded", (acu_fn)acu_sim_entry_cuFuncIsLoaded, false},
     {&acu_function_cuFuncLoad, "cuFuncLoad", (acu_fn)acu_sim_entry_cuFuncLoad, false},
-    {&acu_function_cuFuncSetAttribute, "cuFuncSetAttribute", (acu_fn)acu_sim_entry_cuFuncSetAttribute, false},
-    {&acu_function_cuFuncSetCacheConfig, "cuFuncSetCacheConfig", (acu_fn)acu_sim_entry_cuFuncSetCacheConfig, false},
+    {&acu_function_cuFuncSetAttribute, "cuFuncSetAttribute",
+     (acu_fn)acu_sim_entry_cuFuncSetAttribute, false},
+    {&acu_function_cuFuncSetCacheConfig, "cuFuncSetCacheConfig",
+     (acu_fn)acu_sim_entry_cuFuncSetCacheConfig, false},
     {&acu_function_cuGetErrorName, "cuGetErrorName", (acu_fn)acu_sim_entry_cuGetErrorName, false},
-    {&acu_function_cuGetErrorString, "cuGetErrorString", (acu_fn)acu_sim_entry_cuGetErrorString, false},
-    {&acu_function_cuGetProcAddress, "cuGetProcAddress_v2", (acu_fn)acu_sim_entry_cuGetProcAddress, false},
-    {&acu_function_cuGraphAddBatchMemOpNode, "cuGraphAddBatchMemOpNode", (acu_fn)acu_sim_entry_cuGraphAddBatchMemOpNode, false},
-    {&acu_function_cuGraphAddChildGraphNode, "cuGraphAddChildGraphNode", (acu_fn)acu_sim_entry_cuGraphAddChildGraphNode, false},
-    {&acu_function_cuGraphAddDependencies, "cuGraphAddDependencies_v2", (acu_fn)acu_sim_entry_cuGraphAddDependencies, false},
-    {&acu_function_cuGraphAddEmptyNode, "cuGraphAddEmptyNode", (acu_fn)acu_sim_entry_cuGraphAddEmptyNode, false},
-    {&acu_function_cuGraphAddEventRecordNode, "cuGraphAddEventRecordNode", (acu_fn)acu_sim_entry_cuGraphAddEventRecordNode, false},
-    {&acu_function_cuGraphAddEventWaitNode, "cuGraphAddEventWaitNode", (acu_fn)acu_sim_entry_cuGraphAddEventWaitNode, false},
-    {&acu_function_cuGraphAddKernelNode, "cuGraphAddKernelNode_v2", (acu_fn)acu_sim_entry_cuGraphAddKernelNode, false},
-    {&acu_function_cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams", (acu_fn)acu_sim_entry_cuGraphBatchMemOpNodeGetParams, false},
-    {&acu_function_cuGraphBatchMemOpNodeSetParams, "cuGraphBatchMemOpNodeSetParams", (acu_fn)acu_sim_entry_cuGraphBatchMemOpNodeSetParams, false},
-    {&acu_function_cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph", (acu_fn)acu_sim_entry_cuGraphChildGraphNodeGetGraph, false},
+    {&acu_function_cuGetErrorString, "cuGetErrorString", (acu_fn)acu_sim_entry_cuGetErrorString,
+     false},
+    {&acu_function_cuGetProcAddress, "cuGetProcAddress_v2", (acu_fn)acu_sim_entry_cuGetProcAddress,
+     false},
+    {&acu_function_cuGraphAddBatchMemOpNode, "cuGraphAddBatchMemOpNode",
+     (acu_fn)acu_sim_entry_cuGraphAddBatchMemOpNode, false},
+    {&acu_function_cuGraphAddChildGraphNode, "cuGraphAddChildGraphNode",
+     (acu_fn)acu_sim_entry_cuGraphAddChildGraphNode, false},
+    {&acu_function_cuGraphAddDependencies, "cuGraphAddDependencies_v2",
+     (acu_fn)acu_sim_entry_cuGraphAddDependencies, false},
+    {&acu_function_cuGraphAddEmptyNode, "cuGraphAddEmptyNode",
+     (acu_fn)acu_sim_entry_cuGraphAddEmptyNode, false},
+    {&acu_function_cuGraphAddEventRecordNode, "cuGraphAddEventRecordNode",
+     (acu_fn)acu_sim_entry_cuGraphAddEventRecordNode, false},
+    {&acu_function_cuGraphAddEventWaitNode, "cuGraphAddEventWaitNode",
+     (acu_fn)acu_sim_entry_cuGraphAddEventWaitNode, false},
+    {&acu_function_cuGraphAddKernelNode, "cuGraphAddKernelNode_v2",
+     (acu_fn)acu_sim_entry_cuGraphAddKernelNode, false},
+    {&acu_function_cuGraphBatchMemOpNodeGetParams, "cuGraphBatchMemOpNodeGetParams",
+     (acu_fn)acu_sim_entry_cuGraphBatchMemOpNodeGetParams, false},
+    {&acu_function_cuGraphBatchMemOpNodeSetParams, "cuGraphBatchMemOpNodeSetParams",
+     (acu_fn)acu_sim_entry_cuGraphBatchMemOpNodeSetParams, false},
+    {&acu_function_cuGraphChildGraphNodeGetGraph, "cuGraphChildGraphNodeGetGraph",
+     (acu_fn)acu_sim_entry_cuGraphChildGraphNodeGetGraph, false},
     {&acu_function_cuGraphClone, "cuGraphClone", (acu_fn)acu_sim_entry_cuGraphClone, false},
     {&acu_function_cuGraphCreate, "cuGraphCreate", (acu_fn)acu_sim_entry_cuGraphCreate, false},
-    {&acu_function_cuGraphDebugDotPrint, "cuGraphDebugDotPrint", (acu_fn)acu_sim_entry_cuGraphDebugDotPrint, false},
+    {&acu_function_cuGraphDebugDotPrint, "cuGraphDebugDotPrint",
+     (acu_fn)acu_sim_entry_cuGraphDebugDotPrint, false},
     {&acu_function_cuGraphDestroy, "cuGraphDestroy", (acu_fn)acu_sim_entry_cuGraphDestroy, false},
-    {&acu_function_cuGraphDestroyNode, "cuGraphDestroyNode", (acu_fn)acu_sim_entry_cuGraphDestroyNode, false},
-    {&acu_function_cuGraphEventRecordNodeGetEvent, "cuGraphEventRecordNodeGetEvent", (acu_fn)acu_sim_entry_cuGraphEventRecordNodeGetEvent, false},
-    {&acu_function_cuGraphEventRecordNodeSetEvent, "cuGraphEventRecordNodeSetEvent", (acu_fn)acu_sim_entry_cuGraphEventRecordNodeSetEvent, false},
-    {&acu_function_cuGraphEventWaitNodeGetEvent, "cuGraphEventWaitNodeGetEvent", (acu_fn)acu_sim_entry_cuGraphEventWaitNodeGetEvent, false},
-    {&acu_function_cuGraphEventWaitNodeSetEvent, "cuGraphEventWaitNodeSetEvent", (acu_fn)acu_sim_entry_cuGraphEventWaitNodeSetEvent, false},
-    {&acu_function_cuGraphExecBatchMemOpNodeSetParams, "cuGraphExecBatchMemOpNodeSetParams", (acu_fn)acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams, false},
-    {&acu_function_cuGraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams", (acu_fn)acu_sim_entry_cuGraphExecChildGraphNodeSetParams, false},
-    {&acu_function_cuGraphExecDestroy, "cuGraphExecDestroy", (acu_fn)acu_sim_entry_cuGraphExecDestroy, false},
-    {&acu_function_cuGraphExecEventRecordNodeSetEvent, "cuGraphExecEventRecordNodeSetEvent", (acu_fn)acu_sim_entry_cuGraphExecEventRecordNodeSetEvent, false},
-    {&acu_function_cuGraphExecEventWaitNodeSetEvent, "cuGraphExecEventWaitNodeSetEvent", (acu_fn)acu_sim_entry_cuGraphExecEventWaitNodeSetEvent, false},
-    {&acu_function_cuGraphExecGetFlags, "cuGraphExecGetFlags", (acu_fn)acu_sim_entry_cuGraphExecGetFlags, false},
-    {&acu_function_cuGraphExecGetId, "cuGraphExecGetId", (acu_fn)acu_sim_entry_cuGraphExecGetId, false},
-    {&acu_function_cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2", (acu_fn)acu_sim_entry_cuGraphExecKernelNodeSetParams, false},
-    {&acu_function_cuGraphExecUpdate, "cuGraphExecUpdate_v2", (acu_fn)acu_sim_entry_cuGraphExecUpdate, false},
-    {&acu_function_cuGraphGetEdges, "cuGraphGetEdges_v2", (acu_fn)acu_sim_entry_cuGraphGetEdges, false},
+    {&acu_function_cuGraphDestroyNode, "cuGraphDestroyNode",
+     (acu_fn)acu_sim_entry_cuGraphDestroyNode, false},
+    {&acu_function_cuGraphEventRecordNodeGetEvent, "cuGraphEventRecordNodeGetEvent",
+     (acu_fn)acu_sim_entry_cuGraphEventRecordNodeGetEvent, false},
+    {&acu_function_cuGraphEventRecordNodeSetEvent, "cuGraphEventRecordNodeSetEvent",
+     (acu_fn)acu_sim_entry_cuGraphEventRecordNodeSetEvent, false},
+    {&acu_function_cuGraphEventWaitNodeGetEvent, "cuGraphEventWaitNodeGetEvent",
+     (acu_fn)acu_sim_entry_cuGraphEventWaitNodeGetEvent, false},
+    {&acu_function_cuGraphEventWaitNodeSetEvent, "cuGraphEventWaitNodeSetEvent",
+     (acu_fn)acu_sim_entry_cuGraphEventWaitNodeSetEvent, false},
+    {&acu_function_cuGraphExecBatchMemOpNodeSetParams, "cuGraphExecBatchMemOpNodeSetParams",
+     (acu_fn)acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams, false},
+    {&acu_function_cuGraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams",
+     (acu_fn)acu_sim_entry_cuGraphExecChildGraphNodeSetParams, false},
+    {&acu_function_cuGraphExecDestroy, "cuGraphExecDestroy",
+     (acu_fn)acu_sim_entry_cuGraphExecDestroy, false},
+    {&acu_function_cuGraphExecEventRecordNodeSetEvent, "cuGraphExecEventRecordNodeSetEvent",
+     (acu_fn)acu_sim_entry_cuGraphExecEventRecordNodeSetEvent, false},
+    {&acu_function_cuGraphExecEventWaitNodeSetEvent, "cuGraphExecEventWaitNodeSetEvent",
+     (acu_fn)acu_sim_entry_cuGraphExecEventWaitNodeSetEvent, false},
+    {&acu_function_cuGraphExecGetFlags, "cuGraphExecGetFlags",
+     (acu_fn)acu_sim_entry_cuGraphExecGetFlags, false},
+    {&acu_function_cuGraphExecGetId, "cuGraphExecGetId", (acu_fn)acu_sim_entry_cuGraphExecGetId,
+     false},
+    {&acu_function_cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",
+     (acu_fn)acu_sim_entry_cuGraphExecKernelNodeSetParams, false},
+    {&acu_function_cuGraphExecUpdate, "cuGraphExecUpdate_v2",
+     (acu_fn)acu_sim_entry_cuGraphExecUpdate, false},
+    {&acu_function_cuGraphGetEdges, "cuGraphGetEdges_v2", (acu_fn)acu_sim_entry_cuGraphGetEdges,
+     false},
     {&acu_function_cuGraphGetId, "cuGraphGetId", (acu_fn)acu_sim_entry_cuGraphGetId, false},
-    {&acu_function_cuGraphGetNodes, "cuGraphGetNodes", (acu_fn)acu_sim_entry_cuGraphGetNodes, false},
-    {&acu_function_cuGraphGetRootNodes, "cuGraphGetRootNodes", (acu_fn)acu_sim_entry_cuGraphGetRootNodes, false},
-    {&acu_function_cuGraphInstantiate, "cuGraphInstantiateWithFlags", (acu_fn)acu_sim_entry_cuGraphInstantiate, false},
-    {&acu_function_cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", (acu_fn)acu_sim_entry_cuGraphInstantiateWithParams, false},
-    {&acu_function_cuGraphInstantiateWithParams_ptds, "cuGraphInstantiateWithParams_ptsz", (acu_fn)acu_sim_entry_cuGraphInstantiateWithParams_ptsz, true},
-    {&acu_function_cuGraphKernelNodeCopyAttributes, "cuGraphKernelNodeCopyAttributes", (acu_fn)acu_sim_entry_cuGraphKernelNodeCopyAttributes, false},
-    {&acu_function_cuGraphKernelNodeGetAttribute, "cuGraphKernelNodeGetAttribute", (acu_fn)acu_sim_entry_cuGraphKernelNodeGetAttribute, false},
-    {&acu_function_cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams_v2", (acu_fn)acu_sim_entry_cuGraphKernelNodeGetParams, false},
-    {&acu_function_cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute", (acu_fn)acu_sim_entry_cuGraphKernelNodeSetAttribute, false},
-    {&acu_function_cuGraphKernelNodeSetParams, "cuGraphKernelNodeSetParams_v2", (acu_fn)acu_sim_entry_cuGraphKernelNodeSetParams, false},
+    {&acu_function_cuGraphGetNodes, "cuGraphGetNodes", (acu_fn)acu_sim_entry_cuGraphGetNodes,
+     false},
+    {&acu_function_cuGraphGetRootNodes, "cuGraphGetRootNodes",
+     (acu_fn)acu_sim_entry_cuGraphGetRootNodes, false},
+    {&acu_function_cuGraphInstantiate, "cuGraphInstantiateWithFlags",
+     (acu_fn)acu_sim_entry_cuGraphInstantiate, false},
+    {&acu_function_cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams",
+     (acu_fn)acu_sim_entry_cuGraphInstantiateWithParams, false},
+    {&acu_function_cuGraphInstantiateWithParams_ptds, "cuGraphInstantiateWithParams_ptsz",
+     (acu_fn)acu_sim_entry_cuGraphInstantiateWithParams_ptsz, true},
+    {&acu_function_cuGraphKernelNodeCopyAttributes, "cuGraphKernelNodeCopyAttributes",
+     (acu_fn)acu_sim_entry_cuGraphKernelNodeCopyAttributes, false},
+    {&acu_function_cuGraphKernelNodeGetAttribute, "cuGraphKernelNodeGetAttribute",
+     (acu_fn)acu_sim_entry_cuGraphKernelNodeGetAttribute, false},
+    {&acu_function_cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams_v2",
+     (acu_fn)acu_sim_entry_cuGraphKernelNodeGetParams, false},
+    {&acu_function_cuGraphKernelNodeSetAttribute, "cuGraphKernelNodeSetAttribute",
+     (acu_fn)acu_sim_entry_cuGraphKernelNodeSetAttribute, false},
+    {&acu_function_cuGraphKernelNodeSetParams, "cuGraphKernelNodeSetParams_v2",
+     (acu_fn)acu_sim_entry_cuGraphKernelNodeSetParams, false},
     {&acu_function_cuGraphLaunch, "cuGraphLaunch", (acu_fn)acu_sim_entry_cuGraphLaunch, false},
-    {&acu_function_cuGraphLaunch_ptds, "cuGraphLaunch_ptsz", (acu_fn)acu_sim_entry_cuGraphLaunch_ptsz, true},
-    {&acu_function_cuGraphNodeFindInClone, "cuGraphNodeFindInClone", (acu_fn)acu_sim_entry_cuGraphNodeFindInClone, false},
-    {&acu_function_cuGraphNodeGetContainingGraph, "cuGraphNodeGetContainingGraph", (acu_fn)acu_sim_entry_cuGraphNodeGetContainingGraph, false},
-    {&acu_function_cuGraphNodeGetDependencies, "cuGraphNodeGetDependencies_v2", (acu_fn)acu_sim_entry_cuGraphNodeGetDependencies, false},
-    {&acu_function_cuGraphNodeGetDependentNodes, "cuGraphNodeGetDependentNodes_v2", (acu_fn)acu_sim_entry_cuGraphNodeGetDependentNodes, false},
-    {&acu_function_cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled", (acu_fn)acu_sim_entry_cuGraphNodeGetEnabled, false},
-    {&acu_function_cuGraphNodeGetLocalId, "cuGraphNodeGetLocalId", (acu_fn)acu_sim_entry_cuGraphNodeGetLocalId, false},
-    {&acu_function_cuGraphNodeGetToolsId, "cuGraphNodeGetToolsId", (acu_fn)acu_sim_entry_cuGraphNodeGetToolsId, false},
-    {&acu_function_cuGraphNodeGetType, "cuGraphNodeGetType", (acu_fn)acu_sim_entry_cuGraphNodeGetType, false},
-    {&acu_function_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", (acu_fn)acu_sim_entry_cuGraphNodeSetEnabled, false},
-    {&acu_function_cuGraphReleaseUserObject, "cuGraphReleaseUserObject", (acu_fn)acu_sim_entry_cuGraphReleaseUserObject, false},
-    {&acu_function_cuGraphRemoveDependencies, "cuGraphRemoveDependencies_v2", (acu_fn)acu_sim_entry_cuGraphRemoveDependencies, false},
-    {&acu_function_cuGraphRetainUserObject, "cuGraphRetainUserObject", (acu_fn)acu_sim_entry_cuGraphRetainUserObject, false},
+    {&acu_function_cuGraphLaunch_ptds, "cuGraphLaunch_ptsz",
+     (acu_fn)acu_sim_entry_cuGraphLaunch_ptsz, true},
+    {&acu_function_cuGraphNodeFindInClone, "cuGraphNodeFindInClone",
+     (acu_fn)acu_sim_entry_cuGraphNodeFindInClone, false},
+    {&acu_function_cuGraphNodeGetContainingGraph, "cuGraphNodeGetContainingGraph",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetContainingGraph, false},
+    {&acu_function_cuGraphNodeGetDependencies, "cuGraphNodeGetDependencies_v2",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetDependencies, false},
+    {&acu_function_cuGraphNodeGetDependentNodes, "cuGraphNodeGetDependentNodes_v2",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetDependentNodes, false},
+    {&acu_function_cuGraphNodeGetEnabled, "cuGraphNodeGetEnabled",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetEnabled, false},
+    {&acu_function_cuGraphNodeGetLocalId, "cuGraphNodeGetLocalId",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetLocalId, false},
+    {&acu_function_cuGraphNodeGetToolsId, "cuGraphNodeGetToolsId",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetToolsId, false},
+    {&acu_function_cuGraphNodeGetType, "cuGraphNodeGetType",
+     (acu_fn)acu_sim_entry_cuGraphNodeGetType, false},
+    {&acu_function_cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled",
+     (acu_fn)acu_sim_entry_cuGraphNodeSetEnabled, false},
+    {&acu_function_cuGraphReleaseUserObject, "cuGraphReleaseUserObject",
+     (acu_fn)acu_sim_entry_cuGraphReleaseUserObject, false},
+    {&acu_function_cuGraphRemoveDependencies, "cuGraphRemoveDependencies_v2",
+     (acu_fn)acu_sim_entry_cuGraphRemoveDependencies, false},
+    {&acu_function_cuGraphRetainUserObject, "cuGraphRetainUserObject",
+     (acu_fn)acu_sim_entry_cuGraphRetainUserObject, false},
     {&acu_function_cuGraphUpload, "cuGraphUpload", (acu_fn)acu_sim_entry_cuGraphUpload, false},
-    {&acu_function_cuGraphUpload_ptds, "cuGraphUpload_ptsz", (acu_fn)acu_sim_entry_cuGraphUpload_ptsz, true},
-    {&acu_function_cuGreenCtxCreate, "cuGreenCtxCreate", (acu_fn)acu_sim_entry_cuGreenCtxCreate, false},
-    {&acu_function_cuGreenCtxDestroy, "cuGreenCtxDestroy", (acu_fn)acu_sim_entry_cuGreenCtxDestroy, false},
-    {&acu_function_cuGreenCtxGetDevResource, "cuGreenCtxGetDevResource", (acu_fn)acu_sim_entry_cuGreenCtxGetDevResource, false},
-    {&acu_function_cuGreenCtxGetId, "cuGreenCtxGetId", (acu_fn)acu_sim_entry_cuGreenCtxGetId, false},
-    {&acu_function_cuGreenCtxRecordEvent, "cuGreenCtxRecordEvent", (acu_fn)acu_sim_entry_cuGreenCtxRecordEvent, false},
-    {&acu_function_cuGreenCtxStreamCreate, "cuGreenCtxStreamCreate", (acu_fn)acu_sim_entry_cuGreenCtxStreamCreate, false},
-    {&acu_function_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent", (acu_fn)acu_sim_entry_cuGreenCtxWaitEvent, false},
+    {&acu_function_cuGraphUpload_ptds, "cuGraphUpload_ptsz",
+     (acu_fn)acu_sim_entry_cuGraphUpload_ptsz, true},
+    {&acu_function_cuGreenCtxCreate, "cuGreenCtxCreate", (acu_fn)acu_sim_entry_cuGreenCtxCreate,
+     false},
+    {&acu_function_cuGreenCtxDestroy, "cuGreenCtxDestroy", (acu_fn)acu_sim_entry_cuGreenCtxDestroy,
+     false},
+    {&acu_function_cuGreenCtxGetDevResource, "cuGreenCtxGetDevResource",
+     (acu_fn)acu_sim_entry_cuGreenCtxGetDevResource, false},
+    {&acu_function_cuGreenCtxGetId, "cuGreenCtxGetId", (acu_fn)acu_sim_entry_cuGreenCtxGetId,
+     false},
+    {&acu_function_cuGreenCtxRecordEvent, "cuGreenCtxRecordEvent",
+     (acu_fn)acu_sim_entry_cuGreenCtxRecordEvent, false},
+    {&acu_function_cuGreenCtxStreamCreate, "cuGreenCtxStreamCreate",
+     (acu_fn)acu_sim_entry_cuGreenCtxStreamCreate, false},
+    {&acu_function_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent",
+     (acu_fn)acu_sim_entry_cuGreenCtxWaitEvent, false},
     {&acu_function_cuInit, "cuInit", (acu_fn)acu_sim_entry_cuInit, false},
-    {&acu_function_cuKernelGetAttribute, "cuKernelGetAttribute", (acu_fn)acu_sim_entry_cuKernelGetAttribute, false},
-    {&acu_function_cuKernelGetFunction, "cuKernelGetFunction", (acu_fn)acu_sim_entry_cuKernelGetFunction, false},
-    {&acu_function_cuKernelGetLibrary, "cuKernelGetLibrary", (acu_fn)acu_sim_entry_cuKernelGetLibrary, false},
-    {&acu_function_cuKernelGetName, "cuKernelGetName", (acu_fn)acu_sim_entry_cuKernelGetName, false},
-    {&acu_function_cuKernelGetParamCount, "cuKernelGetParamCount", (acu_fn)acu_sim_entry_cuKernelGetParamCount, false},
-    {&acu_function_cuKernelGetParamInfo, "cuKernelGetParamInfo", (acu_fn)acu_sim_entry_cuKernelGetParamInfo, false},
-    {&acu_function_cuKernelSetAttribute, "cuKernelSetAttribute", (acu_fn)acu_sim_entry_cuKernelSetAttribute, false},
-    {&acu_function_cuKernelSetCacheConfig, "cuKernelSetCacheConfig", (acu_fn)acu_sim_entry_cuKernelSetCacheConfig, false},
-    {&acu_function_cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", (acu_fn)acu_sim_entry_cuLaunchCooperativeKernel, false},
-    {&acu_function_cuLaunchCooperativeKernel_ptds, "cuLaunchCooperativeKernel_ptsz", (acu_fn)acu_sim_entry_cuLaunchCooperativeKernel_ptsz, true},
-    {&acu_function_cuLaunchHostFunc, "cuLaunchHostFunc", (acu_fn)acu_sim_entry_cuLaunchHostFunc, false},
-    {&acu_function_cuLaunchHostFunc_ptds, "cuLaunchHostFunc_ptsz", (acu_fn)acu_sim_entry_cuLaunchHostFunc_ptsz, true},
+    {&acu_function_cuKernelGetAttribute, "cuKernelGetAttribute",
+     (acu_fn)acu_sim_entry_cuKernelGetAttribute, false},
+    {&acu_function_cuKernelGetFunction, "cuKernelGetFunction",
+     (acu_fn)acu_sim_entry_cuKernelGetFunction, false},
+    {&acu_function_cuKernelGetLibrary, "cuKernelGetLibrary",
+     (acu_fn)acu_sim_entry_cuKernelGetLibrary, false},
+    {&acu_function_cuKernelGetName, "cuKernelGetName", (acu_fn)acu_sim_entry_cuKernelGetName,
+     false},
+    {&acu_function_cuKernelGetParamCount, "cuKernelGetParamCount",
+     (acu_fn)acu_sim_entry_cuKernelGetParamCount, false},
+    {&acu_function_cuKernelGetParamInfo, "cuKernelGetParamInfo",
+     (acu_fn)acu_sim_entry_cuKernelGetParamInfo, false},
+    {&acu_function_cuKernelSetAttribute, "cuKernelSetAttribute",
+     (acu_fn)acu_sim_entry_cuKernelSetAttribute, false},
+    {&acu_function_cuKernelSetCacheConfig, "cuKernelSetCacheConfig",
+     (acu_fn)acu_sim_entry_cuKernelSetCacheConfig, false},
+    {&acu_function_cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel",
+     (acu_fn)acu_sim_entry_cuLaunchCooperativeKernel, false},
+    {&acu_function_cuLaunchCooperativeKernel_ptds, "cuLaunchCooperativeKernel_ptsz",
+     (acu_fn)acu_sim_entry_cuLaunchCooperativeKernel_ptsz, true},
+    {&acu_function_cuLaunchHostFunc, "cuLaunchHostFunc", (acu_fn)acu_sim_entry_cuLaunchHostFunc,
+     false},
+    {&acu_function_cuLaunchHostFunc_ptds, "cuLaunchHostFunc_ptsz",
+     (acu_fn)acu_sim_entry_cuLaunchHostFunc_ptsz, true},
     {&acu_function_cuLaunchKernel, "cuLaunchKernel", (acu_fn)acu_sim_entry_cuLaunchKernel, false},
-    {&acu_function_cuLaunchKernel_ptds, "cuLaunchKernel_ptsz", (acu_fn)acu_sim_entry_cuLaunchKernel_ptsz, true},
-    {&acu_function_cuLaunchKernelEx, "cuLaunchKernelEx", (acu_fn)acu_sim_entry_cuLaunchKernelEx, false},
-    {&acu_function_cuLaunchKernelEx_ptds, "cuLaunchKernelEx_ptsz", (acu_fn)acu_sim_entry_cuLaunchKernelEx_ptsz, true},
-    {&acu_function_cuLibraryEnumerateKernels, "cuLibraryEnumerateKernels", (acu_fn)acu_sim_entry_cuLibraryEnumerateKernels, false},
-    {&acu_function_cuLibraryGetGlobal, "cuLibraryGetGlobal", (acu_fn)acu_sim_entry_cuLibraryGetGlobal, false},
-    {&acu_function_cuLibraryGetKernel, "cuLibraryGetKernel", (acu_fn)acu_sim_entry_cuLibraryGetKernel, false},
-    {&acu_function_cuLibraryGetKernelCount, "cuLibraryGetKernelCount", (acu_fn)acu_sim_entry_cuLibraryGetKernelCount, false},
-    {&acu_function_cuLibraryGetManaged, "cuLibraryGetManaged", (acu_fn)acu_sim_entry_cuLibraryGetManaged, false},
-    {&acu_function_cuLibraryGetModule, "cuLibraryGetModule", (acu_fn)acu_sim_entry_cuLibraryGetModule, false},
-    {&acu_function_cuLibraryGetUnifiedFunction, "cuLibraryGetUnifiedFunction", (acu_fn)acu_sim_entry_cuLibraryGetUnifiedFunction, false},
-    {&acu_function_cuLibraryLoadData, "cuLibraryLoadData", (acu_fn)acu_sim_entry_cuLibraryLoadData, false},
-    {&acu_function_cuLibraryLoadFromFile, "cuLibraryLoadFromFile", (acu_fn)acu_sim_entry_cuLibraryLoadFromFile, false},
-    {&acu_function_cuLibraryUnload, "cuLibraryUnload", (acu_fn)acu_sim_entry_cuLibraryUnload, false},
+    {&acu_function_cuLaunchKernel_ptds, "cuLaunchKernel_ptsz",
+     (acu_fn)acu_sim_entry_cuLaunchKernel_ptsz, true},
+    {&acu_function_cuLaunchKernelEx, "cuLaunchKernelEx", (acu_fn)acu_sim_entry_cuLaunchKernelEx,
+     false},
+    {&acu_function_cuLaunchKernelEx_ptds, "cuLaunchKernelEx_ptsz",
+     (acu_fn)acu_sim_entry_cuLaunchKernelEx_ptsz, true},
+    {&acu_function_cuLibraryEnumerateKernels, "cuLibraryEnumerateKernels",
+     (acu_fn)acu_sim_entry_cuLibraryEnumerateKernels, false},
+    {&acu_function_cuLibraryGetGlobal, "cuLibraryGetGlobal",
+     (acu_fn)acu_sim_entry_cuLibraryGetGlobal, false},
+    {&acu_function_cuLibraryGetKernel, "cuLibraryGetKernel",
+     (acu_fn)acu_sim_entry_cuLibraryGetKernel, false},
+    {&acu_function_cuLibraryGetKernelCount, "cuLibraryGetKernelCount",
+     (acu_fn)acu_sim_entry_cuLibraryGetKernelCount, false},
+    {&acu_function_cuLibraryGetManaged, "cuLibraryGetManaged",
+     (acu_fn)acu_sim_entry_cuLibraryGetManaged, false},
+    {&acu_function_cuLibraryGetModule, "cuLibraryGetModule",
+     (acu_fn)acu_sim_entry_cuLibraryGetModule, false},
+    {&acu_function_cuLibraryGetUnifiedFunction, "cuLibraryGetUnifiedFunction",
+     (acu_fn)acu_sim_entry_cuLibraryGetUnifiedFunction, false},
+    {&acu_function_cuLibraryLoadData, "cuLibraryLoadData", (acu_fn)acu_sim_entry_cuLibraryLoadData,
+     false},
+    {&acu_function_cuLibraryLoadFromFile, "cuLibraryLoadFromFile",
+     (acu_fn)acu_sim_entry_cuLibraryLoadFromFile, false},
+    {&acu_function_cuLibraryUnload, "cuLibraryUnload", (acu_fn)acu_sim_entry_cuLibraryUnload,
+     false},
     {&acu_function_cuLinkAddData, "cuLinkAddData_v2", (acu_fn)acu_sim_entry_cuLinkAddData, false},
     {&acu_function_cuLinkAddFile, "cuLinkAddFile_v2", (acu_fn)acu_sim_entry_cuLinkAddFile, false},
     {&acu_function_cuLinkComplete, "cuLinkComplete", (acu_fn)acu_sim_entry_cuLinkComplete, false},
     {&acu_function_cuLinkCreate, "cuLinkCreate_v2", (acu_fn)acu_sim_entry_cuLinkCreate, false},
     {&acu_function_cuLinkDestroy, "cuLinkDestroy", (acu_fn)acu_sim_entry_cuLinkDestroy, false},
-    {&acu_function_cuMemAddressFree, "cuMemAddressFree", (acu_fn)acu_sim_entry_cuMemAddressFree, false},
-    {&acu_function_cuMemAddressReserve, "cuMemAddressReserve", (acu_fn)acu_sim_entry_cuMemAddressReserve, false},
+    {&acu_function_cuMemAddressFree, "cuMemAddressFree", (acu_fn)acu_sim_entry_cuMemAddressFree,
+     false},
+    {&acu_function_cuMemAddressReserve, "cuMemAddressReserve",
+     (acu_fn)acu_sim_entry_cuMemAddressReserve, false},
     {&acu_function_cuMemAdvise, "cuMemAdvise_v2", (acu_fn)acu_sim_entry_cuMemAdvise, false},
     {&acu_function_cuMemAlloc, "cuMemAlloc_v2", (acu_fn)acu_sim_entry_cuMemAlloc, false},
-    {&acu_function_cuMemAllocAsync, "cuMemAllocAsync", (acu_fn)acu_sim_entry_cuMemAllocAsync, false},
-    {&acu_function_cuMemAllocAsync_ptds, "cuMemAllocAsync_ptsz", (acu_fn)acu_sim_entry_cuMemAllocAsync_ptsz, true},
-    {&acu_function_cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", (acu_fn)acu_sim_entry_cuMemAllocFromPoolAsync, false},
-    {&acu_function_cuMemAllocFromPoolAsync_ptds, "cuMemAllocFromPoolAsync_ptsz", (acu_fn)acu_sim_entry_cuMemAllocFromPoolAsync_ptsz, true},
-    {&acu_function_cuMemAllocHost, "cuMemAllocHost_v2", (acu_fn)acu_sim_entry_cuMemAllocHost, false},
-    {&acu_function_cuMemAllocManaged, "cuMemAllocManaged", (acu_fn)acu_sim_entry_cuMemAllocManaged, false},
-    {&acu_function_cuMemAllocPitch, "cuMemAllocPitch_v2", (acu_fn)acu_sim_entry_cuMemAllocPitch, false},
+    {&acu_function_cuMemAllocAsync, "cuMemAllocAsync", (acu_fn)acu_sim_entry_cuMemAllocAsync,
+     false},
+    {&acu_function_cuMemAllocAsync_ptds, "cuMemAllocAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemAllocAsync_ptsz, true},
+    {&acu_function_cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync",
+     (acu_fn)acu_sim_entry_cuMemAllocFromPoolAsync, false},
+    {&acu_function_cuMemAllocFromPoolAsync_ptds, "cuMemAllocFromPoolAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemAllocFromPoolAsync_ptsz, true},
+    {&acu_function_cuMemAllocHost, "cuMemAllocHost_v2", (acu_fn)acu_sim_entry_cuMemAllocHost,
+     false},
+    {&acu_function_cuMemAllocManaged, "cuMemAllocManaged", (acu_fn)acu_sim_entry_cuMemAllocManaged,
+     false},
+    {&acu_function_cuMemAllocPitch, "cuMemAllocPitch_v2", (acu_fn)acu_sim_entry_cuMemAllocPitch,
+     false},
     {&acu_function_cuMemCreate, "cuMemCreate", (acu_fn)acu_sim_entry_cuMemCreate, false},
     {&acu_function_cuMemFree, "cuMemFree_v2", (acu_fn)acu_sim_entry_cuMemFree, false},
     {&acu_function_cuMemFreeAsync, "cuMemFreeAsync", (acu_fn)acu_sim_entry_cuMemFreeAsync, false},
-    {&acu_function_cuMemFreeAsync_ptds, "cuMemFreeAsync_ptsz", (acu_fn)acu_sim_entry_cuMemFreeAsync_ptsz, true},
+    {&acu_function_cuMemFreeAsync_ptds, "cuMemFreeAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemFreeAsync_ptsz, true},
     {&acu_function_cuMemFreeHost, "cuMemFreeHost", (acu_fn)acu_sim_entry_cuMemFreeHost, false},
     {&acu_function_cuMemGetAccess, "cuMemGetAccess", (acu_fn)acu_sim_entry_cuMemGetAccess, false},
-    {&acu_function_cuMemGetAddressRange, "cuMemGetAddressRange_v2", (acu_fn)acu_sim_entry_cuMemGetAddressRange, false},
-    {&acu_function_cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity", (acu_fn)acu_sim_entry_cuMemGetAllocationGranularity, false},
-    {&acu_function_cuMemGetAllocationPropertiesFromHandle, "cuMemGetAllocationPropertiesFromHandle", (acu_fn)acu_sim_entry_cuMemGetAllocationPropertiesFromHandle, false},
-    {&acu_function_cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool", (acu_fn)acu_sim_entry_cuMemGetDefaultMemPool, false},
+    {&acu_function_cuMemGetAddressRange, "cuMemGetAddressRange_v2",
+     (acu_fn)acu_sim_entry_cuMemGetAddressRange, false},
+    {&acu_function_cuMemGetAllocationGranularity, "cuMemGetAllocationGranularity",
+     (acu_fn)acu_sim_entry_cuMemGetAllocationGranularity, false},
+    {&acu_function_cuMemGetAllocationPropertiesFromHandle, "cuMemGetAllocationPropertiesFromHandle",
+     (acu_fn)acu_sim_entry_cuMemGetAllocationPropertiesFromHandle, false},
+    {&acu_function_cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool",
+     (acu_fn)acu_sim_entry_cuMemGetDefaultMemPool, false},
     {&acu_function_cuMemGetInfo, "cuMemGetInfo_v2", (acu_fn)acu_sim_entry_cuMemGetInfo, false},
-    {&acu_function_cuMemGetMemPool, "cuMemGetMemPool", (acu_fn)acu_sim_entry_cuMemGetMemPool, false},
+    {&acu_function_cuMemGetMemPool, "cuMemGetMemPool", (acu_fn)acu_sim_entry_cuMemGetMemPool,
+     false},
     {&acu_function_cuMemHostAlloc, "cuMemHostAlloc", (acu_fn)acu_sim_entry_cuMemHostAlloc, false},
-    {&acu_function_cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (acu_fn)acu_sim_entry_cuMemHostGetDevicePointer, false},
-    {&acu_function_cuMemHostGetFlags, "cuMemHostGetFlags", (acu_fn)acu_sim_entry_cuMemHostGetFlags, false},
-    {&acu_function_cuMemHostRegister, "cuMemHostRegister_v2", (acu_fn)acu_sim_entry_cuMemHostRegister, false},
-    {&acu_function_cuMemHostUnregister, "cuMemHostUnregister", (acu_fn)acu_sim_entry_cuMemHostUnregister, false},
+    {&acu_function_cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2",
+     (acu_fn)acu_sim_entry_cuMemHostGetDevicePointer, false},
+    {&acu_function_cuMemHostGetFlags, "cuMemHostGetFlags", (acu_fn)acu_sim_entry_cuMemHostGetFlags,
+     false},
+    {&acu_function_cuMemHostRegister, "cuMemHostRegister_v2",
+     (acu_fn)acu_sim_entry_cuMemHostRegister, false},
+    {&acu_function_cuMemHostUnregister, "cuMemHostUnregister",
+     (acu_fn)acu_sim_entry_cuMemHostUnregister, false},
     {&acu_function_cuMemMap, "cuMemMap", (acu_fn)acu_sim_entry_cuMemMap, false},
-    {&acu_function_cuMemPoolCreate, "cuMemPoolCreate", (acu_fn)acu_sim_entry_cuMemPoolCreate, false},
-    {&acu_function_cuMemPoolDestroy, "cuMemPoolDestroy", (acu_fn)acu_sim_entry_cuMemPoolDestroy, false},
-    {&acu_function_cuMemPoolGetAccess, "cuMemPoolGetAccess", (acu_fn)acu_sim_entry_cuMemPoolGetAccess, false},
-    {&acu_function_cuMemPoolGetAttribute, "cuMemPoolGetAttribute", (acu_fn)acu_sim_entry_cuMemPoolGetAttribute, false},
-    {&acu_function_cuMemPoolSetAccess, "cuMemPoolSetAccess", (acu_fn)acu_sim_entry_cuMemPoolSetAccess, false},
-    {&acu_function_cuMemPoolSetAttribute, "cuMemPoolSetAttribute", (acu_fn)acu_sim_entry_cuMemPoolSetAttribute, false},
-    {&acu_function_cuMemPoolTrimTo, "cuMemPoolTrimTo", (acu_fn)acu_sim_entry_cuMemPoolTrimTo, false},
-    {&acu_function_cuMemPrefetchAsync, "cuMemPrefetchAsync_v2", (acu_fn)acu_sim_entry_cuMemPrefetchAsync, false},
-    {&acu_function_cuMemPrefetchAsync_ptds, "cuMemPrefetchAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemPrefetchAsync_ptsz, true},
-    {&acu_function_cuMemRangeGetAttribute, "cuMemRangeGetAttribute", (acu_fn)acu_sim_entry_cuMemRangeGetAttribute, false},
-    {&acu_function_cuMemRangeGetAttributes, "cuMemRangeGetAttributes", (acu_fn)acu_sim_entry_cuMemRangeGetAttributes, false},
+    {&acu_function_cuMemPoolCreate, "cuMemPoolCreate", (acu_fn)acu_sim_entry_cuMemPoolCreate,
+     false},
+    {&acu_function_cuMemPoolDestroy, "cuMemPoolDestroy", (acu_fn)acu_sim_entry_cuMemPoolDestroy,
+     false},
+    {&acu_function_cuMemPoolGetAccess, "cuMemPoolGetAccess",
+     (acu_fn)acu_sim_entry_cuMemPoolGetAccess, false},
+    {&acu_function_cuMemPoolGetAttribute, "cuMemPoolGetAttribute",
+     (acu_fn)acu_sim_entry_cuMemPoolGetAttribute, false},
+    {&acu_function_cuMemPoolSetAccess, "cuMemPoolSetAccess",
+     (acu_fn)acu_sim_entry_cuMemPoolSetAccess, false},
+    {&acu_function_cuMemPoolSetAttribute, "cuMemPoolSetAttribute",
+     (acu_fn)acu_sim_entry_cuMemPoolSetAttribute, false},
+    {&acu_function_cuMemPoolTrimTo, "cuMemPoolTrimTo", (acu_fn)acu_sim_entry_cuMemPoolTrimTo,
+     false},
+    {&acu_function_cuMemPrefetchAsync, "cuMemPrefetchAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemPrefetchAsync, false},
+    {&acu_function_cuMemPrefetchAsync_ptds, "cuMemPrefetchAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemPrefetchAsync_ptsz, true},
+    {&acu_function_cuMemRangeGetAttribute, "cuMemRangeGetAttribute",
+     (acu_fn)acu_sim_entry_cuMemRangeGetAttribute, false},
+    {&acu_function_cuMemRangeGetAttributes, "cuMemRangeGetAttributes",
+     (acu_fn)acu_sim_entry_cuMemRangeGetAttributes, false},
     {&acu_function_cuMemRelease, "cuMemRelease", (acu_fn)acu_sim_entry_cuMemRelease, false},
-    {&acu_function_cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", (acu_fn)acu_sim_entry_cuMemRetainAllocationHandle, false},
+    {&acu_function_cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle",
+     (acu_fn)acu_sim_entry_cuMemRetainAllocationHandle, false},
     {&acu_function_cuMemSetAccess, "cuMemSetAccess", (acu_fn)acu_sim_entry_cuMemSetAccess, false},
-    {&acu_function_cuMemSetMemPool, "cuMemSetMemPool", (acu_fn)acu_sim_entry_cuMemSetMemPool, false},
+    {&acu_function_cuMemSetMemPool, "cuMemSetMemPool", (acu_fn)acu_sim_entry_cuMemSetMemPool,
+     false},
     {&acu_function_cuMemUnmap, "cuMemUnmap", (acu_fn)acu_sim_entry_cuMemUnmap, false},
     {&acu_function_cuMemcpy, "cuMemcpy", (acu_fn)acu_sim_entry_cuMemcpy, false},
     {&acu_function_cuMemcpy_ptds, "cuMemcpy_ptds", (acu_fn)acu_sim_entry_cuMemcpy_ptds, true},
     {&acu_function_cuMemcpy2D, "cuMemcpy2D_v2", (acu_fn)acu_sim_entry_cuMemcpy2D, false},
-    {&acu_function_cuMemcpy2D_ptds, "cuMemcpy2D_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpy2D_ptds, true},
-    {&acu_function_cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", (acu_fn)acu_sim_entry_cuMemcpy2DAsync, false},
-    {&acu_function_cuMemcpy2DAsync_ptds, "cuMemcpy2DAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpy2DAsync_ptsz, true},
-    {&acu_function_cuMemcpy2DUnaligned, "cuMemcpy2DUnaligned_v2", (acu_fn)acu_sim_entry_cuMemcpy2DUnaligned, false},
-    {&acu_function_cuMemcpy2DUnaligned_ptds, "cuMemcpy2DUnaligned_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpy2DUnaligned_ptds, true},
+    {&acu_function_cuMemcpy2D_ptds, "cuMemcpy2D_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpy2D_ptds,
+     true},
+    {&acu_function_cuMemcpy2DAsync, "cuMemcpy2DAsync_v2", (acu_fn)acu_sim_entry_cuMemcpy2DAsync,
+     false},
+    {&acu_function_cuMemcpy2DAsync_ptds, "cuMemcpy2DAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpy2DAsync_ptsz, true},
+    {&acu_function_cuMemcpy2DUnaligned, "cuMemcpy2DUnaligned_v2",
+     (acu_fn)acu_sim_entry_cuMemcpy2DUnaligned, false},
+    {&acu_function_cuMemcpy2DUnaligned_ptds, "cuMemcpy2DUnaligned_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpy2DUnaligned_ptds, true},
     {&acu_function_cuMemcpy3D, "cuMemcpy3D_v2", (acu_fn)acu_sim_entry_cuMemcpy3D, false},
-    {&acu_function_cuMemcpy3D_ptds, "cuMemcpy3D_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpy3D_ptds, true},
-    {&acu_function_cuMemcpy3DAsync, "cuMemcpy3DAsync_v2", (acu_fn)acu_sim_entry_cuMemcpy3DAsync, false},
-    {&acu_function_cuMemcpy3DAsync_ptds, "cuMemcpy3DAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpy3DAsync_ptsz, true},
+    {&acu_function_cuMemcpy3D_ptds, "cuMemcpy3D_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpy3D_ptds,
+     true},
+    {&acu_function_cuMemcpy3DAsync, "cuMemcpy3DAsync_v2", (acu_fn)acu_sim_entry_cuMemcpy3DAsync,
+     false},
+    {&acu_function_cuMemcpy3DAsync_ptds, "cuMemcpy3DAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpy3DAsync_ptsz, true},
     {&acu_function_cuMemcpy3DPeer, "cuMemcpy3DPeer", (acu_fn)acu_sim_entry_cuMemcpy3DPeer, false},
-    {&acu_function_cuMemcpy3DPeer_ptds, "cuMemcpy3DPeer_ptds", (acu_fn)acu_sim_entry_cuMemcpy3DPeer_ptds, true},
-    {&acu_function_cuMemcpy3DPeerAsync, "cuMemcpy3DPeerAsync", (acu_fn)acu_sim_entry_cuMemcpy3DPeerAsync, false},
-    {&acu_function_cuMemcpy3DPeerAsync_ptds, "cuMemcpy3DPeerAsync_ptsz", (acu_fn)acu_sim_entry_cuMemcpy3DPeerAsync_ptsz, true},
+    {&acu_function_cuMemcpy3DPeer_ptds, "cuMemcpy3DPeer_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpy3DPeer_ptds, true},
+    {&acu_function_cuMemcpy3DPeerAsync, "cuMemcpy3DPeerAsync",
+     (acu_fn)acu_sim_entry_cuMemcpy3DPeerAsync, false},
+    {&acu_function_cuMemcpy3DPeerAsync_ptds, "cuMemcpy3DPeerAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpy3DPeerAsync_ptsz, true},
     {&acu_function_cuMemcpyAsync, "cuMemcpyAsync", (acu_fn)acu_sim_entry_cuMemcpyAsync, false},
-    {&acu_function_cuMemcpyAsync_ptds, "cuMemcpyAsync_ptsz", (acu_fn)acu_sim_entry_cuMemcpyAsync_ptsz, true},
+    {&acu_function_cuMemcpyAsync_ptds, "cuMemcpyAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyAsync_ptsz, true},
     {&acu_function_cuMemcpyAtoA, "cuMemcpyAtoA_v2", (acu_fn)acu_sim_entry_cuMemcpyAtoA, false},
-    {&acu_function_cuMemcpyAtoA_ptds, "cuMemcpyAtoA_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyAtoA_ptds, true},
+    {&acu_function_cuMemcpyAtoA_ptds, "cuMemcpyAtoA_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyAtoA_ptds, true},
     {&acu_function_cuMemcpyAtoD, "cuMemcpyAtoD_v2", (acu_fn)acu_sim_entry_cuMemcpyAtoD, false},
-    {&acu_function_cuMemcpyAtoD_ptds, "cuMemcpyAtoD_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyAtoD_ptds, true},
+    {&acu_function_cuMemcpyAtoD_ptds, "cuMemcpyAtoD_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyAtoD_ptds, true},
     {&acu_function_cuMemcpyAtoH, "cuMemcpyAtoH_v2", (acu_fn)acu_sim_entry_cuMemcpyAtoH, false},
-    {&acu_function_cuMemcpyAtoH_ptds, "cuMemcpyAtoH_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyAtoH_ptds, true},
-    {&acu_function_cuMemcpyAtoHAsync, "cuMemcpyAtoHAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyAtoHAsync, false},
-    {&acu_function_cuMemcpyAtoHAsync_ptds, "cuMemcpyAtoHAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyAtoHAsync_ptsz, true},
-    {&acu_function_cuMemcpyBatchAsync, "cuMemcpyBatchAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyBatchAsync, false},
-    {&acu_function_cuMemcpyBatchAsync_ptds, "cuMemcpyBatchAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyBatchAsync_ptsz, true},
+    {&acu_function_cuMemcpyAtoH_ptds, "cuMemcpyAtoH_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyAtoH_ptds, true},
+    {&acu_function_cuMemcpyAtoHAsync, "cuMemcpyAtoHAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyAtoHAsync, false},
+    {&acu_function_cuMemcpyAtoHAsync_ptds, "cuMemcpyAtoHAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyAtoHAsync_ptsz, true},
+    {&acu_function_cuMemcpyBatchAsync, "cuMemcpyBatchAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyBatchAsync, false},
+    {&acu_function_cuMemcpyBatchAsync_ptds, "cuMemcpyBatchAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyBatchAsync_ptsz, true},
     {&acu_function_cuMemcpyDtoA, "cuMemcpyDtoA_v2", (acu_fn)acu_sim_entry_cuMemcpyDtoA, false},
-    {&acu_function_cuMemcpyDtoA_ptds, "cuMemcpyDtoA_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyDtoA_ptds, true},
+    {&acu_function_cuMemcpyDtoA_ptds, "cuMemcpyDtoA_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoA_ptds, true},
     {&acu_function_cuMemcpyDtoD, "cuMemcpyDtoD_v2", (acu_fn)acu_sim_entry_cuMemcpyDtoD, false},
-    {&acu_function_cuMemcpyDtoD_ptds, "cuMemcpyDtoD_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyDtoD_ptds, true},
-    {&acu_function_cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyDtoDAsync, false},
-    {&acu_function_cuMemcpyDtoDAsync_ptds, "cuMemcpyDtoDAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyDtoDAsync_ptsz, true},
+    {&acu_function_cuMemcpyDtoD_ptds, "cuMemcpyDtoD_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoD_ptds, true},
+    {&acu_function_cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoDAsync, false},
+    {&acu_function_cuMemcpyDtoDAsync_ptds, "cuMemcpyDtoDAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoDAsync_ptsz, true},
     {&acu_function_cuMemcpyDtoH, "cuMemcpyDtoH_v2", (acu_fn)acu_sim_entry_cuMemcpyDtoH, false},
-    {&acu_function_cuMemcpyDtoH_ptds, "cuMemcpyDtoH_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyDtoH_ptds, true},
-    {&acu_function_cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyDtoHAsync, false},
-    {&acu_function_cuMemcpyDtoHAsync_ptds, "cuMemcpyDtoHAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyDtoHAsync_ptsz, true},
+    {&acu_function_cuMemcpyDtoH_ptds, "cuMemcpyDtoH_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoH_ptds, true},
+    {&acu_function_cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoHAsync, false},
+    {&acu_function_cuMemcpyDtoHAsync_ptds, "cuMemcpyDtoHAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyDtoHAsync_ptsz, true},
     {&acu_function_cuMemcpyHtoA, "cuMemcpyHtoA_v2", (acu_fn)acu_sim_entry_cuMemcpyHtoA, false},
-    {&acu_function_cuMemcpyHtoA_ptds, "cuMemcpyHtoA_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyHtoA_ptds, true},
-    {&acu_function_cuMemcpyHtoAAsync, "cuMemcpyHtoAAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyHtoAAsync, false},
-    {&acu_function_cuMemcpyHtoAAsync_ptds, "cuMemcpyHtoAAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyHtoAAsync_ptsz, true},
+    {&acu_function_cuMemcpyHtoA_ptds, "cuMemcpyHtoA_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoA_ptds, true},
+    {&acu_function_cuMemcpyHtoAAsync, "cuMemcpyHtoAAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoAAsync, false},
+    {&acu_function_cuMemcpyHtoAAsync_ptds, "cuMemcpyHtoAAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoAAsync_ptsz, true},
     {&acu_function_cuMemcpyHtoD, "cuMemcpyHtoD_v2", (acu_fn)acu_sim_entry_cuMemcpyHtoD, false},
-    {&acu_function_cuMemcpyHtoD_ptds, "cuMemcpyHtoD_v2_ptds", (acu_fn)acu_sim_entry_cuMemcpyHtoD_ptds, true},
-    {&acu_function_cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (acu_fn)acu_sim_entry_cuMemcpyHtoDAsync, false},
-    {&acu_function_cuMemcpyHtoDAsync_ptds, "cuMemcpyHtoDAsync_v2_ptsz", (acu_fn)acu_sim_entry_cuMemcpyHtoDAsync_ptsz, true},
+    {&acu_function_cuMemcpyHtoD_ptds, "cuMemcpyHtoD_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoD_ptds, true},
+    {&acu_function_cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoDAsync, false},
+    {&acu_function_cuMemcpyHtoDAsync_ptds, "cuMemcpyHtoDAsync_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyHtoDAsync_ptsz, true},
     {&acu_function_cuMemcpyPeer, "cuMemcpyPeer", (acu_fn)acu_sim_entry_cuMemcpyPeer, false},
-    {&acu_function_cuMemcpyPeer_ptds, "cuMemcpyPeer_ptds", (acu_fn)acu_sim_entry_cuMemcpyPeer_ptds, true},
-    {&acu_function_cuMemcpyPeerAsync, "cuMemcpyPeerAsync", (acu_fn)acu_sim_entry_cuMemcpyPeerAsync, false},
-    {&acu_function_cuMemcpyPeerAsync_ptds, "cuMemcpyPeerAsync_ptsz", (acu_fn)acu_sim_entry_cuMemcpyPeerAsync_ptsz, true},
+    {&acu_function_cuMemcpyPeer_ptds, "cuMemcpyPeer_ptds", (acu_fn)acu_sim_entry_cuMemcpyPeer_ptds,
+     true},
+    {&acu_function_cuMemcpyPeerAsync, "cuMemcpyPeerAsync", (acu_fn)acu_sim_entry_cuMemcpyPeerAsync,
+     false},
+    {&acu_function_cuMemcpyPeerAsync_ptds, "cuMemcpyPeerAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemcpyPeerAsync_ptsz, true},
     {&acu_function_cuMemsetD16, "cuMemsetD16_v2", (acu_fn)acu_sim_entry_cuMemsetD16, false},
-    {&acu_function_cuMemsetD16_ptds, "cuMemsetD16_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD16_ptds, true},
-    {&acu_function_cuMemsetD16Async, "cuMemsetD16Async", (acu_fn)acu_sim_entry_cuMemsetD16Async, false},
-    {&acu_function_cuMemsetD16Async_ptds, "cuMemsetD16Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD16Async_ptsz, true},
+    {&acu_function_cuMemsetD16_ptds, "cuMemsetD16_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD16_ptds,
+     true},
+    {&acu_function_cuMemsetD16Async, "cuMemsetD16Async", (acu_fn)acu_sim_entry_cuMemsetD16Async,
+     false},
+    {&acu_function_cuMemsetD16Async_ptds, "cuMemsetD16Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD16Async_ptsz, true},
     {&acu_function_cuMemsetD2D16, "cuMemsetD2D16_v2", (acu_fn)acu_sim_entry_cuMemsetD2D16, false},
-    {&acu_function_cuMemsetD2D16_ptds, "cuMemsetD2D16_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD2D16_ptds, true},
-    {&acu_function_cuMemsetD2D16Async, "cuMemsetD2D16Async", (acu_fn)acu_sim_entry_cuMemsetD2D16Async, false},
-    {&acu_function_cuMemsetD2D16Async_ptds, "cuMemsetD2D16Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD2D16Async_ptsz, true},
+    {&acu_function_cuMemsetD2D16_ptds, "cuMemsetD2D16_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemsetD2D16_ptds, true},
+    {&acu_function_cuMemsetD2D16Async, "cuMemsetD2D16Async",
+     (acu_fn)acu_sim_entry_cuMemsetD2D16Async, false},
+    {&acu_function_cuMemsetD2D16Async_ptds, "cuMemsetD2D16Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD2D16Async_ptsz, true},
     {&acu_function_cuMemsetD2D32, "cuMemsetD2D32_v2", (acu_fn)acu_sim_entry_cuMemsetD2D32, false},
-    {&acu_function_cuMemsetD2D32_ptds, "cuMemsetD2D32_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD2D32_ptds, true},
-    {&acu_function_cuMemsetD2D32Async, "cuMemsetD2D32Async", (acu_fn)acu_sim_entry_cuMemsetD2D32Async, false},
-    {&acu_function_cuMemsetD2D32Async_ptds, "cuMemsetD2D32Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD2D32Async_ptsz, true},
+    {&acu_function_cuMemsetD2D32_ptds, "cuMemsetD2D32_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemsetD2D32_ptds, true},
+    {&acu_function_cuMemsetD2D32Async, "cuMemsetD2D32Async",
+     (acu_fn)acu_sim_entry_cuMemsetD2D32Async, false},
+    {&acu_function_cuMemsetD2D32Async_ptds, "cuMemsetD2D32Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD2D32Async_ptsz, true},
     {&acu_function_cuMemsetD2D8, "cuMemsetD2D8_v2", (acu_fn)acu_sim_entry_cuMemsetD2D8, false},
-    {&acu_function_cuMemsetD2D8_ptds, "cuMemsetD2D8_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD2D8_ptds, true},
-    {&acu_function_cuMemsetD2D8Async, "cuMemsetD2D8Async", (acu_fn)acu_sim_entry_cuMemsetD2D8Async, false},
-    {&acu_function_cuMemsetD2D8Async_ptds, "cuMemsetD2D8Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD2D8Async_ptsz, true},
+    {&acu_function_cuMemsetD2D8_ptds, "cuMemsetD2D8_v2_ptds",
+     (acu_fn)acu_sim_entry_cuMemsetD2D8_ptds, true},
+    {&acu_function_cuMemsetD2D8Async, "cuMemsetD2D8Async", (acu_fn)acu_sim_entry_cuMemsetD2D8Async,
+     false},
+    {&acu_function_cuMemsetD2D8Async_ptds, "cuMemsetD2D8Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD2D8Async_ptsz, true},
     {&acu_function_cuMemsetD32, "cuMemsetD32_v2", (acu_fn)acu_sim_entry_cuMemsetD32, false},
-    {&acu_function_cuMemsetD32_ptds, "cuMemsetD32_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD32_ptds, true},
-    {&acu_function_cuMemsetD32Async, "cuMemsetD32Async", (acu_fn)acu_sim_entry_cuMemsetD32Async, false},
-    {&acu_function_cuMemsetD32Async_ptds, "cuMemsetD32Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD32Async_ptsz, true},
+    {&acu_function_cuMemsetD32_ptds, "cuMemsetD32_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD32_ptds,
+     true},
+    {&acu_function_cuMemsetD32Async, "cuMemsetD32Async", (acu_fn)acu_sim_entry_cuMemsetD32Async,
+     false},
+    {&acu_function_cuMemsetD32Async_ptds, "cuMemsetD32Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD32Async_ptsz, true},
     {&acu_function_cuMemsetD8, "cuMemsetD8_v2", (acu_fn)acu_sim_entry_cuMemsetD8, false},
-    {&acu_function_cuMemsetD8_ptds, "cuMemsetD8_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD8_ptds, true},
-    {&acu_function_cuMemsetD8Async, "cuMemsetD8Async", (acu_fn)acu_sim_entry_cuMemsetD8Async, false},
-    {&acu_function_cuMemsetD8Async_ptds, "cuMemsetD8Async_ptsz", (acu_fn)acu_sim_entry_cuMemsetD8Async_ptsz, true},
-    {&acu_function_cuMipmappedArrayCreate, "cuMipmappedArrayCreate", (acu_fn)acu_sim_entry_cuMipmappedArrayCreate, false},
-    {&acu_function_cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", (acu_fn)acu_sim_entry_cuMipmappedArrayDestroy, false},
-    {&acu_function_cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", (acu_fn)acu_sim_entry_cuMipmappedArrayGetLevel, false},
-    {&acu_function_cuModuleEnumerateFunctions, "cuModuleEnumerateFunctions", (acu_fn)acu_sim_entry_cuModuleEnumerateFunctions, false},
-    {&acu_function_cuModuleGetFunction, "cuModuleGetFunction", (acu_fn)acu_sim_entry_cuModuleGetFunction, false},
-    {&acu_function_cuModuleGetFunctionCount, "cuModuleGetFunctionCount", (acu_fn)acu_sim_entry_cuModuleGetFunctionCount, false},
-    {&acu_function_cuModuleGetGlobal, "cuModuleGetGlobal_v2", (acu_fn)acu_sim_entry_cuModuleGetGlobal, false},
-    {&acu_function_cuModuleGetLoadingMode, "cuModuleGetLoadingMode", (acu_fn)acu_sim_entry_cuModuleGetLoadingMode, false},
+    {&acu_function_cuMemsetD8_ptds, "cuMemsetD8_v2_ptds", (acu_fn)acu_sim_entry_cuMemsetD8_ptds,
+     true},
+    {&acu_function_cuMemsetD8Async, "cuMemsetD8Async", (acu_fn)acu_sim_entry_cuMemsetD8Async,
+     false},
+    {&acu_function_cuMemsetD8Async_ptds, "cuMemsetD8Async_ptsz",
+     (acu_fn)acu_sim_entry_cuMemsetD8Async_ptsz, true},
+    {&acu_function_cuMipmappedArrayCreate, "cuMipmappedArrayCreate",
+     (acu_fn)acu_sim_entry_cuMipmappedArrayCreate, false},
+    {&acu_function_cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy",
+     (acu_fn)acu_sim_entry_cuMipmappedArrayDestroy, false},
+    {&acu_function_cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel",
+     (acu_fn)acu_sim_entry_cuMipmappedArrayGetLevel, false},
+    {&acu_function_cuModuleEnumerateFunctions, "cuModuleEnumerateFunctions",
+     (acu_fn)acu_sim_entry_cuModuleEnumerateFunctions, false},
+    {&acu_function_cuModuleGetFunction, "cuModuleGetFunction",
+     (acu_fn)acu_sim_entry_cuModuleGetFunction, false},
+    {&acu_function_cuModuleGetFunctionCount, "cuModuleGetFunctionCount",
+     (acu_fn)acu_sim_entry_cuModuleGetFunctionCount, false},
+    {&acu_function_cuModuleGetGlobal, "cuModuleGetGlobal_v2",
+     (acu_fn)acu_sim_entry_cuModuleGetGlobal, false},
+    {&acu_function_cuModuleGetLoadingMode, "cuModuleGetLoadingMode",
+     (acu_fn)acu_sim_entry_cuModuleGetLoadingMode, false},
     {&acu_function_cuModuleLoad, "cuModuleLoad", (acu_fn)acu_sim_entry_cuModuleLoad, false},
-    {&acu_function_cuModuleLoadData, "cuModuleLoadData", (acu_fn)acu_sim_entry_cuModuleLoadData, false},
-    {&acu_function_cuModuleLoadDataEx, "cuModuleLoadDataEx", (acu_fn)acu_sim_entry_cuModuleLoadDataEx, false},
-    {&acu_function_cuModuleLoadFatBinary, "cuModuleLoadFatBinary", (acu_fn)acu_sim_entry_cuModuleLoadFatBinary, false},
+    {&acu_function_cuModuleLoadData, "cuModuleLoadData", (acu_fn)acu_sim_entry_cuModuleLoadData,
+     false},
+    {&acu_function_cuModuleLoadDataEx, "cuModuleLoadDataEx",
+     (acu_fn)acu_sim_entry_cuModuleLoadDataEx, false},
+    {&acu_function_cuModuleLoadFatBinary, "cuModuleLoadFatBinary",
+     (acu_fn)acu_sim_entry_cuModuleLoadFatBinary, false},
     {&acu_function_cuModuleUnload, "cuModuleUnload", (acu_fn)acu_sim_entry_cuModuleUnload, false},
-    {&acu_function_cuOccupancyAvailableDynamicSMemPerBlock, "cuOccupancyAvailableDynamicSMemPerBlock", (acu_fn)acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock, false},
-    {&acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (acu_fn)acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor, false},
-    {&acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", (acu_fn)acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, false},
-    {&acu_function_cuOccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters", (acu_fn)acu_sim_entry_cuOccupancyMaxActiveClusters, false},
-    {&acu_function_cuOccupancyMaxPotentialBlockSize, "cuOccupancyMaxPotentialBlockSize", (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialBlockSize, false},
-    {&acu_function_cuOccupancyMaxPotentialBlockSizeWithFlags, "cuOccupancyMaxPotentialBlockSizeWithFlags", (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags, false},
-    {&acu_function_cuOccupancyMaxPotentialClusterSize, "cuOccupancyMaxPotentialClusterSize", (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialClusterSize, false},
-    {&acu_function_cuPointerGetAttribute, "cuPointerGetAttribute", (acu_fn)acu_sim_entry_cuPointerGetAttribute, false},
-    {&acu_function_cuPointerGetAttributes, "cuPointerGetAttributes", (acu_fn)acu_sim_entry_cuPointerGetAttributes, false},
-    {&acu_function_cuStreamAddCallback, "cuStreamAddCallback", (acu_fn)acu_sim_entry_cuStreamAddCallback, false},
-    {&acu_function_cuStreamAddCallback_ptds, "cuStreamAddCallback_ptsz", (acu_fn)acu_sim_entry_cuStreamAddCallback_ptsz, true},
-    {&acu_function_cuStreamAttachMemAsync, "cuStreamAttachMemAsync", (acu_fn)acu_sim_entry_cuStreamAttachMemAsync, false},
-    {&acu_function_cuStreamAttachMemAsync_ptds, "cuStreamAttachMemAsync_ptsz", (acu_fn)acu_sim_entry_cuStreamAttachMemAsync_ptsz, true},
-    {&acu_function_cuStreamBatchMemOp, "cuStreamBatchMemOp_v2", (acu_fn)acu_sim_entry_cuStreamBatchMemOp, false},
-    {&acu_function_cuStreamBatchMemOp_ptds, "cuStreamBatchMemOp_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamBatchMemOp_ptsz, true},
-    {&acu_function_cuStreamBeginCapture, "cuStreamBeginCapture_v2", (acu_fn)acu_sim_entry_cuStreamBeginCapture, false},
-    {&acu_function_cuStreamBeginCapture_ptds, "cuStreamBeginCapture_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamBeginCapture_ptsz, true},
-    {&acu_function_cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph", (acu_fn)acu_sim_entry_cuStreamBeginCaptureToGraph, false},
-    {&acu_function_cuStreamBeginCaptureToGraph_ptds, "cuStreamBeginCaptureToGraph_ptsz", (acu_fn)acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz, true},
-    {&acu_function_cuStreamCopyAttributes, "cuStreamCopyAttributes", (acu_fn)acu_sim_entry_cuStreamCopyAttributes, false},
-    {&acu_function_cuStreamCopyAttributes_ptds, "cuStreamCopyAttributes_ptsz", (acu_fn)acu_sim_entry_cuStreamCopyAttributes_ptsz, true},
+    {&acu_function_cuOccupancyAvailableDynamicSMemPerBlock,
+     "cuOccupancyAvailableDynamicSMemPerBlock",
+     (acu_fn)acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock, false},
+    {&acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessor,
+     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor, false},
+    {&acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, false},
+    {&acu_function_cuOccupancyMaxActiveClusters, "cuOccupancyMaxActiveClusters",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxActiveClusters, false},
+    {&acu_function_cuOccupancyMaxPotentialBlockSize, "cuOccupancyMaxPotentialBlockSize",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialBlockSize, false},
+    {&acu_function_cuOccupancyMaxPotentialBlockSizeWithFlags,
+     "cuOccupancyMaxPotentialBlockSizeWithFlags",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags, false},
+    {&acu_function_cuOccupancyMaxPotentialClusterSize, "cuOccupancyMaxPotentialClusterSize",
+     (acu_fn)acu_sim_entry_cuOccupancyMaxPotentialClusterSize, false},
+    {&acu_function_cuPointerGetAttribute, "cuPointerGetAttribute",
+     (acu_fn)acu_sim_entry_cuPointerGetAttribute, false},
+    {&acu_function_cuPointerGetAttributes, "cuPointerGetAttributes",
+     (acu_fn)acu_sim_entry_cuPointerGetAttributes, false},
+    {&acu_function_cuStreamAddCallback, "cuStreamAddCallback",
+     (acu_fn)acu_sim_entry_cuStreamAddCallback, false},
+    {&acu_function_cuStreamAddCallback_ptds, "cuStreamAddCallback_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamAddCallback_ptsz, true},
+    {&acu_function_cuStreamAttachMemAsync, "cuStreamAttachMemAsync",
+     (acu_fn)acu_sim_entry_cuStreamAttachMemAsync, false},
+    {&acu_function_cuStreamAttachMemAsync_ptds, "cuStreamAttachMemAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamAttachMemAsync_ptsz, true},
+    {&acu_function_cuStreamBatchMemOp, "cuStreamBatchMemOp_v2",
+     (acu_fn)acu_sim_entry_cuStreamBatchMemOp, false},
+    {&acu_function_cuStreamBatchMemOp_ptds, "cuStreamBatchMemOp_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamBatchMemOp_ptsz, true},
+    {&acu_function_cuStreamBeginCapture, "cuStreamBeginCapture_v2",
+     (acu_fn)acu_sim_entry_cuStreamBeginCapture, false},
+    {&acu_function_cuStreamBeginCapture_ptds, "cuStreamBeginCapture_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamBeginCapture_ptsz, true},
+    {&acu_function_cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph",
+     (acu_fn)acu_sim_entry_cuStreamBeginCaptureToGraph, false},
+    {&acu_function_cuStreamBeginCaptureToGraph_ptds, "cuStreamBeginCaptureToGraph_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz, true},
+    {&acu_function_cuStreamCopyAttributes, "cuStreamCopyAttributes",
+     (acu_fn)acu_sim_entry_cuStreamCopyAttributes, false},
+    {&acu_function_cuStreamCopyAttributes_ptds, "cuStreamCopyAttributes_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamCopyAttributes_ptsz, true},
     {&acu_function_cuStreamCreate, "cuStreamCreate", (acu_fn)acu_sim_entry_cuStreamCreate, false},
-    {&acu_function_cuStreamCreateWithPriority, "cuStreamCreateWithPriority", (acu_fn)acu_sim_entry_cuStreamCreateWithPriority, false},
-    {&acu_function_cuStreamDestroy, "cuStreamDestroy_v2", (acu_fn)acu_sim_entry_cuStreamDestroy, false},
-    {&acu_function_cuStreamEndCapture, "cuStreamEndCapture", (acu_fn)acu_sim_entry_cuStreamEndCapture, false},
-    {&acu_function_cuStreamEndCapture_ptds, "cuStreamEndCapture_ptsz", (acu_fn)acu_sim_entry_cuStreamEndCapture_ptsz, true},
-    {&acu_function_cuStreamGetAttribute, "cuStreamGetAttribute", (acu_fn)acu_sim_entry_cuStreamGetAttribute, false},
-    {&acu_function_cuStreamGetAttribute_ptds, "cuStreamGetAttribute_ptsz", (acu_fn)acu_sim_entry_cuStreamGetAttribute_ptsz, true},
-    {&acu_function_cuStreamGetCaptureInfo, "cuStreamGetCaptureInfo_v3", (acu_fn)acu_sim_entry_cuStreamGetCaptureInfo, false},
-    {&acu_function_cuStreamGetCaptureInfo_ptds, "cuStreamGetCaptureInfo_v3_ptsz", (acu_fn)acu_sim_entry_cuStreamGetCaptureInfo_ptsz, true},
+    {&acu_function_cuStreamCreateWithPriority, "cuStreamCreateWithPriority",
+     (acu_fn)acu_sim_entry_cuStreamCreateWithPriority, false},
+    {&acu_function_cuStreamDestroy, "cuStreamDestroy_v2", (acu_fn)acu_sim_entry_cuStreamDestroy,
+     false},
+    {&acu_function_cuStreamEndCapture, "cuStreamEndCapture",
+     (acu_fn)acu_sim_entry_cuStreamEndCapture, false},
+    {&acu_function_cuStreamEndCapture_ptds, "cuStreamEndCapture_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamEndCapture_ptsz, true},
+    {&acu_function_cuStreamGetAttribute, "cuStreamGetAttribute",
+     (acu_fn)acu_sim_entry_cuStreamGetAttribute, false},
+    {&acu_function_cuStreamGetAttribute_ptds, "cuStreamGetAttribute_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetAttribute_ptsz, true},
+    {&acu_function_cuStreamGetCaptureInfo, "cuStreamGetCaptureInfo_v3",
+     (acu_fn)acu_sim_entry_cuStreamGetCaptureInfo, false},
+    {&acu_function_cuStreamGetCaptureInfo_ptds, "cuStreamGetCaptureInfo_v3_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetCaptureInfo_ptsz, true},
     {&acu_function_cuStreamGetCtx, "cuStreamGetCtx", (acu_fn)acu_sim_entry_cuStreamGetCtx, false},
-    {&acu_function_cuStreamGetCtx_ptds, "cuStreamGetCtx_ptsz", (acu_fn)acu_sim_entry_cuStreamGetCtx_ptsz, true},
-    {&acu_function_cuStreamGetDevResource, "cuStreamGetDevResource", (acu_fn)acu_sim_entry_cuStreamGetDevResource, false},
-    {&acu_function_cuStreamGetDevResource_ptds, "cuStreamGetDevResource_ptsz", (acu_fn)acu_sim_entry_cuStreamGetDevResource_ptsz, true},
-    {&acu_function_cuStreamGetDevice, "cuStreamGetDevice", (acu_fn)acu_sim_entry_cuStreamGetDevice, false},
-    {&acu_function_cuStreamGetDevice_ptds, "cuStreamGetDevice_ptsz", (acu_fn)acu_sim_entry_cuStreamGetDevice_ptsz, true},
-    {&acu_function_cuStreamGetFlags, "cuStreamGetFlags", (acu_fn)acu_sim_entry_cuStreamGetFlags, false},
-    {&acu_function_cuStreamGetFlags_ptds, "cuStreamGetFlags_ptsz", (acu_fn)acu_sim_entry_cuStreamGetFlags_ptsz, true},
-    {&acu_function_cuStreamGetGreenCtx, "cuStreamGetGreenCtx", (acu_fn)acu_sim_entry_cuStreamGetGreenCtx, false},
+    {&acu_function_cuStreamGetCtx_ptds, "cuStreamGetCtx_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetCtx_ptsz, true},
+    {&acu_function_cuStreamGetDevResource, "cuStreamGetDevResource",
+     (acu_fn)acu_sim_entry_cuStreamGetDevResource, false},
+    {&acu_function_cuStreamGetDevResource_ptds, "cuStreamGetDevResource_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetDevResource_ptsz, true},
+    {&acu_function_cuStreamGetDevice, "cuStreamGetDevice", (acu_fn)acu_sim_entry_cuStreamGetDevice,
+     false},
+    {&acu_function_cuStreamGetDevice_ptds, "cuStreamGetDevice_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetDevice_ptsz, true},
+    {&acu_function_cuStreamGetFlags, "cuStreamGetFlags", (acu_fn)acu_sim_entry_cuStreamGetFlags,
+     false},
+    {&acu_function_cuStreamGetFlags_ptds, "cuStreamGetFlags_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetFlags_ptsz, true},
+    {&acu_function_cuStreamGetGreenCtx, "cuStreamGetGreenCtx",
+     (acu_fn)acu_sim_entry_cuStreamGetGreenCtx, false},
     {&acu_function_cuStreamGetId, "cuStreamGetId", (acu_fn)acu_sim_entry_cuStreamGetId, false},
-    {&acu_function_cuStreamGetId_ptds, "cuStreamGetId_ptsz", (acu_fn)acu_sim_entry_cuStreamGetId_ptsz, true},
-    {&acu_function_cuStreamGetPriority, "cuStreamGetPriority", (acu_fn)acu_sim_entry_cuStreamGetPriority, false},
-    {&acu_function_cuStreamGetPriority_ptds, "cuStreamGetPriority_ptsz", (acu_fn)acu_sim_entry_cuStreamGetPriority_ptsz, true},
-    {&acu_function_cuStreamIsCapturing, "cuStreamIsCapturing", (acu_fn)acu_sim_entry_cuStreamIsCapturing, false},
-    {&acu_function_cuStreamIsCapturing_ptds, "cuStreamIsCapturing_ptsz", (acu_fn)acu_sim_entry_cuStreamIsCapturing_ptsz, true},
+    {&acu_function_cuStreamGetId_ptds, "cuStreamGetId_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetId_ptsz, true},
+    {&acu_function_cuStreamGetPriority, "cuStreamGetPriority",
+     (acu_fn)acu_sim_entry_cuStreamGetPriority, false},
+    {&acu_function_cuStreamGetPriority_ptds, "cuStreamGetPriority_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamGetPriority_ptsz, true},
+    {&acu_function_cuStreamIsCapturing, "cuStreamIsCapturing",
+     (acu_fn)acu_sim_entry_cuStreamIsCapturing, false},
+    {&acu_function_cuStreamIsCapturing_ptds, "cuStreamIsCapturing_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamIsCapturing_ptsz, true},
     {&acu_function_cuStreamQuery, "cuStreamQuery", (acu_fn)acu_sim_entry_cuStreamQuery, false},
-    {&acu_function_cuStreamQuery_ptds, "cuStreamQuery_ptsz", (acu_fn)acu_sim_entry_cuStreamQuery_ptsz, true},
-    {&acu_function_cuStreamSetAttribute, "cuStreamSetAttribute", (acu_fn)acu_sim_entry_cuStreamSetAttribute, false},
-    {&acu_function_cuStreamSetAttribute_ptds, "cuStreamSetAttribute_ptsz", (acu_fn)acu_sim_entry_cuStreamSetAttribute_ptsz, true},
-    {&acu_function_cuStreamSynchronize, "cuStreamSynchronize", (acu_fn)acu_sim_entry_cuStreamSynchronize, false},
-    {&acu_function_cuStreamSynchronize_ptds, "cuStreamSynchronize_ptsz", (acu_fn)acu_sim_entry_cuStreamSynchronize_ptsz, true},
-    {&acu_function_cuStreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies_v2", (acu_fn)acu_sim_entry_cuStreamUpdateCaptureDependencies, false},
-    {&acu_function_cuStreamUpdateCaptureDependencies_ptds, "cuStreamUpdateCaptureDependencies_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz, true},
-    {&acu_function_cuStreamWaitEvent, "cuStreamWaitEvent", (acu_fn)acu_sim_entry_cuStreamWaitEvent, false},
-    {&acu_function_cuStreamWaitEvent_ptds, "cuStreamWaitEvent_ptsz", (acu_fn)acu_sim_entry_cuStreamWaitEvent_ptsz, true},
-    {&acu_function_cuStreamWaitValue32, "cuStreamWaitValue32_v2", (acu_fn)acu_sim_entry_cuStreamWaitValue32, false},
-    {&acu_function_cuStreamWaitValue32_ptds, "cuStreamWaitValue32_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamWaitValue32_ptsz, true},
-    {&acu_function_cuStreamWaitValue64, "cuStreamWaitValue64_v2", (acu_fn)acu_sim_entry_cuStreamWaitValue64, false},
-    {&acu_function_cuStreamWaitValue64_ptds, "cuStreamWaitValue64_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamWaitValue64_ptsz, true},
-    {&acu_function_cuStreamWriteValue32, "cuStreamWriteValue32_v2", (acu_fn)acu_sim_entry_cuStreamWriteValue32, false},
-    {&acu_function_cuStreamWriteValue32_ptds, "cuStreamWriteValue32_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamWriteValue32_ptsz, true},
-    {&acu_function_cuStreamWriteValue64, "cuStreamWriteValue64_v2", (acu_fn)acu_sim_entry_cuStreamWriteValue64, false},
-    {&acu_function_cuStreamWriteValue64_ptds, "cuStreamWriteValue64_v2_ptsz", (acu_fn)acu_sim_entry_cuStreamWriteValue64_ptsz, true},
-    {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false},
-    {&acu_function_cuUserObjectCreate, "cuUserObjectCreate", (acu_fn)acu_sim_entry_cuUserObjectCreate, false},
-    {&acu_function_cuUserObjectRelease, "cuUserObjectRelease", (acu_fn)acu_sim_entry_cuUserObjectRelease, false},
-    {&acu_function_cuUserObjectRetain, "cuUserObjectRetain", (acu_fn)acu_sim_entry_cuUserObjectRetain, false},
+    {&acu_function_cuStreamQuery_ptds, "cuStreamQuery_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamQuery_ptsz, true},
+    {&acu_function_cuStreamSetAttribute, "cuStreamSetAttribute",
+     (acu_fn)acu_sim_entry_cuStreamSetAttribute, false},
+    {&acu_function_cuStreamSetAttribute_ptds, "cuStreamSetAttribute_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamSetAttribute_ptsz, true},
+    {&acu_function_cuStreamSynchronize, "cuStreamSynchronize",
+     (acu_fn)acu_sim_entry_cuStreamSynchronize, false},
+    {&acu_function_cuStreamSynchronize_ptds, "cuStreamSynchronize_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamSynchronize_ptsz, true},
+    {&acu_function_cuStreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies_v2",
+     (acu_fn)acu_sim_entry_cuStreamUpdateCaptureDependencies, false},
+    {&acu_function_cuStreamUpdateCaptureDependencies_ptds,
+     "cuStreamUpdateCaptureDependencies_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz, true},
+    {&acu_function_cuStreamWaitEvent, "cuStreamWaitEvent", (acu_fn)acu_sim_entry_cuStreamWaitEvent,
+     false},
+    {&acu_function_cuStreamWaitEvent_ptds, "cuStreamWaitEvent_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamWaitEvent_ptsz, true},
+    {&acu_function_cuStreamWaitValue32, "cuStreamWaitValue32_v2",
+     (acu_fn)acu_sim_entry_cuStreamWaitValue32, false},
+    {&acu_function_cuStreamWaitValue32_ptds, "cuStreamWaitValue32_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamWaitValue32_ptsz, true},
+    {&acu_function_cuStreamWaitValue64, "cuStreamWaitValue64_v2",
+     (acu_fn)acu_sim_entry_cuStreamWaitValue64, false},
+    {&acu_function_cuStreamWaitValue64_ptds, "cuStreamWaitValue64_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamWaitValue64_ptsz, true},
+    {&acu_function_cuStreamWriteValue32, "cuStreamWriteValue32_v2",
+     (acu_fn)acu_sim_entry_cuStreamWriteValue32, false},
+    {&acu_function_cuStreamWriteValue32_ptds, "cuStreamWriteValue32_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamWriteValue32_ptsz, true},
+    {&acu_function_cuStreamWriteValue64, "cuStreamWriteValue64_v2",
+     (acu_fn)acu_sim_entry_cuStreamWriteValue64, false},
+    {&acu_function_cuStreamWriteValue64_ptds, "cuStreamWriteValue64_v2_ptsz",
+     (acu_fn)acu_sim_entry_cuStreamWriteValue64_ptsz, true},
+    {&acu_function_cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode",
+     (acu_fn)acu_sim_entry_cuThreadExchangeStreamCaptureMode, false},
+    {&acu_function_cuUserObjectCreate, "cuUserObjectCreate",
+     (acu_fn)acu_sim_entry_cuUserObjectCreate, false},
+    {&acu_function_cuUserObjectRelease, "cuUserObjectRelease",
+     (acu_fn)acu_sim_entry_cuUserObjectRelease, false},
+    {&acu_function_cuUserObjectRetain, "cuUserObjectRetain",
+     (acu_fn)acu_sim_entry_cuUserObjectRetain, false},
     {NULL, NULL, NULL, false},
 };

@@ -3,8 +3,9 @@
 #include "sim/entry/entries.h"
 
 SIM_EXPORTED_ENTRY(cudaArrayGetInfo, cudaArrayGetInfo)
-cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
-        unsigned int *flags, cudaArray_t array) {
+cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc,
+                                           struct cudaExtent *extent, unsigned int *flags,
+                                           cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -14,7 +15,8 @@ cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, s
 }
 
 SIM_EXPORTED_ENTRY(cudaArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements)
-cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device) {
+cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(
+    struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -25,7 +27,7 @@ cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryR
 
 SIM_EXPORTED_ENTRY(cudaArrayGetPlane, cudaArrayGetPlane)
 cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
-        unsigned int planeIdx) {
+                                            unsigned int planeIdx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -35,8 +37,8 @@ cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_
 }
 
 SIM_EXPORTED_ENTRY(cudaArrayGetSparseProperties, cudaArrayGetSparseProperties)
-cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
-        cudaArray_t array) {
+cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(
+    struct cudaArraySparseProperties *sparseProperties, cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -57,13 +59,13 @@ cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceP
 
 SIM_EXPORTED_ENTRY(cudaCreateChannelDesc, cudaCreateChannelDesc)
 struct cudaChannelFormatDesc acu_sim_entry_cudaCreateChannelDesc(int x, int y, int z, int w,
-        enum cudaChannelFormatKind f) {
+                                                                 enum cudaChannelFormatKind f) {
     return acu_sim_cudaCreateChannelDesc(x, y, z, w, f);
 }
 
 SIM_EXPORTED_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject)
 cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
-        const struct cudaResourceDesc *pResDesc) {
+                                                  const struct cudaResourceDesc *pResDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -74,8 +76,9 @@ cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObje
 
 SIM_EXPORTED_ENTRY(cudaCreateTextureObject, cudaCreateTextureObject)
 cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
-        const struct cudaResourceDesc *pResDesc, const struct cudaTextureDesc *pTexDesc,
-        const struct cudaResourceViewDesc *pResViewDesc) {
+                                                  const struct cudaResourceDesc *pResDesc,
+                                                  const struct cudaTextureDesc *pTexDesc,
+                                                  const struct cudaResourceViewDesc *pResViewDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -136,7 +139,8 @@ cudaError_t acu_sim_entry_cudaDestroyTextureObject(cudaTextureObject_t texObject
 
 SIM_EXPORTED_ENTRY(cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc)
 cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
-        cudaDevResource *resources, unsigned int nbResources) {
+                                                      cudaDevResource *resources,
+                                                      unsigned int nbResources) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -147,24 +151,30 @@ cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phD
 
 SIM_EXPORTED_ENTRY(cudaDevSmResourceSplit, cudaDevSmResourceSplit)
 cudaError_t acu_sim_entry_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int nbGroups,
-        const cudaDevResource *input, cudaDevResource *remainder, unsigned int flags,
-        cudaDevSmResourceGroupParams *groupParams) {
+                                                 const cudaDevResource *input,
+                                                 cudaDevResource *remainder, unsigned int flags,
+                                                 cudaDevSmResourceGroupParams *groupParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!outcome)
-        outcome = acu_sim_cudaDevSmResourceSplit(result, nbGroups, input, remainder, flags, groupParams);
+        outcome = acu_sim_cudaDevSmResourceSplit(result, nbGroups, input, remainder, flags,
+                                                 groupParams);
     return acu_sim_call_end(&call, outcome);
 }
 
 SIM_EXPORTED_ENTRY(cudaDevSmResourceSplitByCount, cudaDevSmResourceSplitByCount)
-cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsigned int *nbGroups,
-        const cudaDevResource *input, cudaDevResource *remaining, unsigned int flags, unsigned int minCount) {
+cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result,
+                                                        unsigned int *nbGroups,
+                                                        const cudaDevResource *input,
+                                                        cudaDevResource *remaining,
+                                                        unsigned int flags, unsigned int minCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t outcome = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!outcome)
-        outcome = acu_sim_cudaDevSmResourceSplitByCount(result, nbGroups, input, remaining, flags, minCount);
+        outcome = acu_sim_cudaDevSmResourceSplitByCount(result, nbGroups, input, remaining, flags,
+                                                        minCount);
     return acu_sim_call_end(&call, outcome);
 }
 
@@ -199,8 +209,8 @@ cudaError_t acu_sim_entry_cudaDeviceEnablePeerAccess(int peerDevice, unsigned in
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceFlushGPUDirectRDMAWrites)
-cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
-        enum cudaFlushGPUDirectRDMAWritesScope scope) {
+cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(
+    enum cudaFlushGPUDirectRDMAWritesTarget target, enum cudaFlushGPUDirectRDMAWritesScope scope) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -251,7 +261,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, in
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetDevResource, cudaDeviceGetDevResource)
 cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
-        enum cudaDevResourceType type) {
+                                                   enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -271,8 +281,9 @@ cudaError_t acu_sim_entry_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx,
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute)
-cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
-        void *value) {
+cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device,
+                                                         enum cudaGraphMemAttributeType attr,
+                                                         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -282,13 +293,15 @@ cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device, enum cudaGr
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetHostAtomicCapabilities)
-cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
-        const enum cudaAtomicOperation *operations, unsigned int count, int device) {
+cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(
+    unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
+    int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
-        result = acu_sim_cudaDeviceGetHostAtomicCapabilities(capabilities, operations, count, device);
+        result = acu_sim_cudaDeviceGetHostAtomicCapabilities(capabilities, operations, count,
+                                                             device);
     return acu_sim_call_end(&call, result);
 }
 
@@ -313,20 +326,21 @@ cudaError_t acu_sim_entry_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int devic
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAtomicCapabilities)
-cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
-        const enum cudaAtomicOperation *operations, unsigned int count, int srcDevice, int dstDevice) {
+cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(
+    unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
+    int srcDevice, int dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
-        result = acu_sim_cudaDeviceGetP2PAtomicCapabilities(capabilities, operations, count, srcDevice,
-                dstDevice);
+        result = acu_sim_cudaDeviceGetP2PAtomicCapabilities(capabilities, operations, count,
+                                                            srcDevice, dstDevice);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute)
-cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
-        int dstDevice) {
+cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
+                                                    int srcDevice, int dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -356,7 +370,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig 
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange)
-cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority,
+                                                           int *greatestPriority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -366,8 +381,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority, i
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceGetTexture1DLinearMaxWidth, cudaDeviceGetTexture1DLinearMaxWidth)
-cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
-        const struct cudaChannelFormatDesc *fmtDesc, int device) {
+cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(
+    size_t *maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -387,13 +402,16 @@ cudaError_t acu_sim_entry_cudaDeviceGraphMemTrim(int device) {
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceRegisterAsyncNotification, cudaDeviceRegisterAsyncNotification)
-cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
-        void *userData, cudaAsyncCallbackHandle_t *callback) {
+cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device,
+                                                              cudaAsyncCallback callbackFunc,
+                                                              void *userData,
+                                                              cudaAsyncCallbackHandle_t *callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaDeviceRegisterAsyncNotification(device, callbackFunc, userData, callback);
+        result = acu_sim_cudaDeviceRegisterAsyncNotification(device, callbackFunc, userData,
+                                                             callback);
     return acu_sim_call_end(&call, result);
 }
 
@@ -418,8 +436,9 @@ cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfi
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute)
-cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
-        void *value) {
+cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device,
+                                                         enum cudaGraphMemAttributeType attr,
+                                                         void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -469,8 +488,8 @@ cudaError_t acu_sim_entry_cudaDeviceSynchronize(void) {
 }
 
 SIM_EXPORTED_ENTRY(cudaDeviceUnregisterAsyncNotification, cudaDeviceUnregisterAsyncNotification)
-cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(int device,
-        cudaAsyncCallbackHandle_t callback) {
+cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(
+    int device, cudaAsyncCallbackHandle_t callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -561,7 +580,7 @@ cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t s
 
 SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
-        unsigned int flags) {
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -572,7 +591,7 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream
 
 SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream,
-        unsigned int flags) {
+                                                        unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -603,7 +622,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevResource)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
-        cudaDevResource *resource, enum cudaDevResourceType type) {
+                                                         cudaDevResource *resource,
+                                                         enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -623,7 +643,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionCo
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxGetId, cudaExecutionCtxGetId)
-cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigned long long *ctxId) {
+cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx,
+                                                unsigned long long *ctxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -633,7 +654,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsi
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent)
-cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
+cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx,
+                                                      cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -643,8 +665,9 @@ cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx
 }
 
 SIM_EXPORTED_ENTRY(cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate)
-cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
-        unsigned int flags, int priority) {
+cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream,
+                                                       cudaExecutionContext_t ctx,
+                                                       unsigned int flags, int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
@@ -674,8 +697,9 @@ cudaError_t acu_sim_entry_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, 
 }
 
 SIM_EXPORTED_ENTRY(cudaExternalMemoryGetMappedBuffer, cudaExternalMemoryGetMappedBuffer)
-cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t extMem,
-        const struct cudaExternalMemoryBufferDesc *bufferDesc) {
+cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(
+    void **devPtr, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryBufferDesc *bufferDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -775,8 +799,8 @@ cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramC
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncGetParamInfo, cudaFuncGetParamInfo)
-cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
-        size_t *paramSize) {
+cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramIndex,
+                                               size_t *paramOffset, size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -786,7 +810,8 @@ cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramInd
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncSetAttribute, cudaFuncSetAttribute)
-cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
+cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr,
+                                               int value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -806,7 +831,8 @@ cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFunc
 }
 
 SIM_EXPORTED_ENTRY(cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig)
-cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
+cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func,
+                                                     enum cudaSharedMemConfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -816,7 +842,8 @@ cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func, enum cuda
 }
 
 SIM_EXPORTED_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc)
-cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array) {
+cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
+                                             cudaArray_const_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -866,8 +893,9 @@ cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, i
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint)
-cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
-        unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus) {
+cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(
+    const char *symbol, void **funcPtr, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -877,8 +905,9 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(const char *symbol, void **fun
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz)
-cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr,
-        unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus) {
+cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(
+    const char *symbol, void **funcPtr, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -888,26 +917,28 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(const char *symbol, void 
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion)
-cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
-        unsigned int cudaVersion, unsigned long long flags,
-        enum cudaDriverEntryPointQueryResult *driverStatus) {
+cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(
+    const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
-        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags, driverStatus);
+        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags,
+                                                          driverStatus);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_ptsz)
-cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **funcPtr,
-        unsigned int cudaVersion, unsigned long long flags,
-        enum cudaDriverEntryPointQueryResult *driverStatus) {
+cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(
+    const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
-        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags, driverStatus);
+        result = acu_sim_cudaGetDriverEntryPointByVersion(symbol, funcPtr, cudaVersion, flags,
+                                                          driverStatus);
     return acu_sim_call_end(&call, result);
 }
 
@@ -956,7 +987,8 @@ cudaError_t acu_sim_entry_cudaGetLastError(void) {
 
 SIM_EXPORTED_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel)
 cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
-        cudaMipmappedArray_const_t mipmappedArray, unsigned int level) {
+                                                     cudaMipmappedArray_const_t mipmappedArray,
+                                                     unsigned int level) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -967,7 +999,7 @@ cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
 
 SIM_EXPORTED_ENTRY(cudaGetSurfaceObjectResourceDesc, cudaGetSurfaceObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
-        cudaSurfaceObject_t surfObject) {
+                                                           cudaSurfaceObject_t surfObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -998,7 +1030,7 @@ cudaError_t acu_sim_entry_cudaGetSymbolSize(size_t *size, const void *symbol) {
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
-        cudaTextureObject_t texObject) {
+                                                           cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1008,8 +1040,8 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDe
 }
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc)
-cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
-        cudaTextureObject_t texObject) {
+cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(
+    struct cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1020,7 +1052,7 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(struct cudaResour
 
 SIM_EXPORTED_ENTRY(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
-        cudaTextureObject_t texObject) {
+                                                          cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1031,19 +1063,23 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc
 
 SIM_EXPORTED_ENTRY(cudaGraphAddChildGraphNode, cudaGraphAddChildGraphNode)
 cudaError_t acu_sim_entry_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaGraph_t childGraph) {
+                                                     const cudaGraphNode_t *pDependencies,
+                                                     size_t numDependencies,
+                                                     cudaGraph_t childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddChildGraphNode(pGraphNode, graph, pDependencies, numDependencies,
-                childGraph);
+        result = acu_sim_cudaGraphAddChildGraphNode(pGraphNode, graph, pDependencies,
+                                                    numDependencies, childGraph);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddDependencies, cudaGraphAddDependencies)
 cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-        const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies) {
+                                                   const cudaGraphNode_t *to,
+                                                   const cudaGraphEdgeData *edgeData,
+                                                   size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1054,7 +1090,8 @@ cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cuda
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEmptyNode, cudaGraphAddEmptyNode)
 cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies) {
+                                                const cudaGraphNode_t *pDependencies,
+                                                size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1064,183 +1101,210 @@ cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cud
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEventRecordNode, cudaGraphAddEventRecordNode)
-cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event) {
+cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode,
+                                                      cudaGraph_t graph,
+                                                      const cudaGraphNode_t *pDependencies,
+                                                      size_t numDependencies, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddEventRecordNode(pGraphNode, graph, pDependencies, numDependencies,
-                event);
+        result = acu_sim_cudaGraphAddEventRecordNode(pGraphNode, graph, pDependencies,
+                                                     numDependencies, event);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode)
 cudaError_t acu_sim_entry_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event) {
+                                                    const cudaGraphNode_t *pDependencies,
+                                                    size_t numDependencies, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddEventWaitNode(pGraphNode, graph, pDependencies, numDependencies, event);
+        result = acu_sim_cudaGraphAddEventWaitNode(pGraphNode, graph, pDependencies,
+                                                   numDependencies, event);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphoresSignalNode)
-cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(cudaGraphNode_t *pGraphNode,
-        cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresSignalNode,
+                   cudaGraphAddExternalSemaphoresSignalNode)
+cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddExternalSemaphoresSignalNode(pGraphNode, graph, pDependencies,
-                numDependencies, nodeParams);
+                                                                  numDependencies, nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddExternalSemaphoresWaitNode)
-cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(cudaGraphNode_t *pGraphNode,
-        cudaGraph_t graph, const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddExternalSemaphoresWaitNode(pGraphNode, graph, pDependencies,
-                numDependencies, nodeParams);
+                                                                numDependencies, nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddHostNode, cudaGraphAddHostNode)
 cudaError_t acu_sim_entry_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaHostNodeParams *pNodeParams) {
+                                               const cudaGraphNode_t *pDependencies,
+                                               size_t numDependencies,
+                                               const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
+        result = acu_sim_cudaGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies,
+                                              pNodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddKernelNode, cudaGraphAddKernelNode)
 cudaError_t acu_sim_entry_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaKernelNodeParams *pNodeParams) {
+                                                 const cudaGraphNode_t *pDependencies,
+                                                 size_t numDependencies,
+                                                 const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddKernelNode(pGraphNode, graph, pDependencies, numDependencies,
-                pNodeParams);
+                                                pNodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemAllocNode, cudaGraphAddMemAllocNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        struct cudaMemAllocNodeParams *nodeParams) {
+                                                   const cudaGraphNode_t *pDependencies,
+                                                   size_t numDependencies,
+                                                   struct cudaMemAllocNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddMemAllocNode(pGraphNode, graph, pDependencies, numDependencies,
-                nodeParams);
+                                                  nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dptr) {
+                                                  const cudaGraphNode_t *pDependencies,
+                                                  size_t numDependencies, void *dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddMemFreeNode(pGraphNode, graph, pDependencies, numDependencies, dptr);
+        result = acu_sim_cudaGraphAddMemFreeNode(pGraphNode, graph, pDependencies, numDependencies,
+                                                 dptr);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaMemcpy3DParms *pCopyParams) {
+                                                 const cudaGraphNode_t *pDependencies,
+                                                 size_t numDependencies,
+                                                 const struct cudaMemcpy3DParms *pCopyParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddMemcpyNode(pGraphNode, graph, pDependencies, numDependencies,
-                pCopyParams);
+                                                pCopyParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode1D, cudaGraphAddMemcpyNode1D)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *src,
-        size_t count, enum cudaMemcpyKind kind) {
+                                                   const cudaGraphNode_t *pDependencies,
+                                                   size_t numDependencies, void *dst,
+                                                   const void *src, size_t count,
+                                                   enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies, numDependencies, dst,
-                src, count, kind);
+        result = acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies, numDependencies,
+                                                  dst, src, count, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphAddMemcpyNodeFromSymbol)
-cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *symbol,
-        size_t count, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode,
+                                                           cudaGraph_t graph,
+                                                           const cudaGraphNode_t *pDependencies,
+                                                           size_t numDependencies, void *dst,
+                                                           const void *symbol, size_t count,
+                                                           size_t offset,
+                                                           enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddMemcpyNodeFromSymbol(pGraphNode, graph, pDependencies, numDependencies,
-                dst, symbol, count, offset, kind);
+        result = acu_sim_cudaGraphAddMemcpyNodeFromSymbol(pGraphNode, graph, pDependencies,
+                                                          numDependencies, dst, symbol, count,
+                                                          offset, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddMemcpyNodeToSymbol)
-cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies, const void *symbol, const void *src,
-        size_t count, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode,
+                                                         cudaGraph_t graph,
+                                                         const cudaGraphNode_t *pDependencies,
+                                                         size_t numDependencies, const void *symbol,
+                                                         const void *src, size_t count,
+                                                         size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddMemcpyNodeToSymbol(pGraphNode, graph, pDependencies, numDependencies,
-                symbol, src, count, offset, kind);
+        result = acu_sim_cudaGraphAddMemcpyNodeToSymbol(pGraphNode, graph, pDependencies,
+                                                        numDependencies, symbol, src, count, offset,
+                                                        kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddMemsetNode, cudaGraphAddMemsetNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, size_t numDependencies,
-        const struct cudaMemsetParams *pMemsetParams) {
+                                                 const cudaGraphNode_t *pDependencies,
+                                                 size_t numDependencies,
+                                                 const struct cudaMemsetParams *pMemsetParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaGraphAddMemsetNode(pGraphNode, graph, pDependencies, numDependencies,
-                pMemsetParams);
+                                                pMemsetParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphAddNode, cudaGraphAddNode)
 cudaError_t acu_sim_entry_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-        const cudaGraphNode_t *pDependencies, const cudaGraphEdgeData *dependencyData,
-        size_t numDependencies, struct cudaGraphNodeParams *nodeParams) {
+                                           const cudaGraphNode_t *pDependencies,
+                                           const cudaGraphEdgeData *dependencyData,
+                                           size_t numDependencies,
+                                           struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphAddNode(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
-                nodeParams);
+        result = acu_sim_cudaGraphAddNode(pGraphNode, graph, pDependencies, dependencyData,
+                                          numDependencies, nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph)
-cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph) {
+cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
+                                                          cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1261,24 +1325,28 @@ cudaError_t acu_sim_entry_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t o
 
 SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate)
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
-        cudaGraph_t graph, unsigned int defaultLaunchValue, unsigned int flags) {
+                                                           cudaGraph_t graph,
+                                                           unsigned int defaultLaunchValue,
+                                                           unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue, flags);
+        result = acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue,
+                                                          flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate_v2, cudaGraphConditionalHandleCreate_v2)
-cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
-        cudaGraph_t graph, cudaExecutionContext_t ctx, unsigned int defaultLaunchValue, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(
+    cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph, cudaExecutionContext_t ctx,
+    unsigned int defaultLaunchValue, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphConditionalHandleCreate_v2(pHandle_out, graph, ctx, defaultLaunchValue,
-                flags);
+        result = acu_sim_cudaGraphConditionalHandleCreate_v2(pHandle_out, graph, ctx,
+                                                             defaultLaunchValue, flags);
     return acu_sim_call_end(&call, result);
 }
 
@@ -1293,7 +1361,8 @@ cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flag
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphDebugDotPrint, cudaGraphDebugDotPrint)
-cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path,
+                                                 unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1323,7 +1392,8 @@ cudaError_t acu_sim_entry_cudaGraphDestroyNode(cudaGraphNode_t node) {
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent)
-cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
+cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node,
+                                                           cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1333,7 +1403,8 @@ cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent)
-cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node,
+                                                           cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1343,7 +1414,8 @@ cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent)
-cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
+cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node,
+                                                         cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1364,7 +1436,8 @@ cudaError_t acu_sim_entry_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, c
 
 SIM_EXPORTED_ENTRY(cudaGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t node, cudaGraph_t childGraph) {
+                                                               cudaGraphNode_t node,
+                                                               cudaGraph_t childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1385,7 +1458,8 @@ cudaError_t acu_sim_entry_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
 
 SIM_EXPORTED_ENTRY(cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t hNode, cudaEvent_t event) {
+                                                               cudaGraphNode_t hNode,
+                                                               cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1396,7 +1470,8 @@ cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t h
 
 SIM_EXPORTED_ENTRY(cudaGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t hNode, cudaEvent_t event) {
+                                                             cudaGraphNode_t hNode,
+                                                             cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1405,30 +1480,37 @@ cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams, cudaGraphExecExternalSemaphoresSignalNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+                   cudaGraphExecExternalSemaphoresSignalNodeSetParams)
+cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec, hNode, nodeParams);
+        result = acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec, hNode,
+                                                                            nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams, cudaGraphExecExternalSemaphoresWaitNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams,
+                   cudaGraphExecExternalSemaphoresWaitNodeSetParams)
+cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec, hNode, nodeParams);
+        result = acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec, hNode,
+                                                                          nodeParams);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecGetFlags, cudaGraphExecGetFlags)
-cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags) {
+cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec,
+                                                unsigned long long *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1448,8 +1530,9 @@ cudaError_t acu_sim_entry_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigne
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
-        const struct cudaHostNodeParams *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+    const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1459,8 +1542,9 @@ cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphE
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
-        const struct cudaKernelNodeParams *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+    const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1470,8 +1554,8 @@ cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGrap
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
-        const struct cudaMemcpy3DParms *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1482,44 +1566,54 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGrap
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t node, void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
+                                                             cudaGraphNode_t node, void *dst,
+                                                             const void *src, size_t count,
+                                                             enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, dst, src, count, kind);
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParams1D(hGraphExec, node, dst, src, count,
+                                                            kind);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol)
+SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+                   cudaGraphExecMemcpyNodeSetParamsFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t node, void *dst, const void *symbol, size_t count, size_t offset,
-        enum cudaMemcpyKind kind) {
+                                                                     cudaGraphNode_t node,
+                                                                     void *dst, const void *symbol,
+                                                                     size_t count, size_t offset,
+                                                                     enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec, node, dst, symbol, count,
-                offset, kind);
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(hGraphExec, node, dst, symbol,
+                                                                    count, offset, kind);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol)
+SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsToSymbol,
+                   cudaGraphExecMemcpyNodeSetParamsToSymbol)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
-        cudaGraphNode_t node, const void *symbol, const void *src, size_t count, size_t offset,
-        enum cudaMemcpyKind kind) {
+                                                                   cudaGraphNode_t node,
+                                                                   const void *symbol,
+                                                                   const void *src, size_t count,
+                                                                   size_t offset,
+                                                                   enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec, node, symbol, src, count,
-                offset, kind);
+        result = acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(hGraphExec, node, symbol, src,
+                                                                  count, offset, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
-        const struct cudaMemsetParams *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1529,8 +1623,9 @@ cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGrap
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
-        struct cudaGraphNodeParams *nodeParams) {
+cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
+                                                     cudaGraphNode_t node,
+                                                     struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1541,7 +1636,7 @@ cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, 
 
 SIM_EXPORTED_ENTRY(cudaGraphExecUpdate, cudaGraphExecUpdate)
 cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
-        cudaGraphExecUpdateResultInfo *resultInfo) {
+                                              cudaGraphExecUpdateResultInfo *resultInfo) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
@@ -1550,9 +1645,10 @@ cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams, cudaGraphExternalSemaphoresSignalNodeGetParams)
-cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(cudaGraphNode_t hNode,
-        struct cudaExternalSemaphoreSignalNodeParams *params_out) {
+SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams,
+                   cudaGraphExternalSemaphoresSignalNodeGetParams)
+cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1561,9 +1657,10 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(cudaGra
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams, cudaGraphExternalSemaphoresSignalNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(cudaGraphNode_t hNode,
-        const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams,
+                   cudaGraphExternalSemaphoresSignalNodeSetParams)
+cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1572,9 +1669,10 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(cudaGra
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams, cudaGraphExternalSemaphoresWaitNodeGetParams)
-cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(cudaGraphNode_t hNode,
-        struct cudaExternalSemaphoreWaitNodeParams *params_out) {
+SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams,
+                   cudaGraphExternalSemaphoresWaitNodeGetParams)
+cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1583,9 +1681,10 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(cudaGraph
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams, cudaGraphExternalSemaphoresWaitNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(cudaGraphNode_t hNode,
-        const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams,
+                   cudaGraphExternalSemaphoresWaitNodeSetParams)
+cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1595,8 +1694,9 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(cudaGraph
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetEdges, cudaGraphGetEdges)
-cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-        cudaGraphEdgeData *edgeData, size_t *numEdges) {
+cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from,
+                                            cudaGraphNode_t *to, cudaGraphEdgeData *edgeData,
+                                            size_t *numEdges) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1616,7 +1716,8 @@ cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graph
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphGetNodes, cudaGraphGetNodes)
-cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes) {
+cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                            size_t *numNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1627,7 +1728,7 @@ cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *
 
 SIM_EXPORTED_ENTRY(cudaGraphGetRootNodes, cudaGraphGetRootNodes)
 cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
-        size_t *pNumRootNodes) {
+                                                size_t *pNumRootNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1638,7 +1739,7 @@ cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode
 
 SIM_EXPORTED_ENTRY(cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
-        struct cudaHostNodeParams *pNodeParams) {
+                                                     struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1649,7 +1750,7 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
 
 SIM_EXPORTED_ENTRY(cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
-        const struct cudaHostNodeParams *pNodeParams) {
+                                                     const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1660,7 +1761,7 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiate, cudaGraphInstantiate)
 cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-        unsigned long long flags) {
+                                               unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1670,8 +1771,9 @@ cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cuda
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags)
-cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-        unsigned long long flags) {
+cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec,
+                                                        cudaGraph_t graph,
+                                                        unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1681,8 +1783,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphE
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams)
-cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-        cudaGraphInstantiateParams *instantiateParams) {
+cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(
+    cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1692,8 +1794,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraph
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)
-cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
-        cudaGraphInstantiateParams *instantiateParams) {
+cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(
+    cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1703,7 +1805,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *p
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes)
-cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
+cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst,
+                                                            cudaGraphNode_t hSrc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1713,8 +1816,9 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute)
-cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
-        cudaLaunchAttributeValue *value_out) {
+cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
+                                                          cudaLaunchAttributeID attr,
+                                                          cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1725,7 +1829,7 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
-        struct cudaKernelNodeParams *pNodeParams) {
+                                                       struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1735,8 +1839,9 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute)
-cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
-        const cudaLaunchAttributeValue *value) {
+cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
+                                                          cudaLaunchAttributeID attr,
+                                                          const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1746,8 +1851,8 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
-        const struct cudaKernelNodeParams *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(
+    cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1777,8 +1882,8 @@ cudaError_t acu_sim_entry_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaSt
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams)
-cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
-        struct cudaMemAllocNodeParams *params_out) {
+cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(
+    cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1799,7 +1904,7 @@ cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, vo
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
-        struct cudaMemcpy3DParms *pNodeParams) {
+                                                       struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1809,8 +1914,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams)
-cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
-        const struct cudaMemcpy3DParms *pNodeParams) {
+cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(
+    cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1820,8 +1925,9 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams1D, cudaGraphMemcpyNodeSetParams1D)
-cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
-        size_t count, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst,
+                                                         const void *src, size_t count,
+                                                         enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1832,29 +1938,35 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, v
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
-        const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind) {
+                                                                 const void *symbol, size_t count,
+                                                                 size_t offset,
+                                                                 enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, symbol, count, offset, kind);
+        result = acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, symbol, count, offset,
+                                                                kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol)
-cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
-        const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node,
+                                                               const void *symbol, const void *src,
+                                                               size_t count, size_t offset,
+                                                               enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(node, symbol, src, count, offset, kind);
+        result = acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(node, symbol, src, count, offset,
+                                                              kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
-        struct cudaMemsetParams *pNodeParams) {
+                                                       struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1865,7 +1977,7 @@ cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
 
 SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
-        const struct cudaMemsetParams *pNodeParams) {
+                                                       const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1875,8 +1987,9 @@ cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeFindInClone, cudaGraphNodeFindInClone)
-cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
-        cudaGraph_t clonedGraph) {
+cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode,
+                                                   cudaGraphNode_t originalNode,
+                                                   cudaGraph_t clonedGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1886,7 +1999,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaG
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetContainingGraph, cudaGraphNodeGetContainingGraph)
-cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
+cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode,
+                                                          cudaGraph_t *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1896,30 +2010,36 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies)
-cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
-        cudaGraphEdgeData *edgeData, size_t *pNumDependencies) {
+cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+                                                       cudaGraphNode_t *pDependencies,
+                                                       cudaGraphEdgeData *edgeData,
+                                                       size_t *pNumDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphNodeGetDependencies(node, pDependencies, edgeData, pNumDependencies);
+        result = acu_sim_cudaGraphNodeGetDependencies(node, pDependencies, edgeData,
+                                                      pNumDependencies);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes)
 cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
-        cudaGraphNode_t *pDependentNodes, cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes) {
+                                                         cudaGraphNode_t *pDependentNodes,
+                                                         cudaGraphEdgeData *edgeData,
+                                                         size_t *pNumDependentNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaGraphNodeGetDependentNodes(node, pDependentNodes, edgeData, pNumDependentNodes);
+        result = acu_sim_cudaGraphNodeGetDependentNodes(node, pDependentNodes, edgeData,
+                                                        pNumDependentNodes);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-        unsigned int *isEnabled) {
+                                                  unsigned int *isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1940,7 +2060,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigne
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetParams, cudaGraphNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
-        struct cudaGraphNodeParams *nodeParams) {
+                                                 struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1950,7 +2070,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId)
-cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode, unsigned long long *toolsNodeId) {
+cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
+                                                  unsigned long long *toolsNodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1960,7 +2081,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode, unsigne
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeGetType, cudaGraphNodeGetType)
-cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
+cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node,
+                                               enum cudaGraphNodeType *pType) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1971,7 +2093,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGr
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
-        unsigned int isEnabled) {
+                                                  unsigned int isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1982,7 +2104,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cu
 
 SIM_EXPORTED_ENTRY(cudaGraphNodeSetParams, cudaGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
-        struct cudaGraphNodeParams *nodeParams) {
+                                                 struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -1993,7 +2115,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
 
 SIM_EXPORTED_ENTRY(cudaGraphReleaseUserObject, cudaGraphReleaseUserObject)
 cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
-        unsigned int count) {
+                                                     unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2003,8 +2125,11 @@ cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUser
 }
 
 SIM_EXPORTED_ENTRY(cudaGraphRemoveDependencies, cudaGraphRemoveDependencies)
-cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-        const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData, size_t numDependencies) {
+cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph,
+                                                      const cudaGraphNode_t *from,
+                                                      const cudaGraphNode_t *to,
+                                                      const cudaGraphEdgeData *edgeData,
+                                                      size_t numDependencies) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2015,7 +2140,7 @@ cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph, const c
 
 SIM_EXPORTED_ENTRY(cudaGraphRetainUserObject, cudaGraphRetainUserObject)
 cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
-        unsigned int count, unsigned int flags) {
+                                                    unsigned int count, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2045,8 +2170,9 @@ cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaSt
 }
 
 SIM_EXPORTED_ENTRY(cudaGreenCtxCreate, cudaGreenCtxCreate)
-cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
-        int device, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx,
+                                             cudaDevResourceDesc_t desc, int device,
+                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -2066,7 +2192,8 @@ cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int 
 }
 
 SIM_EXPORTED_ENTRY(cudaHostGetDevicePointer, cudaHostGetDevicePointer)
-cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost,
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2106,8 +2233,8 @@ cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
 }
 
 SIM_EXPORTED_ENTRY(cudaImportExternalMemory, cudaImportExternalMemory)
-cudaError_t acu_sim_entry_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
-        const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
+cudaError_t acu_sim_entry_cudaImportExternalMemory(
+    cudaExternalMemory_t *extMem_out, const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2117,8 +2244,9 @@ cudaError_t acu_sim_entry_cudaImportExternalMemory(cudaExternalMemory_t *extMem_
 }
 
 SIM_EXPORTED_ENTRY(cudaImportExternalSemaphore, cudaImportExternalSemaphore)
-cudaError_t acu_sim_entry_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
-        const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
+cudaError_t acu_sim_entry_cudaImportExternalSemaphore(
+    cudaExternalSemaphore_t *extSem_out,
+    const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2138,8 +2266,9 @@ cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, u
 }
 
 SIM_EXPORTED_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice)
-cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
-        int value, int device) {
+cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
+                                                          enum cudaFuncAttribute attr, int value,
+                                                          int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2150,23 +2279,27 @@ cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, e
 
 SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel)
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
-        void **args, size_t sharedMem, cudaStream_t stream) {
+                                                      void **args, size_t sharedMem,
+                                                      cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem, stream);
+        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem,
+                                                     stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz)
-cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
-        void **args, size_t sharedMem, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim,
+                                                           dim3 blockDim, void **args,
+                                                           size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem, stream);
+        result = acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem,
+                                                     stream);
     return acu_sim_call_end(&call, result);
 }
 
@@ -2181,7 +2314,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
-cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn,
+                                                  void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2191,8 +2325,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostF
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2)
-cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
-        unsigned int syncMode) {
+cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn,
+                                                void *userData, unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2202,8 +2336,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz)
-cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData,
-        unsigned int syncMode) {
+cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn,
+                                                     void *userData, unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2213,8 +2347,8 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHo
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel)
-cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-        size_t sharedMem, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim,
+                                           void **args, size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2224,8 +2358,9 @@ cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel_ptsz)
-cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-        size_t sharedMem, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
+                                                void **args, size_t sharedMem,
+                                                cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2236,7 +2371,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, 
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
-        void **args) {
+                                              void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2246,8 +2381,8 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, 
 }
 
 SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz)
-cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
-        void **args) {
+cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config,
+                                                   const void *func, void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2257,8 +2392,8 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *con
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels)
-cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
-        cudaLibrary_t lib) {
+cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
+                                                      unsigned int numKernels, cudaLibrary_t lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2269,7 +2404,7 @@ cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, uns
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetGlobal, cudaLibraryGetGlobal)
 cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
-        const char *name) {
+                                               const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2280,7 +2415,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaL
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetKernel, cudaLibraryGetKernel)
 cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
-        const char *name) {
+                                               const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2301,7 +2436,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLib
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetManaged, cudaLibraryGetManaged)
 cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
-        const char *name) {
+                                                const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2312,7 +2447,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cuda
 
 SIM_EXPORTED_ENTRY(cudaLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction)
 cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
-        const char *symbol) {
+                                                        const char *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2323,27 +2458,36 @@ cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary
 
 SIM_EXPORTED_ENTRY(cudaLibraryLoadData, cudaLibraryLoadData)
 cudaError_t acu_sim_entry_cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
-        enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
-        enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
+                                              enum cudaJitOption *jitOptions,
+                                              void **jitOptionsValues, unsigned int numJitOptions,
+                                              enum cudaLibraryOption *libraryOptions,
+                                              void **libraryOptionValues,
+                                              unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaLibraryLoadData(library, code, jitOptions, jitOptionsValues, numJitOptions,
-                libraryOptions, libraryOptionValues, numLibraryOptions);
+        result = acu_sim_cudaLibraryLoadData(library, code, jitOptions, jitOptionsValues,
+                                             numJitOptions, libraryOptions, libraryOptionValues,
+                                             numLibraryOptions);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaLibraryLoadFromFile, cudaLibraryLoadFromFile)
 cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
-        enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
-        enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions) {
+                                                  enum cudaJitOption *jitOptions,
+                                                  void **jitOptionsValues,
+                                                  unsigned int numJitOptions,
+                                                  enum cudaLibraryOption *libraryOptions,
+                                                  void **libraryOptionValues,
+                                                  unsigned int numLibraryOptions) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
-                numJitOptions, libraryOptions, libraryOptionValues, numLibraryOptions);
+                                                 numJitOptions, libraryOptions, libraryOptionValues,
+                                                 numLibraryOptions);
     return acu_sim_call_end(&call, result);
 }
 
@@ -2369,7 +2513,7 @@ cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigne
 
 SIM_EXPORTED_ENTRY(cudaLogsDumpToFile, cudaLogsDumpToFile)
 cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
-        unsigned int flags) {
+                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -2379,8 +2523,8 @@ cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const ch
 }
 
 SIM_EXPORTED_ENTRY(cudaLogsDumpToMemory, cudaLogsDumpToMemory)
-cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
-        unsigned int flags) {
+cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer,
+                                               size_t *size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -2391,7 +2535,7 @@ cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *
 
 SIM_EXPORTED_ENTRY(cudaLogsRegisterCallback, cudaLogsRegisterCallback)
 cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
-        cudaLogsCallbackHandle *callback_out) {
+                                                   cudaLogsCallbackHandle *callback_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -2421,7 +2565,8 @@ cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
 }
 
 SIM_EXPORTED_ENTRY(cudaMalloc3D, cudaMalloc3D)
-cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
+cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr,
+                                       struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2431,8 +2576,9 @@ cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, str
 }
 
 SIM_EXPORTED_ENTRY(cudaMalloc3DArray, cudaMalloc3DArray)
-cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-        struct cudaExtent extent, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array,
+                                            const struct cudaChannelFormatDesc *desc,
+                                            struct cudaExtent extent, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2442,8 +2588,9 @@ cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array, const struct cud
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocArray, cudaMallocArray)
-cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-        size_t width, size_t height, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array,
+                                          const struct cudaChannelFormatDesc *desc, size_t width,
+                                          size_t height, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2474,7 +2621,7 @@ cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaS
 
 SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
-        cudaStream_t stream) {
+                                                  cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2484,8 +2631,8 @@ cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaM
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size, cudaMemPool_t memPool,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size,
+                                                       cudaMemPool_t memPool, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2516,8 +2663,9 @@ cudaError_t acu_sim_entry_cudaMallocManaged(void **devPtr, size_t size, unsigned
 
 SIM_EXPORTED_ENTRY(cudaMallocMipmappedArray, cudaMallocMipmappedArray)
 cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
-        const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int numLevels,
-        unsigned int flags) {
+                                                   const struct cudaChannelFormatDesc *desc,
+                                                   struct cudaExtent extent, unsigned int numLevels,
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2527,7 +2675,8 @@ cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
 }
 
 SIM_EXPORTED_ENTRY(cudaMallocPitch, cudaMallocPitch)
-cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
+cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width,
+                                          size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2537,8 +2686,9 @@ cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t w
 }
 
 SIM_EXPORTED_ENTRY(cudaMemAdvise, cudaMemAdvise)
-cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
-        struct cudaMemLocation location) {
+cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count,
+                                        enum cudaMemoryAdvise advice,
+                                        struct cudaMemLocation location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2548,34 +2698,41 @@ cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count, enum c
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync)
-cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
-        struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-        unsigned long long flags, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *sizes,
+                                                              size_t count,
+                                                              struct cudaMemLocation *prefetchLocs,
+                                                              size_t *prefetchLocIdxs,
+                                                              size_t numPrefetchLocs,
+                                                              unsigned long long flags,
+                                                              cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-                prefetchLocIdxs, numPrefetchLocs, flags, stream);
+                                                             prefetchLocIdxs, numPrefetchLocs,
+                                                             flags, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
-        struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-        unsigned long long flags, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(
+    void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs,
+    size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
+    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaMemDiscardAndPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
-                prefetchLocIdxs, numPrefetchLocs, flags, stream);
+                                                             prefetchLocIdxs, numPrefetchLocs,
+                                                             flags, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
-        unsigned long long flags, cudaStream_t stream) {
+                                                   unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2586,7 +2743,8 @@ cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, 
 
 SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
-        unsigned long long flags, cudaStream_t stream) {
+                                                        unsigned long long flags,
+                                                        cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2596,8 +2754,9 @@ cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *si
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool)
-cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-        enum cudaMemAllocationType type) {
+cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
+                                                   struct cudaMemLocation *location,
+                                                   enum cudaMemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2617,20 +2776,23 @@ cudaError_t acu_sim_entry_cudaMemGetInfo(size_t *free, size_t *total) {
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetLocationInfo, cudaMemGetLocationInfo)
-cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGranularity,
-        size_t samplingGranularity, struct cudaMemLocation *location_out) {
+cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size,
+                                                 size_t summaryGranularity,
+                                                 size_t samplingGranularity,
+                                                 struct cudaMemLocation *location_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemGetLocationInfo(devPtr, size, summaryGranularity, samplingGranularity,
-                location_out);
+        result = acu_sim_cudaMemGetLocationInfo(devPtr, size, summaryGranularity,
+                                                samplingGranularity, location_out);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemGetMemPool, cudaMemGetMemPool)
-cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
-        enum cudaMemAllocationType type) {
+cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool,
+                                            struct cudaMemLocation *location,
+                                            enum cudaMemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2641,7 +2803,7 @@ cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaM
 
 SIM_EXPORTED_ENTRY(cudaMemPoolCreate, cudaMemPoolCreate)
 cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
-        const struct cudaMemPoolProps *poolProps) {
+                                            const struct cudaMemPoolProps *poolProps) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2661,7 +2823,8 @@ cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolExportPointer, cudaMemPoolExportPointer)
-cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData, void *ptr) {
+cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
+                                                   void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2671,19 +2834,22 @@ cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportDa
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle)
-cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(void *shareableHandle, cudaMemPool_t memPool,
-        enum cudaMemAllocationHandleType handleType, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(
+    void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
+    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemPoolExportToShareableHandle(shareableHandle, memPool, handleType, flags);
+        result = acu_sim_cudaMemPoolExportToShareableHandle(shareableHandle, memPool, handleType,
+                                                            flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolGetAccess, cudaMemPoolGetAccess)
-cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
-        struct cudaMemLocation *location) {
+cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
+                                               cudaMemPool_t memPool,
+                                               struct cudaMemLocation *location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2694,7 +2860,7 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, c
 
 SIM_EXPORTED_ENTRY(cudaMemPoolGetAttribute, cudaMemPoolGetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
-        void *value) {
+                                                  void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2704,19 +2870,21 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cu
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHandle)
-cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
-        enum cudaMemAllocationHandleType handleType, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
+    cudaMemPool_t *memPool, void *shareableHandle, enum cudaMemAllocationHandleType handleType,
+    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemPoolImportFromShareableHandle(memPool, shareableHandle, handleType, flags);
+        result = acu_sim_cudaMemPoolImportFromShareableHandle(memPool, shareableHandle, handleType,
+                                                              flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPoolImportPointer, cudaMemPoolImportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
-        struct cudaMemPoolPtrExportData *exportData) {
+                                                   struct cudaMemPoolPtrExportData *exportData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2727,7 +2895,8 @@ cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t mem
 
 SIM_EXPORTED_ENTRY(cudaMemPoolSetAccess, cudaMemPoolSetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
-        const struct cudaMemAccessDesc *descList, size_t count) {
+                                               const struct cudaMemAccessDesc *descList,
+                                               size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2738,7 +2907,7 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 
 SIM_EXPORTED_ENTRY(cudaMemPoolSetAttribute, cudaMemPoolSetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
-        void *value) {
+                                                  void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2759,7 +2928,8 @@ cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minByt
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
-        struct cudaMemLocation location, unsigned int flags, cudaStream_t stream) {
+                                               struct cudaMemLocation location, unsigned int flags,
+                                               cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2770,7 +2940,8 @@ cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
-        struct cudaMemLocation location, unsigned int flags, cudaStream_t stream) {
+                                                    struct cudaMemLocation location,
+                                                    unsigned int flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2781,33 +2952,38 @@ cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t c
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
-        struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-        unsigned long long flags, cudaStream_t stream) {
+                                                    struct cudaMemLocation *prefetchLocs,
+                                                    size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+                                                    unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
-                numPrefetchLocs, flags, stream);
+        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
+                                                   prefetchLocIdxs, numPrefetchLocs, flags, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
-        struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-        unsigned long long flags, cudaStream_t stream) {
+                                                         struct cudaMemLocation *prefetchLocs,
+                                                         size_t *prefetchLocIdxs,
+                                                         size_t numPrefetchLocs,
+                                                         unsigned long long flags,
+                                                         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
-                numPrefetchLocs, flags, stream);
+        result = acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs,
+                                                   prefetchLocIdxs, numPrefetchLocs, flags, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemRangeGetAttribute, cudaMemRangeGetAttribute)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
-        enum cudaMemRangeAttribute attribute, const void *devPtr, size_t count) {
+                                                   enum cudaMemRangeAttribute attribute,
+                                                   const void *devPtr, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2818,18 +2994,22 @@ cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
 
 SIM_EXPORTED_ENTRY(cudaMemRangeGetAttributes, cudaMemRangeGetAttributes)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
-        enum cudaMemRangeAttribute *attributes, size_t numAttributes, const void *devPtr, size_t count) {
+                                                    enum cudaMemRangeAttribute *attributes,
+                                                    size_t numAttributes, const void *devPtr,
+                                                    size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemRangeGetAttributes(data, dataSizes, attributes, numAttributes, devPtr, count);
+        result = acu_sim_cudaMemRangeGetAttributes(data, dataSizes, attributes, numAttributes,
+                                                   devPtr, count);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemSetMemPool, cudaMemSetMemPool)
 cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
-        enum cudaMemAllocationType type, cudaMemPool_t memPool) {
+                                            enum cudaMemAllocationType type,
+                                            cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2839,7 +3019,8 @@ cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy)
-cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count,
+                                     enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2850,7 +3031,7 @@ cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count, e
 
 SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t count,
-        enum cudaMemcpyKind kind) {
+                                          enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -2861,7 +3042,7 @@ cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t cou
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D)
 cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
-        size_t width, size_t height, enum cudaMemcpyKind kind) {
+                                       size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2871,8 +3052,9 @@ cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D_ptds)
-cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch,
-        size_t width, size_t height, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src,
+                                            size_t spitch, size_t width, size_t height,
+                                            enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2882,34 +3064,39 @@ cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray)
-cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-        cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height,
-        enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst,
+                                                   size_t hOffsetDst, cudaArray_const_t src,
+                                                   size_t wOffsetSrc, size_t hOffsetSrc,
+                                                   size_t width, size_t height,
+                                                   enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
-                width, height, kind);
+        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
+                                                  hOffsetSrc, width, height, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
-        size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width,
-        size_t height, enum cudaMemcpyKind kind) {
+                                                        size_t hOffsetDst, cudaArray_const_t src,
+                                                        size_t wOffsetSrc, size_t hOffsetSrc,
+                                                        size_t width, size_t height,
+                                                        enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
-                width, height, kind);
+        result = acu_sim_cudaMemcpy2DArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
+                                                  hOffsetSrc, width, height, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync)
-cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
-        size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
+                                            size_t spitch, size_t width, size_t height,
+                                            enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2919,8 +3106,9 @@ cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch,
-        size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src,
+                                                 size_t spitch, size_t width, size_t height,
+                                                 enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -2931,97 +3119,113 @@ cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
-        size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind) {
+                                                size_t wOffset, size_t hOffset, size_t width,
+                                                size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height, kind);
+        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height,
+                                               kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray_ptds)
-cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch, cudaArray_const_t src,
-        size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch,
+                                                     cudaArray_const_t src, size_t wOffset,
+                                                     size_t hOffset, size_t width, size_t height,
+                                                     enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height, kind);
+        result = acu_sim_cudaMemcpy2DFromArray(dst, dpitch, src, wOffset, hOffset, width, height,
+                                               kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync)
-cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
-        size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch,
+                                                     cudaArray_const_t src, size_t wOffset,
+                                                     size_t hOffset, size_t width, size_t height,
+                                                     enum cudaMemcpyKind kind,
+                                                     cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width, height, kind,
-                stream);
+        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width,
+                                                    height, kind, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch, cudaArray_const_t src,
-        size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch,
+                                                          cudaArray_const_t src, size_t wOffset,
+                                                          size_t hOffset, size_t width,
+                                                          size_t height, enum cudaMemcpyKind kind,
+                                                          cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width, height, kind,
-                stream);
+        result = acu_sim_cudaMemcpy2DFromArrayAsync(dst, dpitch, src, wOffset, hOffset, width,
+                                                    height, kind, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+                                              const void *src, size_t spitch, size_t width,
+                                              size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
+        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height,
+                                             kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+                                                   const void *src, size_t spitch, size_t width,
+                                                   size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height, kind);
+        result = acu_sim_cudaMemcpy2DToArray(dst, wOffset, hOffset, src, spitch, width, height,
+                                             kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-        cudaStream_t stream) {
+                                                   const void *src, size_t spitch, size_t width,
+                                                   size_t height, enum cudaMemcpyKind kind,
+                                                   cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height, kind,
-                stream);
+        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height,
+                                                  kind, stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset,
+                                                        size_t hOffset, const void *src,
+                                                        size_t spitch, size_t width, size_t height,
+                                                        enum cudaMemcpyKind kind,
+                                                        cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height, kind,
-                stream);
+        result = acu_sim_cudaMemcpy2DToArrayAsync(dst, wOffset, hOffset, src, spitch, width, height,
+                                                  kind, stream);
     return acu_sim_call_end(&call, result);
 }
 
@@ -3046,7 +3250,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync)
-cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
+                                            cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3056,7 +3261,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, c
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p,
+                                                 cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3067,7 +3273,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms 
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
-        unsigned long long flags, cudaStream_t stream) {
+                                                 unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3077,8 +3283,10 @@ cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcp
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
-        unsigned long long flags, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps,
+                                                      struct cudaMemcpy3DBatchOp *opList,
+                                                      unsigned long long flags,
+                                                      cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3108,7 +3316,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerPar
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync)
-cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
+                                                cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3119,7 +3328,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerPar
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p,
-        cudaStream_t stream) {
+                                                     cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3130,7 +3339,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPe
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
-        unsigned long long flags, cudaStream_t stream) {
+                                                          unsigned long long flags,
+                                                          cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3141,7 +3351,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBat
 
 SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op,
-        unsigned long long flags, cudaStream_t stream) {
+                                                               unsigned long long flags,
+                                                               cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3151,32 +3362,36 @@ cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray)
-cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-        cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst,
+                                                 size_t hOffsetDst, cudaArray_const_t src,
+                                                 size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
+                                                 enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
-                count, kind);
+        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
+                                                hOffsetSrc, count, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds)
-cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-        cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
+                                                      size_t hOffsetDst, cudaArray_const_t src,
+                                                      size_t wOffsetSrc, size_t hOffsetSrc,
+                                                      size_t count, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc,
-                count, kind);
+        result = acu_sim_cudaMemcpyArrayToArray(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc,
+                                                hOffsetSrc, count, kind);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync)
-cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t count,
+                                          enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3187,7 +3402,7 @@ cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t cou
 
 SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count,
-        enum cudaMemcpyKind kind, cudaStream_t stream) {
+                                               enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3198,31 +3413,38 @@ cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_
 
 SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs,
-        const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
-        size_t numAttrs, cudaStream_t stream) {
+                                               const size_t *sizes, size_t count,
+                                               struct cudaMemcpyAttributes *attrs,
+                                               size_t *attrsIdxs, size_t numAttrs,
+                                               cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
+        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
+                                              stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const void *const *srcs,
-        const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
-        size_t numAttrs, cudaStream_t stream) {
+                                                    const size_t *sizes, size_t count,
+                                                    struct cudaMemcpyAttributes *attrs,
+                                                    size_t *attrsIdxs, size_t numAttrs,
+                                                    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
+        result = acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
+                                              stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
-        size_t hOffset, size_t count, enum cudaMemcpyKind kind) {
+                                              size_t hOffset, size_t count,
+                                              enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3233,7 +3455,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, 
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t src, size_t wOffset,
-        size_t hOffset, size_t count, enum cudaMemcpyKind kind) {
+                                                   size_t hOffset, size_t count,
+                                                   enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3244,7 +3467,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t 
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
-        size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
+                                                   size_t hOffset, size_t count,
+                                                   enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3254,8 +3478,10 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t 
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_const_t src, size_t wOffset,
-        size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_const_t src,
+                                                        size_t wOffset, size_t hOffset,
+                                                        size_t count, enum cudaMemcpyKind kind,
+                                                        cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3265,8 +3491,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_con
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol)
-cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
-        enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count,
+                                               size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3277,7 +3503,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, si
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
-        size_t offset, enum cudaMemcpyKind kind) {
+                                                    size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3288,7 +3514,8 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbo
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count,
-        size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+                                                    size_t offset, enum cudaMemcpyKind kind,
+                                                    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3298,8 +3525,10 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbo
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,
-        size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol,
+                                                         size_t count, size_t offset,
+                                                         enum cudaMemcpyKind kind,
+                                                         cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3310,7 +3539,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *
 
 SIM_EXPORTED_ENTRY(cudaMemcpyPeer, cudaMemcpyPeer)
 cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
-        size_t count) {
+                                         size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3320,8 +3549,8 @@ cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *s
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync)
-cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
-        size_t count, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src,
+                                              int srcDevice, size_t count, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3331,8 +3560,9 @@ cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const vo
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray)
-cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-        size_t count, enum cudaMemcpyKind kind) {
+cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                            const void *src, size_t count,
+                                            enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3343,7 +3573,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, siz
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t count, enum cudaMemcpyKind kind) {
+                                                 const void *src, size_t count,
+                                                 enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3354,7 +3585,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
+                                                 const void *src, size_t count,
+                                                 enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3364,8 +3596,10 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset, size_t hOffset,
-        const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset,
+                                                      size_t hOffset, const void *src, size_t count,
+                                                      enum cudaMemcpyKind kind,
+                                                      cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3376,7 +3610,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wO
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
-        size_t offset, enum cudaMemcpyKind kind) {
+                                             size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3387,7 +3621,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
-        size_t offset, enum cudaMemcpyKind kind) {
+                                                  size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3398,7 +3632,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
-        size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+                                                  size_t offset, enum cudaMemcpyKind kind,
+                                                  cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3408,8 +3643,10 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
-        size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src,
+                                                       size_t count, size_t offset,
+                                                       enum cudaMemcpyKind kind,
+                                                       cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3420,7 +3657,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const
 
 SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
-        struct cudaMemcpyAttributes *attr, cudaStream_t stream) {
+                                                        struct cudaMemcpyAttributes *attr,
+                                                        cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3430,8 +3668,10 @@ cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *s
 }
 
 SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size,
-        struct cudaMemcpyAttributes *attr, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src,
+                                                             size_t size,
+                                                             struct cudaMemcpyAttributes *attr,
+                                                             cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3461,7 +3701,8 @@ cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count)
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D)
-cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height) {
+cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
+                                       size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3472,7 +3713,7 @@ cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, si
 
 SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D_ptds)
 cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width,
-        size_t height) {
+                                            size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3483,7 +3724,7 @@ cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int valu
 
 SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync)
 cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
-        size_t height, cudaStream_t stream) {
+                                            size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3493,8 +3734,8 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int valu
 }
 
 SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value, size_t width,
-        size_t height, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value,
+                                                 size_t width, size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3505,7 +3746,7 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int
 
 SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D)
 cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
-        struct cudaExtent extent) {
+                                       struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3516,7 +3757,7 @@ cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int 
 
 SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D_ptds)
 cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
-        struct cudaExtent extent) {
+                                            struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3527,7 +3768,7 @@ cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr,
 
 SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync)
 cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
-        struct cudaExtent extent, cudaStream_t stream) {
+                                            struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3538,7 +3779,7 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr,
 
 SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDevPtr, int value,
-        struct cudaExtent extent, cudaStream_t stream) {
+                                                 struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3548,7 +3789,8 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDe
 }
 
 SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync)
-cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
+                                          cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3558,7 +3800,8 @@ cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
 }
 
 SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync_ptsz)
-cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count, cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count,
+                                               cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3568,17 +3811,21 @@ cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t c
 }
 
 SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetMemoryRequirements)
-cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap, int device) {
+cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(
+    struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
+    int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaMipmappedArrayGetMemoryRequirements(memoryRequirements, mipmap, device);
+        result = acu_sim_cudaMipmappedArrayGetMemoryRequirements(memoryRequirements, mipmap,
+                                                                 device);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetSparseProperties, cudaMipmappedArrayGetSparseProperties)
-cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap) {
+cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(
+    struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3587,45 +3834,53 @@ cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(struct cudaArray
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock, cudaOccupancyAvailableDynamicSMemPerBlock)
+SIM_EXPORTED_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock,
+                   cudaOccupancyAvailableDynamicSMemPerBlock)
 cudaError_t acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
-        const void *func, int numBlocks, int blockSize) {
+                                                                    const void *func, int numBlocks,
+                                                                    int blockSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks,
-                blockSize);
+                                                                   blockSize);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor, cudaOccupancyMaxActiveBlocksPerMultiprocessor)
-cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
-        int blockSize, size_t dynamicSMemSize) {
+SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+                   cudaOccupancyMaxActiveBlocksPerMultiprocessor)
+cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks,
+                                                                        const void *func,
+                                                                        int blockSize,
+                                                                        size_t dynamicSMemSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
-                dynamicSMemSize);
+                                                                       dynamicSMemSize);
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
-cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
-        const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                   cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func, blockSize,
-                dynamicSMemSize, flags);
+        result = acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func,
+                                                                                blockSize,
+                                                                                dynamicSMemSize,
+                                                                                flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
-        const cudaLaunchConfig_t *launchConfig) {
+                                                         const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3635,8 +3890,8 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const
 }
 
 SIM_EXPORTED_ENTRY(cudaOccupancyMaxPotentialClusterSize, cudaOccupancyMaxPotentialClusterSize)
-cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
-        const cudaLaunchConfig_t *launchConfig) {
+cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(
+    int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3652,7 +3907,7 @@ cudaError_t acu_sim_entry_cudaPeekAtLastError(void) {
 
 SIM_EXPORTED_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes)
 cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
-        const void *ptr) {
+                                                   const void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3722,32 +3977,36 @@ cudaError_t acu_sim_entry_cudaSetValidDevices(int *device_arr, int len) {
 }
 
 SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync)
-cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-        const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                           stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync_ptsz)
-cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(const cudaExternalSemaphore_t *extSemArray,
-        const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+        result = acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                           stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback)
 cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
-        void *userData, unsigned int flags) {
+                                                void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3757,8 +4016,9 @@ cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamC
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback_ptsz)
-cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback,
-        void *userData, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream,
+                                                     cudaStreamCallback_t callback, void *userData,
+                                                     unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3769,7 +4029,7 @@ cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaSt
 
 SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
-        unsigned int flags) {
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3779,8 +4039,8 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *de
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz)
-cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr, size_t length,
-        unsigned int flags) {
+cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr,
+                                                        size_t length, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3790,7 +4050,8 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, voi
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture)
-cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream,
+                                                 enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3800,7 +4061,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream, enum cudaS
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)
-cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
+                                                      enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3811,34 +4073,37 @@ cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum 
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph)
 cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
-        const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-        enum cudaStreamCaptureMode mode) {
+                                                        const cudaGraphNode_t *dependencies,
+                                                        const cudaGraphEdgeData *dependencyData,
+                                                        size_t numDependencies,
+                                                        enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
-                numDependencies, mode);
+                                                       numDependencies, mode);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)
-cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
-        const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-        enum cudaStreamCaptureMode mode) {
+cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(
+    cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+    const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+    enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamBeginCaptureToGraph(stream, graph, dependencies, dependencyData,
-                numDependencies, mode);
+                                                       numDependencies, mode);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph)
-cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(cudaStream_t stream,
-        enum cudaStreamCaptureMode mode, cudaGraph_t graph,
-        struct cudaGraphRecaptureCallbackData *callbackData) {
+cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(
+    cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+    struct cudaGraphRecaptureCallbackData *callbackData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3848,9 +4113,9 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(cudaStream_t stream,
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph_ptsz)
-cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(cudaStream_t stream,
-        enum cudaStreamCaptureMode mode, cudaGraph_t graph,
-        struct cudaGraphRecaptureCallbackData *callbackData) {
+cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(
+    cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+    struct cudaGraphRecaptureCallbackData *callbackData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3901,7 +4166,7 @@ cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsig
 
 SIM_EXPORTED_ENTRY(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority)
 cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
-        int priority) {
+                                                       int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -3942,7 +4207,7 @@ cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGra
 
 SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
-        cudaLaunchAttributeValue *value_out) {
+                                                 cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3952,8 +4217,9 @@ cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunc
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz)
-cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
-        cudaLaunchAttributeValue *value_out) {
+cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream,
+                                                      cudaLaunchAttributeID attr,
+                                                      cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -3964,35 +4230,40 @@ cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream, cuda
 
 SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo)
 cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo(cudaStream_t stream,
-        enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
-        const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
-        size_t *numDependencies_out) {
+                                                   enum cudaStreamCaptureStatus *captureStatus_out,
+                                                   unsigned long long *id_out,
+                                                   cudaGraph_t *graph_out,
+                                                   const cudaGraphNode_t **dependencies_out,
+                                                   const cudaGraphEdgeData **edgeData_out,
+                                                   size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
-                dependencies_out, edgeData_out, numDependencies_out);
+                                                  dependencies_out, edgeData_out,
+                                                  numDependencies_out);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
-cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(cudaStream_t stream,
-        enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
-        const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
-        size_t *numDependencies_out) {
+cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(
+    cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+    unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
+    const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
-                dependencies_out, edgeData_out, numDependencies_out);
+                                                  dependencies_out, edgeData_out,
+                                                  numDependencies_out);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
-        enum cudaDevResourceType type) {
+                                                   enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4002,8 +4273,9 @@ cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDev
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz)
-cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream, cudaDevResource *resource,
-        enum cudaDevResourceType type) {
+cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream,
+                                                        cudaDevResource *resource,
+                                                        enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4094,7 +4366,7 @@ cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *
 
 SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
-        enum cudaStreamCaptureStatus *pCaptureStatus) {
+                                                enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4105,7 +4377,7 @@ cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
 
 SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
-        enum cudaStreamCaptureStatus *pCaptureStatus) {
+                                                     enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4136,7 +4408,7 @@ cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
 
 SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
-        const cudaLaunchAttributeValue *value) {
+                                                 const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4146,8 +4418,9 @@ cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunc
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz)
-cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
-        const cudaLaunchAttributeValue *value) {
+cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream,
+                                                      cudaLaunchAttributeID attr,
+                                                      const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4177,33 +4450,34 @@ cudaError_t acu_sim_entry_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies)
-cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
-        cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-        unsigned int flags) {
+cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(
+    cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
+    size_t numDependencies, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
-                numDependencies, flags);
+                                                             numDependencies, flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz)
-cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream,
-        cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-        unsigned int flags) {
+cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(
+    cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
+    size_t numDependencies, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
-                numDependencies, flags);
+                                                             numDependencies, flags);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent)
-cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                              unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -4214,7 +4488,7 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
 
 SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event,
-        unsigned int flags) {
+                                                   unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
@@ -4234,8 +4508,9 @@ cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCap
 }
 
 SIM_EXPORTED_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate)
-cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
-        unsigned int initialRefcount, unsigned int flags) {
+cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
+                                               cudaHostFn_t destroy, unsigned int initialRefcount,
+                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
@@ -4265,427 +4540,818 @@ cudaError_t acu_sim_entry_cudaUserObjectRetain(cudaUserObject_t object, unsigned
 }
 
 SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync)
-cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
-        const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                         stream);
     return acu_sim_call_end(&call, result);
 }
 
 SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync_ptsz)
-cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz(const cudaExternalSemaphore_t *extSemArray,
-        const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
-        cudaStream_t stream) {
+cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems, stream);
+        result = acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                         stream);
     return acu_sim_call_end(&call, result);
 }
 
 const acu_sim_api_entry acu_sim_cudart_entries[] = {
-    {&acu_function_cudaArrayGetInfo, "cudaArrayGetInfo", (acu_fn)acu_sim_entry_cudaArrayGetInfo, false},
-    {&acu_function_cudaArrayGetMemoryRequirements, "cudaArrayGetMemoryRequirements", (acu_fn)acu_sim_entry_cudaArrayGetMemoryRequirements, false},
-    {&acu_function_cudaArrayGetPlane, "cudaArrayGetPlane", (acu_fn)acu_sim_entry_cudaArrayGetPlane, false},
-    {&acu_function_cudaArrayGetSparseProperties, "cudaArrayGetSparseProperties", (acu_fn)acu_sim_entry_cudaArrayGetSparseProperties, false},
-    {&acu_function_cudaChooseDevice, "cudaChooseDevice", (acu_fn)acu_sim_entry_cudaChooseDevice, false},
-    {&acu_function_cudaCreateChannelDesc, "cudaCreateChannelDesc", (acu_fn)acu_sim_entry_cudaCreateChannelDesc, false},
-    {&acu_function_cudaCreateSurfaceObject, "cudaCreateSurfaceObject", (acu_fn)acu_sim_entry_cudaCreateSurfaceObject, false},
-    {&acu_function_cudaCreateTextureObject, "cudaCreateTextureObject", (acu_fn)acu_sim_entry_cudaCreateTextureObject, false},
-    {&acu_function_cudaCtxResetPersistingL2Cache, "cudaCtxResetPersistingL2Cache", (acu_fn)acu_sim_entry_cudaCtxResetPersistingL2Cache, false},
-    {&acu_function_cudaDestroyExternalMemory, "cudaDestroyExternalMemory", (acu_fn)acu_sim_entry_cudaDestroyExternalMemory, false},
-    {&acu_function_cudaDestroyExternalSemaphore, "cudaDestroyExternalSemaphore", (acu_fn)acu_sim_entry_cudaDestroyExternalSemaphore, false},
-    {&acu_function_cudaDestroySurfaceObject, "cudaDestroySurfaceObject", (acu_fn)acu_sim_entry_cudaDestroySurfaceObject, false},
-    {&acu_function_cudaDestroyTextureObject, "cudaDestroyTextureObject", (acu_fn)acu_sim_entry_cudaDestroyTextureObject, false},
-    {&acu_function_cudaDevResourceGenerateDesc, "cudaDevResourceGenerateDesc", (acu_fn)acu_sim_entry_cudaDevResourceGenerateDesc, false},
-    {&acu_function_cudaDevSmResourceSplit, "cudaDevSmResourceSplit", (acu_fn)acu_sim_entry_cudaDevSmResourceSplit, false},
-    {&acu_function_cudaDevSmResourceSplitByCount, "cudaDevSmResourceSplitByCount", (acu_fn)acu_sim_entry_cudaDevSmResourceSplitByCount, false},
-    {&acu_function_cudaDeviceCanAccessPeer, "cudaDeviceCanAccessPeer", (acu_fn)acu_sim_entry_cudaDeviceCanAccessPeer, false},
-    {&acu_function_cudaDeviceDisablePeerAccess, "cudaDeviceDisablePeerAccess", (acu_fn)acu_sim_entry_cudaDeviceDisablePeerAccess, false},
-    {&acu_function_cudaDeviceEnablePeerAccess, "cudaDeviceEnablePeerAccess", (acu_fn)acu_sim_entry_cudaDeviceEnablePeerAccess, false},
-    {&acu_function_cudaDeviceFlushGPUDirectRDMAWrites, "cudaDeviceFlushGPUDirectRDMAWrites", (acu_fn)acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites, false},
-    {&acu_function_cudaDeviceGetAttribute, "cudaDeviceGetAttribute", (acu_fn)acu_sim_entry_cudaDeviceGetAttribute, false},
-    {&acu_function_cudaDeviceGetByPCIBusId, "cudaDeviceGetByPCIBusId", (acu_fn)acu_sim_entry_cudaDeviceGetByPCIBusId, false},
-    {&acu_function_cudaDeviceGetCacheConfig, "cudaDeviceGetCacheConfig", (acu_fn)acu_sim_entry_cudaDeviceGetCacheConfig, false},
-    {&acu_function_cudaDeviceGetDefaultMemPool, "cudaDeviceGetDefaultMemPool", (acu_fn)acu_sim_entry_cudaDeviceGetDefaultMemPool, false},
-    {&acu_function_cudaDeviceGetDevResource, "cudaDeviceGetDevResource", (acu_fn)acu_sim_entry_cudaDeviceGetDevResource, false},
-    {&acu_function_cudaDeviceGetExecutionCtx, "cudaDeviceGetExecutionCtx", (acu_fn)acu_sim_entry_cudaDeviceGetExecutionCtx, false},
-    {&acu_function_cudaDeviceGetGraphMemAttribute, "cudaDeviceGetGraphMemAttribute", (acu_fn)acu_sim_entry_cudaDeviceGetGraphMemAttribute, false},
-    {&acu_function_cudaDeviceGetHostAtomicCapabilities, "cudaDeviceGetHostAtomicCapabilities", (acu_fn)acu_sim_entry_cudaDeviceGetHostAtomicCapabilities, false},
-    {&acu_function_cudaDeviceGetLimit, "cudaDeviceGetLimit", (acu_fn)acu_sim_entry_cudaDeviceGetLimit, false},
-    {&acu_function_cudaDeviceGetMemPool, "cudaDeviceGetMemPool", (acu_fn)acu_sim_entry_cudaDeviceGetMemPool, false},
-    {&acu_function_cudaDeviceGetP2PAtomicCapabilities, "cudaDeviceGetP2PAtomicCapabilities", (acu_fn)acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities, false},
-    {&acu_function_cudaDeviceGetP2PAttribute, "cudaDeviceGetP2PAttribute", (acu_fn)acu_sim_entry_cudaDeviceGetP2PAttribute, false},
-    {&acu_function_cudaDeviceGetPCIBusId, "cudaDeviceGetPCIBusId", (acu_fn)acu_sim_entry_cudaDeviceGetPCIBusId, false},
-    {&acu_function_cudaDeviceGetSharedMemConfig, "cudaDeviceGetSharedMemConfig", (acu_fn)acu_sim_entry_cudaDeviceGetSharedMemConfig, false},
-    {&acu_function_cudaDeviceGetStreamPriorityRange, "cudaDeviceGetStreamPriorityRange", (acu_fn)acu_sim_entry_cudaDeviceGetStreamPriorityRange, false},
-    {&acu_function_cudaDeviceGetTexture1DLinearMaxWidth, "cudaDeviceGetTexture1DLinearMaxWidth", (acu_fn)acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth, false},
-    {&acu_function_cudaDeviceGraphMemTrim, "cudaDeviceGraphMemTrim", (acu_fn)acu_sim_entry_cudaDeviceGraphMemTrim, false},
-    {&acu_function_cudaDeviceRegisterAsyncNotification, "cudaDeviceRegisterAsyncNotification", (acu_fn)acu_sim_entry_cudaDeviceRegisterAsyncNotification, false},
-    {&acu_function_cudaDeviceReset, "cudaDeviceReset", (acu_fn)acu_sim_entry_cudaDeviceReset, false},
-    {&acu_function_cudaDeviceSetCacheConfig, "cudaDeviceSetCacheConfig", (acu_fn)acu_sim_entry_cudaDeviceSetCacheConfig, false},
-    {&acu_function_cudaDeviceSetGraphMemAttribute, "cudaDeviceSetGraphMemAttribute", (acu_fn)acu_sim_entry_cudaDeviceSetGraphMemAttribute, false},
-    {&acu_function_cudaDeviceSetLimit, "cudaDeviceSetLimit", (acu_fn)acu_sim_entry_cudaDeviceSetLimit, false},
-    {&acu_function_cudaDeviceSetMemPool, "cudaDeviceSetMemPool", (acu_fn)acu_sim_entry_cudaDeviceSetMemPool, false},
-    {&acu_function_cudaDeviceSetSharedMemConfig, "cudaDeviceSetSharedMemConfig", (acu_fn)acu_sim_entry_cudaDeviceSetSharedMemConfig, false},
-    {&acu_function_cudaDeviceSynchronize, "cudaDeviceSynchronize", (acu_fn)acu_sim_entry_cudaDeviceSynchronize, false},
-    {&acu_function_cudaDeviceUnregisterAsyncNotification, "cudaDeviceUnregisterAsyncNotification", (acu_fn)acu_sim_entry_cudaDeviceUnregisterAsyncNotification, false},
-    {&acu_function_cudaDriverGetVersion, "cudaDriverGetVersion", (acu_fn)acu_sim_entry_cudaDriverGetVersion, false},
-    {&acu_function_cudaEventCreate, "cudaEventCreate", (acu_fn)acu_sim_entry_cudaEventCreate, false},
-    {&acu_function_cudaEventCreateWithFlags, "cudaEventCreateWithFlags", (acu_fn)acu_sim_entry_cudaEventCreateWithFlags, false},
-    {&acu_function_cudaEventDestroy, "cudaEventDestroy", (acu_fn)acu_sim_entry_cudaEventDestroy, false},
-    {&acu_function_cudaEventElapsedTime, "cudaEventElapsedTime", (acu_fn)acu_sim_entry_cudaEventElapsedTime, false},
+    {&acu_function_cudaArrayGetInfo, "cudaArrayGetInfo", (acu_fn)acu_sim_entry_cudaArrayGetInfo,
+     false},
+    {&acu_function_cudaArrayGetMemoryRequirements, "cudaArrayGetMemoryRequirements",
+     (acu_fn)acu_sim_entry_cudaArrayGetMemoryRequirements, false},
+    {&acu_function_cudaArrayGetPlane, "cudaArrayGetPlane", (acu_fn)acu_sim_entry_cudaArrayGetPlane,
+     false},
+    {&acu_function_cudaArrayGetSparseProperties, "cudaArrayGetSparseProperties",
+     (acu_fn)acu_sim_entry_cudaArrayGetSparseProperties, false},
+    {&acu_function_cudaChooseDevice, "cudaChooseDevice", (acu_fn)acu_sim_entry_cudaChooseDevice,
+     false},
+    {&acu_function_cudaCreateChannelDesc, "cudaCreateChannelDesc",
+     (acu_fn)acu_sim_entry_cudaCreateChannelDesc, false},
+    {&acu_function_cudaCreateSurfaceObject, "cudaCreateSurfaceObject",
+     (acu_fn)acu_sim_entry_cudaCreateSurfaceObject, false},
+    {&acu_function_cudaCreateTextureObject, "cudaCreateTextureObject",
+     (acu_fn)acu_sim_entry_cudaCreateTextureObject, false},
+    {&acu_function_cudaCtxResetPersistingL2Cache, "cudaCtxResetPersistingL2Cache",
+     (acu_fn)acu_sim_entry_cudaCtxResetPersistingL2Cache, false},
+    {&acu_function_cudaDestroyExternalMemory, "cudaDestroyExternalMemory",
+     (acu_fn)acu_sim_entry_cudaDestroyExternalMemory, false},
+    {&acu_function_cudaDestroyExternalSemaphore, "cudaDestroyExternalSemaphore",
+     (acu_fn)acu_sim_entry_cudaDestroyExternalSemaphore, false},
+    {&acu_function_cudaDestroySurfaceObject, "cudaDestroySurfaceObject",
+     (acu_fn)acu_sim_entry_cudaDestroySurfaceObject, false},
+    {&acu_function_cudaDestroyTextureObject, "cudaDestroyTextureObject",
+     (acu_fn)acu_sim_entry_cudaDestroyTextureObject, false},
+    {&acu_function_cudaDevResourceGenerateDesc, "cudaDevResourceGenerateDesc",
+     (acu_fn)acu_sim_entry_cudaDevResourceGenerateDesc, false},
+    {&acu_function_cudaDevSmResourceSplit, "cudaDevSmResourceSplit",
+     (acu_fn)acu_sim_entry_cudaDevSmResourceSplit, false},
+    {&acu_function_cudaDevSmResourceSplitByCount, "cudaDevSmResourceSplitByCount",
+     (acu_fn)acu_sim_entry_cudaDevSmResourceSplitByCount, false},
+    {&acu_function_cudaDeviceCanAccessPeer, "cudaDeviceCanAccessPeer",
+     (acu_fn)acu_sim_entry_cudaDeviceCanAccessPeer, false},
+    {&acu_function_cudaDeviceDisablePeerAccess, "cudaDeviceDisablePeerAccess",
+     (acu_fn)acu_sim_entry_cudaDeviceDisablePeerAccess, false},
+    {&acu_function_cudaDeviceEnablePeerAccess, "cudaDeviceEnablePeerAccess",
+     (acu_fn)acu_sim_entry_cudaDeviceEnablePeerAccess, false},
+    {&acu_function_cudaDeviceFlushGPUDirectRDMAWrites, "cudaDeviceFlushGPUDirectRDMAWrites",
+     (acu_fn)acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites, false},
+    {&acu_function_cudaDeviceGetAttribute, "cudaDeviceGetAttribute",
+     (acu_fn)acu_sim_entry_cudaDeviceGetAttribute, false},
+    {&acu_function_cudaDeviceGetByPCIBusId, "cudaDeviceGetByPCIBusId",
+     (acu_fn)acu_sim_entry_cudaDeviceGetByPCIBusId, false},
+    {&acu_function_cudaDeviceGetCacheConfig, "cudaDeviceGetCacheConfig",
+     (acu_fn)acu_sim_entry_cudaDeviceGetCacheConfig, false},
+    {&acu_function_cudaDeviceGetDefaultMemPool, "cudaDeviceGetDefaultMemPool",
+     (acu_fn)acu_sim_entry_cudaDeviceGetDefaultMemPool, false},
+    {&acu_function_cudaDeviceGetDevResource, "cudaDeviceGetDevResource",
+     (acu_fn)acu_sim_entry_cudaDeviceGetDevResource, false},
+    {&acu_function_cudaDeviceGetExecutionCtx, "cudaDeviceGetExecutionCtx",
+     (acu_fn)acu_sim_entry_cudaDeviceGetExecutionCtx, false},
+    {&acu_function_cudaDeviceGetGraphMemAttribute, "cudaDeviceGetGraphMemAttribute",
+     (acu_fn)acu_sim_entry_cudaDeviceGetGraphMemAttribute, false},
+    {&acu_function_cudaDeviceGetHostAtomicCapabilities, "cudaDeviceGetHostAtomicCapabilities",
+     (acu_fn)acu_sim_entry_cudaDeviceGetHostAtomicCapabilities, false},
+    {&acu_function_cudaDeviceGetLimit, "cudaDeviceGetLimit",
+     (acu_fn)acu_sim_entry_cudaDeviceGetLimit, false},
+    {&acu_function_cudaDeviceGetMemPool, "cudaDeviceGetMemPool",
+     (acu_fn)acu_sim_entry_cudaDeviceGetMemPool, false},
+    {&acu_function_cudaDeviceGetP2PAtomicCapabilities, "cudaDeviceGetP2PAtomicCapabilities",
+     (acu_fn)acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities, false},
+    {&acu_function_cudaDeviceGetP2PAttribute, "cudaDeviceGetP2PAttribute",
+     (acu_fn)acu_sim_entry_cudaDeviceGetP2PAttribute, false},
+    {&acu_function_cudaDeviceGetPCIBusId, "cudaDeviceGetPCIBusId",
+     (acu_fn)acu_sim_entry_cudaDeviceGetPCIBusId, false},
+    {&acu_function_cudaDeviceGetSharedMemConfig, "cudaDeviceGetSharedMemConfig",
+     (acu_fn)acu_sim_entry_cudaDeviceGetSharedMemConfig, false},
+    {&acu_function_cudaDeviceGetStreamPriorityRange, "cudaDeviceGetStreamPriorityRange",
+     (acu_fn)acu_sim_entry_cudaDeviceGetStreamPriorityRange, false},
+    {&acu_function_cudaDeviceGetTexture1DLinearMaxWidth, "cudaDeviceGetTexture1DLinearMaxWidth",
+     (acu_fn)acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth, false},
+    {&acu_function_cudaDeviceGraphMemTrim, "cudaDeviceGraphMemTrim",
+     (acu_fn)acu_sim_entry_cudaDeviceGraphMemTrim, false},
+    {&acu_function_cudaDeviceRegisterAsyncNotification, "cudaDeviceRegisterAsyncNotification",
+     (acu_fn)acu_sim_entry_cudaDeviceRegisterAsyncNotification, false},
+    {&acu_function_cudaDeviceReset, "cudaDeviceReset", (acu_fn)acu_sim_entry_cudaDeviceReset,
+     false},
+    {&acu_function_cudaDeviceSetCacheConfig, "cudaDeviceSetCacheConfig",
+     (acu_fn)acu_sim_entry_cudaDeviceSetCacheConfig, false},
+    {&acu_function_cudaDeviceSetGraphMemAttribute, "cudaDeviceSetGraphMemAttribute",
+     (acu_fn)acu_sim_entry_cudaDeviceSetGraphMemAttribute, false},
+    {&acu_function_cudaDeviceSetLimit, "cudaDeviceSetLimit",
+     (acu_fn)acu_sim_entry_cudaDeviceSetLimit, false},
+    {&acu_function_cudaDeviceSetMemPool, "cudaDeviceSetMemPool",
+     (acu_fn)acu_sim_entry_cudaDeviceSetMemPool, false},
+    {&acu_function_cudaDeviceSetSharedMemConfig, "cudaDeviceSetSharedMemConfig",
+     (acu_fn)acu_sim_entry_cudaDeviceSetSharedMemConfig, false},
+    {&acu_function_cudaDeviceSynchronize, "cudaDeviceSynchronize",
+     (acu_fn)acu_sim_entry_cudaDeviceSynchronize, false},
+    {&acu_function_cudaDeviceUnregisterAsyncNotification, "cudaDeviceUnregisterAsyncNotification",
+     (acu_fn)acu_sim_entry_cudaDeviceUnregisterAsyncNotification, false},
+    {&acu_function_cudaDriverGetVersion, "cudaDriverGetVersion",
+     (acu_fn)acu_sim_entry_cudaDriverGetVersion, false},
+    {&acu_function_cudaEventCreate, "cudaEventCreate", (acu_fn)acu_sim_entry_cudaEventCreate,
+     false},
+    {&acu_function_cudaEventCreateWithFlags, "cudaEventCreateWithFlags",
+     (acu_fn)acu_sim_entry_cudaEventCreateWithFlags, false},
+    {&acu_function_cudaEventDestroy, "cudaEventDestroy", (acu_fn)acu_sim_entry_cudaEventDestroy,
+     false},
+    {&acu_function_cudaEventElapsedTime, "cudaEventElapsedTime",
+     (acu_fn)acu_sim_entry_cudaEventElapsedTime, false},
     {&acu_function_cudaEventQuery, "cudaEventQuery", (acu_fn)acu_sim_entry_cudaEventQuery, false},
-    {&acu_function_cudaEventRecord, "cudaEventRecord", (acu_fn)acu_sim_entry_cudaEventRecord, false},
-    {&acu_function_cudaEventRecord_ptds, "cudaEventRecord_ptsz", (acu_fn)acu_sim_entry_cudaEventRecord_ptsz, true},
-    {&acu_function_cudaEventRecordWithFlags, "cudaEventRecordWithFlags", (acu_fn)acu_sim_entry_cudaEventRecordWithFlags, false},
-    {&acu_function_cudaEventRecordWithFlags_ptds, "cudaEventRecordWithFlags_ptsz", (acu_fn)acu_sim_entry_cudaEventRecordWithFlags_ptsz, true},
-    {&acu_function_cudaEventSynchronize, "cudaEventSynchronize", (acu_fn)acu_sim_entry_cudaEventSynchronize, false},
-    {&acu_function_cudaExecutionCtxDestroy, "cudaExecutionCtxDestroy", (acu_fn)acu_sim_entry_cudaExecutionCtxDestroy, false},
-    {&acu_function_cudaExecutionCtxGetDevResource, "cudaExecutionCtxGetDevResource", (acu_fn)acu_sim_entry_cudaExecutionCtxGetDevResource, false},
-    {&acu_function_cudaExecutionCtxGetDevice, "cudaExecutionCtxGetDevice", (acu_fn)acu_sim_entry_cudaExecutionCtxGetDevice, false},
-    {&acu_function_cudaExecutionCtxGetId, "cudaExecutionCtxGetId", (acu_fn)acu_sim_entry_cudaExecutionCtxGetId, false},
-    {&acu_function_cudaExecutionCtxRecordEvent, "cudaExecutionCtxRecordEvent", (acu_fn)acu_sim_entry_cudaExecutionCtxRecordEvent, false},
-    {&acu_function_cudaExecutionCtxStreamCreate, "cudaExecutionCtxStreamCreate", (acu_fn)acu_sim_entry_cudaExecutionCtxStreamCreate, false},
-    {&acu_function_cudaExecutionCtxSynchronize, "cudaExecutionCtxSynchronize", (acu_fn)acu_sim_entry_cudaExecutionCtxSynchronize, false},
-    {&acu_function_cudaExecutionCtxWaitEvent, "cudaExecutionCtxWaitEvent", (acu_fn)acu_sim_entry_cudaExecutionCtxWaitEvent, false},
-    {&acu_function_cudaExternalMemoryGetMappedBuffer, "cudaExternalMemoryGetMappedBuffer", (acu_fn)acu_sim_entry_cudaExternalMemoryGetMappedBuffer, false},
+    {&acu_function_cudaEventRecord, "cudaEventRecord", (acu_fn)acu_sim_entry_cudaEventRecord,
+     false},
+    {&acu_function_cudaEventRecord_ptds, "cudaEventRecord_ptsz",
+     (acu_fn)acu_sim_entry_cudaEventRecord_ptsz, true},
+    {&acu_function_cudaEventRecordWithFlags, "cudaEventRecordWithFlags",
+     (acu_fn)acu_sim_entry_cudaEventRecordWithFlags, false},
+    {&acu_function_cudaEventRecordWithFlags_ptds, "cudaEventRecordWithFlags_ptsz",
+     (acu_fn)acu_sim_entry_cudaEventRecordWithFlags_ptsz, true},
+    {&acu_function_cudaEventSynchronize, "cudaEventSynchronize",
+     (acu_fn)acu_sim_entry_cudaEventSynchronize, false},
+    {&acu_function_cudaExecutionCtxDestroy, "cudaExecutionCtxDestroy",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxDestroy, false},
+    {&acu_function_cudaExecutionCtxGetDevResource, "cudaExecutionCtxGetDevResource",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxGetDevResource, false},
+    {&acu_function_cudaExecutionCtxGetDevice, "cudaExecutionCtxGetDevice",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxGetDevice, false},
+    {&acu_function_cudaExecutionCtxGetId, "cudaExecutionCtxGetId",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxGetId, false},
+    {&acu_function_cudaExecutionCtxRecordEvent, "cudaExecutionCtxRecordEvent",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxRecordEvent, false},
+    {&acu_function_cudaExecutionCtxStreamCreate, "cudaExecutionCtxStreamCreate",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxStreamCreate, false},
+    {&acu_function_cudaExecutionCtxSynchronize, "cudaExecutionCtxSynchronize",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxSynchronize, false},
+    {&acu_function_cudaExecutionCtxWaitEvent, "cudaExecutionCtxWaitEvent",
+     (acu_fn)acu_sim_entry_cudaExecutionCtxWaitEvent, false},
+    {&acu_function_cudaExternalMemoryGetMappedBuffer, "cudaExternalMemoryGetMappedBuffer",
+     (acu_fn)acu_sim_entry_cudaExternalMemoryGetMappedBuffer, false},
     {&acu_function_cudaFree, "cudaFree", (acu_fn)acu_sim_entry_cudaFree, false},
     {&acu_function_cudaFreeArray, "cudaFreeArray", (acu_fn)acu_sim_entry_cudaFreeArray, false},
     {&acu_function_cudaFreeAsync, "cudaFreeAsync", (acu_fn)acu_sim_entry_cudaFreeAsync, false},
-    {&acu_function_cudaFreeAsync_ptds, "cudaFreeAsync_ptsz", (acu_fn)acu_sim_entry_cudaFreeAsync_ptsz, true},
+    {&acu_function_cudaFreeAsync_ptds, "cudaFreeAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaFreeAsync_ptsz, true},
     {&acu_function_cudaFreeHost, "cudaFreeHost", (acu_fn)acu_sim_entry_cudaFreeHost, false},
-    {&acu_function_cudaFreeMipmappedArray, "cudaFreeMipmappedArray", (acu_fn)acu_sim_entry_cudaFreeMipmappedArray, false},
-    {&acu_function_cudaFuncGetAttributes, "cudaFuncGetAttributes", (acu_fn)acu_sim_entry_cudaFuncGetAttributes, false},
-    {&acu_function_cudaFuncGetName, "cudaFuncGetName", (acu_fn)acu_sim_entry_cudaFuncGetName, false},
-    {&acu_function_cudaFuncGetParamCount, "cudaFuncGetParamCount", (acu_fn)acu_sim_entry_cudaFuncGetParamCount, false},
-    {&acu_function_cudaFuncGetParamInfo, "cudaFuncGetParamInfo", (acu_fn)acu_sim_entry_cudaFuncGetParamInfo, false},
-    {&acu_function_cudaFuncSetAttribute, "cudaFuncSetAttribute", (acu_fn)acu_sim_entry_cudaFuncSetAttribute, false},
-    {&acu_function_cudaFuncSetCacheConfig, "cudaFuncSetCacheConfig", (acu_fn)acu_sim_entry_cudaFuncSetCacheConfig, false},
-    {&acu_function_cudaFuncSetSharedMemConfig, "cudaFuncSetSharedMemConfig", (acu_fn)acu_sim_entry_cudaFuncSetSharedMemConfig, false},
-    {&acu_function_cudaGetChannelDesc, "cudaGetChannelDesc", (acu_fn)acu_sim_entry_cudaGetChannelDesc, false},
+    {&acu_function_cudaFreeMipmappedArray, "cudaFreeMipmappedArray",
+     (acu_fn)acu_sim_entry_cudaFreeMipmappedArray, false},
+    {&acu_function_cudaFuncGetAttributes, "cudaFuncGetAttributes",
+     (acu_fn)acu_sim_entry_cudaFuncGetAttributes, false},
+    {&acu_function_cudaFuncGetName, "cudaFuncGetName", (acu_fn)acu_sim_entry_cudaFuncGetName,
+     false},
+    {&acu_function_cudaFuncGetParamCount, "cudaFuncGetParamCount",
+     (acu_fn)acu_sim_entry_cudaFuncGetParamCount, false},
+    {&acu_function_cudaFuncGetParamInfo, "cudaFuncGetParamInfo",
+     (acu_fn)acu_sim_entry_cudaFuncGetParamInfo, false},
+    {&acu_function_cudaFuncSetAttribute, "cudaFuncSetAttribute",
+     (acu_fn)acu_sim_entry_cudaFuncSetAttribute, false},
+    {&acu_function_cudaFuncSetCacheConfig, "cudaFuncSetCacheConfig",
+     (acu_fn)acu_sim_entry_cudaFuncSetCacheConfig, false},
+    {&acu_function_cudaFuncSetSharedMemConfig, "cudaFuncSetSharedMemConfig",
+     (acu_fn)acu_sim_entry_cudaFuncSetSharedMemConfig, false},
+    {&acu_function_cudaGetChannelDesc, "cudaGetChannelDesc",
+     (acu_fn)acu_sim_entry_cudaGetChannelDesc, false},
     {&acu_function_cudaGetDevice, "cudaGetDevice", (acu_fn)acu_sim_entry_cudaGetDevice, false},
-    {&acu_function_cudaGetDeviceCount, "cudaGetDeviceCount", (acu_fn)acu_sim_entry_cudaGetDeviceCount, false},
-    {&acu_function_cudaGetDeviceFlags, "cudaGetDeviceFlags", (acu_fn)acu_sim_entry_cudaGetDeviceFlags, false},
-    {&acu_function_cudaGetDeviceProperties, "cudaGetDeviceProperties", (acu_fn)acu_sim_entry_cudaGetDeviceProperties, false},
-    {&acu_function_cudaGetDriverEntryPoint, "cudaGetDriverEntryPoint", (acu_fn)acu_sim_entry_cudaGetDriverEntryPoint, false},
-    {&acu_function_cudaGetDriverEntryPoint_ptds, "cudaGetDriverEntryPoint_ptsz", (acu_fn)acu_sim_entry_cudaGetDriverEntryPoint_ptsz, true},
-    {&acu_function_cudaGetDriverEntryPointByVersion, "cudaGetDriverEntryPointByVersion", (acu_fn)acu_sim_entry_cudaGetDriverEntryPointByVersion, false},
-    {&acu_function_cudaGetDriverEntryPointByVersion_ptds, "cudaGetDriverEntryPointByVersion_ptsz", (acu_fn)acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz, true},
-    {&acu_function_cudaGetErrorName, "cudaGetErrorName", (acu_fn)acu_sim_entry_cudaGetErrorName, false},
-    {&acu_function_cudaGetErrorString, "cudaGetErrorString", (acu_fn)acu_sim_entry_cudaGetErrorString, false},
-    {&acu_function_cudaGetFuncBySymbol, "cudaGetFuncBySymbol", (acu_fn)acu_sim_entry_cudaGetFuncBySymbol, false},
+    {&acu_function_cudaGetDeviceCount, "cudaGetDeviceCount",
+     (acu_fn)acu_sim_entry_cudaGetDeviceCount, false},
+    {&acu_function_cudaGetDeviceFlags, "cudaGetDeviceFlags",
+     (acu_fn)acu_sim_entry_cudaGetDeviceFlags, false},
+    {&acu_function_cudaGetDeviceProperties, "cudaGetDeviceProperties",
+     (acu_fn)acu_sim_entry_cudaGetDeviceProperties, false},
+    {&acu_function_cudaGetDriverEntryPoint, "cudaGetDriverEntryPoint",
+     (acu_fn)acu_sim_entry_cudaGetDriverEntryPoint, false},
+    {&acu_function_cudaGetDriverEntryPoint_ptds, "cudaGetDriverEntryPoint_ptsz",
+     (acu_fn)acu_sim_entry_cudaGetDriverEntryPoint_ptsz, true},
+    {&acu_function_cudaGetDriverEntryPointByVersion, "cudaGetDriverEntryPointByVersion",
+     (acu_fn)acu_sim_entry_cudaGetDriverEntryPointByVersion, false},
+    {&acu_function_cudaGetDriverEntryPointByVersion_ptds, "cudaGetDriverEntryPointByVersion_ptsz",
+     (acu_fn)acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz, true},
+    {&acu_function_cudaGetErrorName, "cudaGetErrorName", (acu_fn)acu_sim_entry_cudaGetErrorName,
+     false},
+    {&acu_function_cudaGetErrorString, "cudaGetErrorString",
+     (acu_fn)acu_sim_entry_cudaGetErrorString, false},
+    {&acu_function_cudaGetFuncBySymbol, "cudaGetFuncBySymbol",
+     (acu_fn)acu_sim_entry_cudaGetFuncBySymbol, false},
     {&acu_function_cudaGetKernel, "cudaGetKernel", (acu_fn)acu_sim_entry_cudaGetKernel, false},
-    {&acu_function_cudaGetLastError, "cudaGetLastError", (acu_fn)acu_sim_entry_cudaGetLastError, false},
-    {&acu_function_cudaGetMipmappedArrayLevel, "cudaGetMipmappedArrayLevel", (acu_fn)acu_sim_entry_cudaGetMipmappedArrayLevel, false},
-    {&acu_function_cudaGetSurfaceObjectResourceDesc, "cudaGetSurfaceObjectResourceDesc", (acu_fn)acu_sim_entry_cudaGetSurfaceObjectResourceDesc, false},
-    {&acu_function_cudaGetSymbolAddress, "cudaGetSymbolAddress", (acu_fn)acu_sim_entry_cudaGetSymbolAddress, false},
-    {&acu_function_cudaGetSymbolSize, "cudaGetSymbolSize", (acu_fn)acu_sim_entry_cudaGetSymbolSize, false},
-    {&acu_function_cudaGetTextureObjectResourceDesc, "cudaGetTextureObjectResourceDesc", (acu_fn)acu_sim_entry_cudaGetTextureObjectResourceDesc, false},
-    {&acu_function_cudaGetTextureObjectResourceViewDesc, "cudaGetTextureObjectResourceViewDesc", (acu_fn)acu_sim_entry_cudaGetTextureObjectResourceViewDesc, false},
-    {&acu_function_cudaGetTextureObjectTextureDesc, "cudaGetTextureObjectTextureDesc", (acu_fn)acu_sim_entry_cudaGetTextureObjectTextureDesc, false},
-    {&acu_function_cudaGraphAddChildGraphNode, "cudaGraphAddChildGraphNode", (acu_fn)acu_sim_entry_cudaGraphAddChildGraphNode, false},
-    {&acu_function_cudaGraphAddDependencies, "cudaGraphAddDependencies", (acu_fn)acu_sim_entry_cudaGraphAddDependencies, false},
-    {&acu_function_cudaGraphAddEmptyNode, "cudaGraphAddEmptyNode", (acu_fn)acu_sim_entry_cudaGraphAddEmptyNode, false},
-    {&acu_function_cudaGraphAddEventRecordNode, "cudaGraphAddEventRecordNode", (acu_fn)acu_sim_entry_cudaGraphAddEventRecordNode, false},
-    {&acu_function_cudaGraphAddEventWaitNode, "cudaGraphAddEventWaitNode", (acu_fn)acu_sim_entry_cudaGraphAddEventWaitNode, false},
-    {&acu_function_cudaGraphAddExternalSemaphoresSignalNode, "cudaGraphAddExternalSemaphoresSignalNode", (acu_fn)acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode, false},
-    {&acu_function_cudaGraphAddExternalSemaphoresWaitNode, "cudaGraphAddExternalSemaphoresWaitNode", (acu_fn)acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode, false},
-    {&acu_function_cudaGraphAddHostNode, "cudaGraphAddHostNode", (acu_fn)acu_sim_entry_cudaGraphAddHostNode, false},
-    {&acu_function_cudaGraphAddKernelNode, "cudaGraphAddKernelNode", (acu_fn)acu_sim_entry_cudaGraphAddKernelNode, false},
-    {&acu_function_cudaGraphAddMemAllocNode, "cudaGraphAddMemAllocNode", (acu_fn)acu_sim_entry_cudaGraphAddMemAllocNode, false},
-    {&acu_function_cudaGraphAddMemFreeNode, "cudaGraphAddMemFreeNode", (acu_fn)acu_sim_entry_cudaGraphAddMemFreeNode, false},
-    {&acu_function_cudaGraphAddMemcpyNode, "cudaGraphAddMemcpyNode", (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNode, false},
-    {&acu_function_cudaGraphAddMemcpyNode1D, "cudaGraphAddMemcpyNode1D", (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNode1D, false},
-    {&acu_function_cudaGraphAddMemcpyNodeFromSymbol, "cudaGraphAddMemcpyNodeFromSymbol", (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol, false},
-    {&acu_function_cudaGraphAddMemcpyNodeToSymbol, "cudaGraphAddMemcpyNodeToSymbol", (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol, false},
-    {&acu_function_cudaGraphAddMemsetNode, "cudaGraphAddMemsetNode", (acu_fn)acu_sim_entry_cudaGraphAddMemsetNode, false},
-    {&acu_function_cudaGraphAddNode, "cudaGraphAddNode", (acu_fn)acu_sim_entry_cudaGraphAddNode, false},
-    {&acu_function_cudaGraphChildGraphNodeGetGraph, "cudaGraphChildGraphNodeGetGraph", (acu_fn)acu_sim_entry_cudaGraphChildGraphNodeGetGraph, false},
+    {&acu_function_cudaGetLastError, "cudaGetLastError", (acu_fn)acu_sim_entry_cudaGetLastError,
+     false},
+    {&acu_function_cudaGetMipmappedArrayLevel, "cudaGetMipmappedArrayLevel",
+     (acu_fn)acu_sim_entry_cudaGetMipmappedArrayLevel, false},
+    {&acu_function_cudaGetSurfaceObjectResourceDesc, "cudaGetSurfaceObjectResourceDesc",
+     (acu_fn)acu_sim_entry_cudaGetSurfaceObjectResourceDesc, false},
+    {&acu_function_cudaGetSymbolAddress, "cudaGetSymbolAddress",
+     (acu_fn)acu_sim_entry_cudaGetSymbolAddress, false},
+    {&acu_function_cudaGetSymbolSize, "cudaGetSymbolSize", (acu_fn)acu_sim_entry_cudaGetSymbolSize,
+     false},
+    {&acu_function_cudaGetTextureObjectResourceDesc, "cudaGetTextureObjectResourceDesc",
+     (acu_fn)acu_sim_entry_cudaGetTextureObjectResourceDesc, false},
+    {&acu_function_cudaGetTextureObjectResourceViewDesc, "cudaGetTextureObjectResourceViewDesc",
+     (acu_fn)acu_sim_entry_cudaGetTextureObjectResourceViewDesc, false},
+    {&acu_function_cudaGetTextureObjectTextureDesc, "cudaGetTextureObjectTextureDesc",
+     (acu_fn)acu_sim_entry_cudaGetTextureObjectTextureDesc, false},
+    {&acu_function_cudaGraphAddChildGraphNode, "cudaGraphAddChildGraphNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddChildGraphNode, false},
+    {&acu_function_cudaGraphAddDependencies, "cudaGraphAddDependencies",
+     (acu_fn)acu_sim_entry_cudaGraphAddDependencies, false},
+    {&acu_function_cudaGraphAddEmptyNode, "cudaGraphAddEmptyNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddEmptyNode, false},
+    {&acu_function_cudaGraphAddEventRecordNode, "cudaGraphAddEventRecordNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddEventRecordNode, false},
+    {&acu_function_cudaGraphAddEventWaitNode, "cudaGraphAddEventWaitNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddEventWaitNode, false},
+    {&acu_function_cudaGraphAddExternalSemaphoresSignalNode,
+     "cudaGraphAddExternalSemaphoresSignalNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode, false},
+    {&acu_function_cudaGraphAddExternalSemaphoresWaitNode, "cudaGraphAddExternalSemaphoresWaitNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode, false},
+    {&acu_function_cudaGraphAddHostNode, "cudaGraphAddHostNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddHostNode, false},
+    {&acu_function_cudaGraphAddKernelNode, "cudaGraphAddKernelNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddKernelNode, false},
+    {&acu_function_cudaGraphAddMemAllocNode, "cudaGraphAddMemAllocNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemAllocNode, false},
+    {&acu_function_cudaGraphAddMemFreeNode, "cudaGraphAddMemFreeNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemFreeNode, false},
+    {&acu_function_cudaGraphAddMemcpyNode, "cudaGraphAddMemcpyNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNode, false},
+    {&acu_function_cudaGraphAddMemcpyNode1D, "cudaGraphAddMemcpyNode1D",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNode1D, false},
+    {&acu_function_cudaGraphAddMemcpyNodeFromSymbol, "cudaGraphAddMemcpyNodeFromSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol, false},
+    {&acu_function_cudaGraphAddMemcpyNodeToSymbol, "cudaGraphAddMemcpyNodeToSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol, false},
+    {&acu_function_cudaGraphAddMemsetNode, "cudaGraphAddMemsetNode",
+     (acu_fn)acu_sim_entry_cudaGraphAddMemsetNode, false},
+    {&acu_function_cudaGraphAddNode, "cudaGraphAddNode", (acu_fn)acu_sim_entry_cudaGraphAddNode,
+     false},
+    {&acu_function_cudaGraphChildGraphNodeGetGraph, "cudaGraphChildGraphNodeGetGraph",
+     (acu_fn)acu_sim_entry_cudaGraphChildGraphNodeGetGraph, false},
     {&acu_function_cudaGraphClone, "cudaGraphClone", (acu_fn)acu_sim_entry_cudaGraphClone, false},
-    {&acu_function_cudaGraphConditionalHandleCreate, "cudaGraphConditionalHandleCreate", (acu_fn)acu_sim_entry_cudaGraphConditionalHandleCreate, false},
-    {&acu_function_cudaGraphConditionalHandleCreate_v2, "cudaGraphConditionalHandleCreate_v2", (acu_fn)acu_sim_entry_cudaGraphConditionalHandleCreate_v2, false},
-    {&acu_function_cudaGraphCreate, "cudaGraphCreate", (acu_fn)acu_sim_entry_cudaGraphCreate, false},
-    {&acu_function_cudaGraphDebugDotPrint, "cudaGraphDebugDotPrint", (acu_fn)acu_sim_entry_cudaGraphDebugDotPrint, false},
-    {&acu_function_cudaGraphDestroy, "cudaGraphDestroy", (acu_fn)acu_sim_entry_cudaGraphDestroy, false},
-    {&acu_function_cudaGraphDestroyNode, "cudaGraphDestroyNode", (acu_fn)acu_sim_entry_cudaGraphDestroyNode, false},
-    {&acu_function_cudaGraphEventRecordNodeGetEvent, "cudaGraphEventRecordNodeGetEvent", (acu_fn)acu_sim_entry_cudaGraphEventRecordNodeGetEvent, false},
-    {&acu_function_cudaGraphEventRecordNodeSetEvent, "cudaGraphEventRecordNodeSetEvent", (acu_fn)acu_sim_entry_cudaGraphEventRecordNodeSetEvent, false},
-    {&acu_function_cudaGraphEventWaitNodeGetEvent, "cudaGraphEventWaitNodeGetEvent", (acu_fn)acu_sim_entry_cudaGraphEventWaitNodeGetEvent, false},
-    {&acu_function_cudaGraphEventWaitNodeSetEvent, "cudaGraphEventWaitNodeSetEvent", (acu_fn)acu_sim_entry_cudaGraphEventWaitNodeSetEvent, false},
-    {&acu_function_cudaGraphExecChildGraphNodeSetParams, "cudaGraphExecChildGraphNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecChildGraphNodeSetParams, false},
-    {&acu_function_cudaGraphExecDestroy, "cudaGraphExecDestroy", (acu_fn)acu_sim_entry_cudaGraphExecDestroy, false},
-    {&acu_function_cudaGraphExecEventRecordNodeSetEvent, "cudaGraphExecEventRecordNodeSetEvent", (acu_fn)acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent, false},
-    {&acu_function_cudaGraphExecEventWaitNodeSetEvent, "cudaGraphExecEventWaitNodeSetEvent", (acu_fn)acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent, false},
-    {&acu_function_cudaGraphExecExternalSemaphoresSignalNodeSetParams, "cudaGraphExecExternalSemaphoresSignalNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams, false},
-    {&acu_function_cudaGraphExecExternalSemaphoresWaitNodeSetParams, "cudaGraphExecExternalSemaphoresWaitNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams, false},
-    {&acu_function_cudaGraphExecGetFlags, "cudaGraphExecGetFlags", (acu_fn)acu_sim_entry_cudaGraphExecGetFlags, false},
-    {&acu_function_cudaGraphExecGetId, "cudaGraphExecGetId", (acu_fn)acu_sim_entry_cudaGraphExecGetId, false},
-    {&acu_function_cudaGraphExecHostNodeSetParams, "cudaGraphExecHostNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecHostNodeSetParams, false},
-    {&acu_function_cudaGraphExecKernelNodeSetParams, "cudaGraphExecKernelNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecKernelNodeSetParams, false},
-    {&acu_function_cudaGraphExecMemcpyNodeSetParams, "cudaGraphExecMemcpyNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParams, false},
-    {&acu_function_cudaGraphExecMemcpyNodeSetParams1D, "cudaGraphExecMemcpyNodeSetParams1D", (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D, false},
-    {&acu_function_cudaGraphExecMemcpyNodeSetParamsFromSymbol, "cudaGraphExecMemcpyNodeSetParamsFromSymbol", (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol, false},
-    {&acu_function_cudaGraphExecMemcpyNodeSetParamsToSymbol, "cudaGraphExecMemcpyNodeSetParamsToSymbol", (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol, false},
-    {&acu_function_cudaGraphExecMemsetNodeSetParams, "cudaGraphExecMemsetNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecMemsetNodeSetParams, false},
-    {&acu_function_cudaGraphExecNodeSetParams, "cudaGraphExecNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExecNodeSetParams, false},
-    {&acu_function_cudaGraphExecUpdate, "cudaGraphExecUpdate", (acu_fn)acu_sim_entry_cudaGraphExecUpdate, false},
-    {&acu_function_cudaGraphExternalSemaphoresSignalNodeGetParams, "cudaGraphExternalSemaphoresSignalNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams, false},
-    {&acu_function_cudaGraphExternalSemaphoresSignalNodeSetParams, "cudaGraphExternalSemaphoresSignalNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams, false},
-    {&acu_function_cudaGraphExternalSemaphoresWaitNodeGetParams, "cudaGraphExternalSemaphoresWaitNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams, false},
-    {&acu_function_cudaGraphExternalSemaphoresWaitNodeSetParams, "cudaGraphExternalSemaphoresWaitNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams, false},
-    {&acu_function_cudaGraphGetEdges, "cudaGraphGetEdges", (acu_fn)acu_sim_entry_cudaGraphGetEdges, false},
+    {&acu_function_cudaGraphConditionalHandleCreate, "cudaGraphConditionalHandleCreate",
+     (acu_fn)acu_sim_entry_cudaGraphConditionalHandleCreate, false},
+    {&acu_function_cudaGraphConditionalHandleCreate_v2, "cudaGraphConditionalHandleCreate_v2",
+     (acu_fn)acu_sim_entry_cudaGraphConditionalHandleCreate_v2, false},
+    {&acu_function_cudaGraphCreate, "cudaGraphCreate", (acu_fn)acu_sim_entry_cudaGraphCreate,
+     false},
+    {&acu_function_cudaGraphDebugDotPrint, "cudaGraphDebugDotPrint",
+     (acu_fn)acu_sim_entry_cudaGraphDebugDotPrint, false},
+    {&acu_function_cudaGraphDestroy, "cudaGraphDestroy", (acu_fn)acu_sim_entry_cudaGraphDestroy,
+     false},
+    {&acu_function_cudaGraphDestroyNode, "cudaGraphDestroyNode",
+     (acu_fn)acu_sim_entry_cudaGraphDestroyNode, false},
+    {&acu_function_cudaGraphEventRecordNodeGetEvent, "cudaGraphEventRecordNodeGetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphEventRecordNodeGetEvent, false},
+    {&acu_function_cudaGraphEventRecordNodeSetEvent, "cudaGraphEventRecordNodeSetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphEventRecordNodeSetEvent, false},
+    {&acu_function_cudaGraphEventWaitNodeGetEvent, "cudaGraphEventWaitNodeGetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphEventWaitNodeGetEvent, false},
+    {&acu_function_cudaGraphEventWaitNodeSetEvent, "cudaGraphEventWaitNodeSetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphEventWaitNodeSetEvent, false},
+    {&acu_function_cudaGraphExecChildGraphNodeSetParams, "cudaGraphExecChildGraphNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecChildGraphNodeSetParams, false},
+    {&acu_function_cudaGraphExecDestroy, "cudaGraphExecDestroy",
+     (acu_fn)acu_sim_entry_cudaGraphExecDestroy, false},
+    {&acu_function_cudaGraphExecEventRecordNodeSetEvent, "cudaGraphExecEventRecordNodeSetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent, false},
+    {&acu_function_cudaGraphExecEventWaitNodeSetEvent, "cudaGraphExecEventWaitNodeSetEvent",
+     (acu_fn)acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent, false},
+    {&acu_function_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+     "cudaGraphExecExternalSemaphoresSignalNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams, false},
+    {&acu_function_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
+     "cudaGraphExecExternalSemaphoresWaitNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams, false},
+    {&acu_function_cudaGraphExecGetFlags, "cudaGraphExecGetFlags",
+     (acu_fn)acu_sim_entry_cudaGraphExecGetFlags, false},
+    {&acu_function_cudaGraphExecGetId, "cudaGraphExecGetId",
+     (acu_fn)acu_sim_entry_cudaGraphExecGetId, false},
+    {&acu_function_cudaGraphExecHostNodeSetParams, "cudaGraphExecHostNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecHostNodeSetParams, false},
+    {&acu_function_cudaGraphExecKernelNodeSetParams, "cudaGraphExecKernelNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecKernelNodeSetParams, false},
+    {&acu_function_cudaGraphExecMemcpyNodeSetParams, "cudaGraphExecMemcpyNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParams, false},
+    {&acu_function_cudaGraphExecMemcpyNodeSetParams1D, "cudaGraphExecMemcpyNodeSetParams1D",
+     (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D, false},
+    {&acu_function_cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+     "cudaGraphExecMemcpyNodeSetParamsFromSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol, false},
+    {&acu_function_cudaGraphExecMemcpyNodeSetParamsToSymbol,
+     "cudaGraphExecMemcpyNodeSetParamsToSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol, false},
+    {&acu_function_cudaGraphExecMemsetNodeSetParams, "cudaGraphExecMemsetNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecMemsetNodeSetParams, false},
+    {&acu_function_cudaGraphExecNodeSetParams, "cudaGraphExecNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExecNodeSetParams, false},
+    {&acu_function_cudaGraphExecUpdate, "cudaGraphExecUpdate",
+     (acu_fn)acu_sim_entry_cudaGraphExecUpdate, false},
+    {&acu_function_cudaGraphExternalSemaphoresSignalNodeGetParams,
+     "cudaGraphExternalSemaphoresSignalNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams, false},
+    {&acu_function_cudaGraphExternalSemaphoresSignalNodeSetParams,
+     "cudaGraphExternalSemaphoresSignalNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams, false},
+    {&acu_function_cudaGraphExternalSemaphoresWaitNodeGetParams,
+     "cudaGraphExternalSemaphoresWaitNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams, false},
+    {&acu_function_cudaGraphExternalSemaphoresWaitNodeSetParams,
+     "cudaGraphExternalSemaphoresWaitNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams, false},
+    {&acu_function_cudaGraphGetEdges, "cudaGraphGetEdges", (acu_fn)acu_sim_entry_cudaGraphGetEdges,
+     false},
     {&acu_function_cudaGraphGetId, "cudaGraphGetId", (acu_fn)acu_sim_entry_cudaGraphGetId, false},
-    {&acu_function_cudaGraphGetNodes, "cudaGraphGetNodes", (acu_fn)acu_sim_entry_cudaGraphGetNodes, false},
-    {&acu_function_cudaGraphGetRootNodes, "cudaGraphGetRootNodes", (acu_fn)acu_sim_entry_cudaGraphGetRootNodes, false},
-    {&acu_function_cudaGraphHostNodeGetParams, "cudaGraphHostNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphHostNodeGetParams, false},
-    {&acu_function_cudaGraphHostNodeSetParams, "cudaGraphHostNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphHostNodeSetParams, false},
-    {&acu_function_cudaGraphInstantiate, "cudaGraphInstantiate", (acu_fn)acu_sim_entry_cudaGraphInstantiate, false},
-    {&acu_function_cudaGraphInstantiateWithFlags, "cudaGraphInstantiateWithFlags", (acu_fn)acu_sim_entry_cudaGraphInstantiateWithFlags, false},
-    {&acu_function_cudaGraphInstantiateWithParams, "cudaGraphInstantiateWithParams", (acu_fn)acu_sim_entry_cudaGraphInstantiateWithParams, false},
-    {&acu_function_cudaGraphInstantiateWithParams_ptds, "cudaGraphInstantiateWithParams_ptsz", (acu_fn)acu_sim_entry_cudaGraphInstantiateWithParams_ptsz, true},
-    {&acu_function_cudaGraphKernelNodeCopyAttributes, "cudaGraphKernelNodeCopyAttributes", (acu_fn)acu_sim_entry_cudaGraphKernelNodeCopyAttributes, false},
-    {&acu_function_cudaGraphKernelNodeGetAttribute, "cudaGraphKernelNodeGetAttribute", (acu_fn)acu_sim_entry_cudaGraphKernelNodeGetAttribute, false},
-    {&acu_function_cudaGraphKernelNodeGetParams, "cudaGraphKernelNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphKernelNodeGetParams, false},
-    {&acu_function_cudaGraphKernelNodeSetAttribute, "cudaGraphKernelNodeSetAttribute", (acu_fn)acu_sim_entry_cudaGraphKernelNodeSetAttribute, false},
-    {&acu_function_cudaGraphKernelNodeSetParams, "cudaGraphKernelNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphKernelNodeSetParams, false},
-    {&acu_function_cudaGraphLaunch, "cudaGraphLaunch", (acu_fn)acu_sim_entry_cudaGraphLaunch, false},
-    {&acu_function_cudaGraphLaunch_ptds, "cudaGraphLaunch_ptsz", (acu_fn)acu_sim_entry_cudaGraphLaunch_ptsz, true},
-    {&acu_function_cudaGraphMemAllocNodeGetParams, "cudaGraphMemAllocNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphMemAllocNodeGetParams, false},
-    {&acu_function_cudaGraphMemFreeNodeGetParams, "cudaGraphMemFreeNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphMemFreeNodeGetParams, false},
-    {&acu_function_cudaGraphMemcpyNodeGetParams, "cudaGraphMemcpyNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeGetParams, false},
-    {&acu_function_cudaGraphMemcpyNodeSetParams, "cudaGraphMemcpyNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParams, false},
-    {&acu_function_cudaGraphMemcpyNodeSetParams1D, "cudaGraphMemcpyNodeSetParams1D", (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParams1D, false},
-    {&acu_function_cudaGraphMemcpyNodeSetParamsFromSymbol, "cudaGraphMemcpyNodeSetParamsFromSymbol", (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol, false},
-    {&acu_function_cudaGraphMemcpyNodeSetParamsToSymbol, "cudaGraphMemcpyNodeSetParamsToSymbol", (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol, false},
-    {&acu_function_cudaGraphMemsetNodeGetParams, "cudaGraphMemsetNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphMemsetNodeGetParams, false},
-    {&acu_function_cudaGraphMemsetNodeSetParams, "cudaGraphMemsetNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphMemsetNodeSetParams, false},
-    {&acu_function_cudaGraphNodeFindInClone, "cudaGraphNodeFindInClone", (acu_fn)acu_sim_entry_cudaGraphNodeFindInClone, false},
-    {&acu_function_cudaGraphNodeGetContainingGraph, "cudaGraphNodeGetContainingGraph", (acu_fn)acu_sim_entry_cudaGraphNodeGetContainingGraph, false},
-    {&acu_function_cudaGraphNodeGetDependencies, "cudaGraphNodeGetDependencies", (acu_fn)acu_sim_entry_cudaGraphNodeGetDependencies, false},
-    {&acu_function_cudaGraphNodeGetDependentNodes, "cudaGraphNodeGetDependentNodes", (acu_fn)acu_sim_entry_cudaGraphNodeGetDependentNodes, false},
-    {&acu_function_cudaGraphNodeGetEnabled, "cudaGraphNodeGetEnabled", (acu_fn)acu_sim_entry_cudaGraphNodeGetEnabled, false},
-    {&acu_function_cudaGraphNodeGetLocalId, "cudaGraphNodeGetLocalId", (acu_fn)acu_sim_entry_cudaGraphNodeGetLocalId, false},
-    {&acu_function_cudaGraphNodeGetParams, "cudaGraphNodeGetParams", (acu_fn)acu_sim_entry_cudaGraphNodeGetParams, false},
-    {&acu_function_cudaGraphNodeGetToolsId, "cudaGraphNodeGetToolsId", (acu_fn)acu_sim_entry_cudaGraphNodeGetToolsId, false},
-    {&acu_function_cudaGraphNodeGetType, "cudaGraphNodeGetType", (acu_fn)acu_sim_entry_cudaGraphNodeGetType, false},
-    {&acu_function_cudaGraphNodeSetEnabled, "cudaGraphNodeSetEnabled", (acu_fn)acu_sim_entry_cudaGraphNodeSetEnabled, false},
-    {&acu_function_cudaGraphNodeSetParams, "cudaGraphNodeSetParams", (acu_fn)acu_sim_entry_cudaGraphNodeSetParams, false},
-    {&acu_function_cudaGraphReleaseUserObject, "cudaGraphReleaseUserObject", (acu_fn)acu_sim_entry_cudaGraphReleaseUserObject, false},
-    {&acu_function_cudaGraphRemoveDependencies, "cudaGraphRemoveDependencies", (acu_fn)acu_sim_entry_cudaGraphRemoveDependencies, false},
-    {&acu_function_cudaGraphRetainUserObject, "cudaGraphRetainUserObject", (acu_fn)acu_sim_entry_cudaGraphRetainUserObject, false},
-    {&acu_function_cudaGraphUpload, "cudaGraphUpload", (acu_fn)acu_sim_entry_cudaGraphUpload, false},
-    {&acu_function_cudaGraphUpload_ptds, "cudaGraphUpload_ptsz", (acu_fn)acu_sim_entry_cudaGraphUpload_ptsz, true},
-    {&acu_function_cudaGreenCtxCreate, "cudaGreenCtxCreate", (acu_fn)acu_sim_entry_cudaGreenCtxCreate, false},
+    {&acu_function_cudaGraphGetNodes, "cudaGraphGetNodes", (acu_fn)acu_sim_entry_cudaGraphGetNodes,
+     false},
+    {&acu_function_cudaGraphGetRootNodes, "cudaGraphGetRootNodes",
+     (acu_fn)acu_sim_entry_cudaGraphGetRootNodes, false},
+    {&acu_function_cudaGraphHostNodeGetParams, "cudaGraphHostNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphHostNodeGetParams, false},
+    {&acu_function_cudaGraphHostNodeSetParams, "cudaGraphHostNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphHostNodeSetParams, false},
+    {&acu_function_cudaGraphInstantiate, "cudaGraphInstantiate",
+     (acu_fn)acu_sim_entry_cudaGraphInstantiate, false},
+    {&acu_function_cudaGraphInstantiateWithFlags, "cudaGraphInstantiateWithFlags",
+     (acu_fn)acu_sim_entry_cudaGraphInstantiateWithFlags, false},
+    {&acu_function_cudaGraphInstantiateWithParams, "cudaGraphInstantiateWithParams",
+     (acu_fn)acu_sim_entry_cudaGraphInstantiateWithParams, false},
+    {&acu_function_cudaGraphInstantiateWithParams_ptds, "cudaGraphInstantiateWithParams_ptsz",
+     (acu_fn)acu_sim_entry_cudaGraphInstantiateWithParams_ptsz, true},
+    {&acu_function_cudaGraphKernelNodeCopyAttributes, "cudaGraphKernelNodeCopyAttributes",
+     (acu_fn)acu_sim_entry_cudaGraphKernelNodeCopyAttributes, false},
+    {&acu_function_cudaGraphKernelNodeGetAttribute, "cudaGraphKernelNodeGetAttribute",
+     (acu_fn)acu_sim_entry_cudaGraphKernelNodeGetAttribute, false},
+    {&acu_function_cudaGraphKernelNodeGetParams, "cudaGraphKernelNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphKernelNodeGetParams, false},
+    {&acu_function_cudaGraphKernelNodeSetAttribute, "cudaGraphKernelNodeSetAttribute",
+     (acu_fn)acu_sim_entry_cudaGraphKernelNodeSetAttribute, false},
+    {&acu_function_cudaGraphKernelNodeSetParams, "cudaGraphKernelNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphKernelNodeSetParams, false},
+    {&acu_function_cudaGraphLaunch, "cudaGraphLaunch", (acu_fn)acu_sim_entry_cudaGraphLaunch,
+     false},
+    {&acu_function_cudaGraphLaunch_ptds, "cudaGraphLaunch_ptsz",
+     (acu_fn)acu_sim_entry_cudaGraphLaunch_ptsz, true},
+    {&acu_function_cudaGraphMemAllocNodeGetParams, "cudaGraphMemAllocNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemAllocNodeGetParams, false},
+    {&acu_function_cudaGraphMemFreeNodeGetParams, "cudaGraphMemFreeNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemFreeNodeGetParams, false},
+    {&acu_function_cudaGraphMemcpyNodeGetParams, "cudaGraphMemcpyNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeGetParams, false},
+    {&acu_function_cudaGraphMemcpyNodeSetParams, "cudaGraphMemcpyNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParams, false},
+    {&acu_function_cudaGraphMemcpyNodeSetParams1D, "cudaGraphMemcpyNodeSetParams1D",
+     (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParams1D, false},
+    {&acu_function_cudaGraphMemcpyNodeSetParamsFromSymbol, "cudaGraphMemcpyNodeSetParamsFromSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol, false},
+    {&acu_function_cudaGraphMemcpyNodeSetParamsToSymbol, "cudaGraphMemcpyNodeSetParamsToSymbol",
+     (acu_fn)acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol, false},
+    {&acu_function_cudaGraphMemsetNodeGetParams, "cudaGraphMemsetNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemsetNodeGetParams, false},
+    {&acu_function_cudaGraphMemsetNodeSetParams, "cudaGraphMemsetNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphMemsetNodeSetParams, false},
+    {&acu_function_cudaGraphNodeFindInClone, "cudaGraphNodeFindInClone",
+     (acu_fn)acu_sim_entry_cudaGraphNodeFindInClone, false},
+    {&acu_function_cudaGraphNodeGetContainingGraph, "cudaGraphNodeGetContainingGraph",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetContainingGraph, false},
+    {&acu_function_cudaGraphNodeGetDependencies, "cudaGraphNodeGetDependencies",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetDependencies, false},
+    {&acu_function_cudaGraphNodeGetDependentNodes, "cudaGraphNodeGetDependentNodes",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetDependentNodes, false},
+    {&acu_function_cudaGraphNodeGetEnabled, "cudaGraphNodeGetEnabled",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetEnabled, false},
+    {&acu_function_cudaGraphNodeGetLocalId, "cudaGraphNodeGetLocalId",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetLocalId, false},
+    {&acu_function_cudaGraphNodeGetParams, "cudaGraphNodeGetParams",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetParams, false},
+    {&acu_function_cudaGraphNodeGetToolsId, "cudaGraphNodeGetToolsId",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetToolsId, false},
+    {&acu_function_cudaGraphNodeGetType, "cudaGraphNodeGetType",
+     (acu_fn)acu_sim_entry_cudaGraphNodeGetType, false},
+    {&acu_function_cudaGraphNodeSetEnabled, "cudaGraphNodeSetEnabled",
+     (acu_fn)acu_sim_entry_cudaGraphNodeSetEnabled, false},
+    {&acu_function_cudaGraphNodeSetParams, "cudaGraphNodeSetParams",
+     (acu_fn)acu_sim_entry_cudaGraphNodeSetParams, false},
+    {&acu_function_cudaGraphReleaseUserObject, "cudaGraphReleaseUserObject",
+     (acu_fn)acu_sim_entry_cudaGraphReleaseUserObject, false},
+    {&acu_function_cudaGraphRemoveDependencies, "cudaGraphRemoveDependencies",
+     (acu_fn)acu_sim_entry_cudaGraphRemoveDependencies, false},
+    {&acu_function_cudaGraphRetainUserObject, "cudaGraphRetainUserObject",
+     (acu_fn)acu_sim_entry_cudaGraphRetainUserObject, false},
+    {&acu_function_cudaGraphUpload, "cudaGraphUpload", (acu_fn)acu_sim_entry_cudaGraphUpload,
+     false},
+    {&acu_function_cudaGraphUpload_ptds, "cudaGraphUpload_ptsz",
+     (acu_fn)acu_sim_entry_cudaGraphUpload_ptsz, true},
+    {&acu_function_cudaGreenCtxCreate, "cudaGreenCtxCreate",
+     (acu_fn)acu_sim_entry_cudaGreenCtxCreate, false},
     {&acu_function_cudaHostAlloc, "cudaHostAlloc", (acu_fn)acu_sim_entry_cudaHostAlloc, false},
-    {&acu_function_cudaHostGetDevicePointer, "cudaHostGetDevicePointer", (acu_fn)acu_sim_entry_cudaHostGetDevicePointer, false},
-    {&acu_function_cudaHostGetFlags, "cudaHostGetFlags", (acu_fn)acu_sim_entry_cudaHostGetFlags, false},
-    {&acu_function_cudaHostRegister, "cudaHostRegister", (acu_fn)acu_sim_entry_cudaHostRegister, false},
-    {&acu_function_cudaHostUnregister, "cudaHostUnregister", (acu_fn)acu_sim_entry_cudaHostUnregister, false},
-    {&acu_function_cudaImportExternalMemory, "cudaImportExternalMemory", (acu_fn)acu_sim_entry_cudaImportExternalMemory, false},
-    {&acu_function_cudaImportExternalSemaphore, "cudaImportExternalSemaphore", (acu_fn)acu_sim_entry_cudaImportExternalSemaphore, false},
+    {&acu_function_cudaHostGetDevicePointer, "cudaHostGetDevicePointer",
+     (acu_fn)acu_sim_entry_cudaHostGetDevicePointer, false},
+    {&acu_function_cudaHostGetFlags, "cudaHostGetFlags", (acu_fn)acu_sim_entry_cudaHostGetFlags,
+     false},
+    {&acu_function_cudaHostRegister, "cudaHostRegister", (acu_fn)acu_sim_entry_cudaHostRegister,
+     false},
+    {&acu_function_cudaHostUnregister, "cudaHostUnregister",
+     (acu_fn)acu_sim_entry_cudaHostUnregister, false},
+    {&acu_function_cudaImportExternalMemory, "cudaImportExternalMemory",
+     (acu_fn)acu_sim_entry_cudaImportExternalMemory, false},
+    {&acu_function_cudaImportExternalSemaphore, "cudaImportExternalSemaphore",
+     (acu_fn)acu_sim_entry_cudaImportExternalSemaphore, false},
     {&acu_function_cudaInitDevice, "cudaInitDevice", (acu_fn)acu_sim_entry_cudaInitDevice, false},
-    {&acu_function_cudaKernelSetAttributeForDevice, "cudaKernelSetAttributeForDevice", (acu_fn)acu_sim_entry_cudaKernelSetAttributeForDevice, false},
-    {&acu_function_cudaLaunchCooperativeKernel, "cudaLaunchCooperativeKernel", (acu_fn)acu_sim_entry_cudaLaunchCooperativeKernel, false},
-    {&acu_function_cudaLaunchCooperativeKernel_ptds, "cudaLaunchCooperativeKernel_ptsz", (acu_fn)acu_sim_entry_cudaLaunchCooperativeKernel_ptsz, true},
-    {&acu_function_cudaLaunchHostFunc, "cudaLaunchHostFunc", (acu_fn)acu_sim_entry_cudaLaunchHostFunc, false},
-    {&acu_function_cudaLaunchHostFunc_ptds, "cudaLaunchHostFunc_ptsz", (acu_fn)acu_sim_entry_cudaLaunchHostFunc_ptsz, true},
-    {&acu_function_cudaLaunchHostFunc_v2, "cudaLaunchHostFunc_v2", (acu_fn)acu_sim_entry_cudaLaunchHostFunc_v2, false},
-    {&acu_function_cudaLaunchHostFunc_v2_ptds, "cudaLaunchHostFunc_v2_ptsz", (acu_fn)acu_sim_entry_cudaLaunchHostFunc_v2_ptsz, true},
-    {&acu_function_cudaLaunchKernel, "cudaLaunchKernel", (acu_fn)acu_sim_entry_cudaLaunchKernel, false},
-    {&acu_function_cudaLaunchKernel_ptds, "cudaLaunchKernel_ptsz", (acu_fn)acu_sim_entry_cudaLaunchKernel_ptsz, true},
-    {&acu_function_cudaLaunchKernelExC, "cudaLaunchKernelExC", (acu_fn)acu_sim_entry_cudaLaunchKernelExC, false},
-    {&acu_function_cudaLaunchKernelExC_ptds, "cudaLaunchKernelExC_ptsz", (acu_fn)acu_sim_entry_cudaLaunchKernelExC_ptsz, true},
-    {&acu_function_cudaLibraryEnumerateKernels, "cudaLibraryEnumerateKernels", (acu_fn)acu_sim_entry_cudaLibraryEnumerateKernels, false},
-    {&acu_function_cudaLibraryGetGlobal, "cudaLibraryGetGlobal", (acu_fn)acu_sim_entry_cudaLibraryGetGlobal, false},
-    {&acu_function_cudaLibraryGetKernel, "cudaLibraryGetKernel", (acu_fn)acu_sim_entry_cudaLibraryGetKernel, false},
-    {&acu_function_cudaLibraryGetKernelCount, "cudaLibraryGetKernelCount", (acu_fn)acu_sim_entry_cudaLibraryGetKernelCount, false},
-    {&acu_function_cudaLibraryGetManaged, "cudaLibraryGetManaged", (acu_fn)acu_sim_entry_cudaLibraryGetManaged, false},
-    {&acu_function_cudaLibraryGetUnifiedFunction, "cudaLibraryGetUnifiedFunction", (acu_fn)acu_sim_entry_cudaLibraryGetUnifiedFunction, false},
-    {&acu_function_cudaLibraryLoadData, "cudaLibraryLoadData", (acu_fn)acu_sim_entry_cudaLibraryLoadData, false},
-    {&acu_function_cudaLibraryLoadFromFile, "cudaLibraryLoadFromFile", (acu_fn)acu_sim_entry_cudaLibraryLoadFromFile, false},
-    {&acu_function_cudaLibraryUnload, "cudaLibraryUnload", (acu_fn)acu_sim_entry_cudaLibraryUnload, false},
-    {&acu_function_cudaLogsCurrent, "cudaLogsCurrent", (acu_fn)acu_sim_entry_cudaLogsCurrent, false},
-    {&acu_function_cudaLogsDumpToFile, "cudaLogsDumpToFile", (acu_fn)acu_sim_entry_cudaLogsDumpToFile, false},
-    {&acu_function_cudaLogsDumpToMemory, "cudaLogsDumpToMemory", (acu_fn)acu_sim_entry_cudaLogsDumpToMemory, false},
-    {&acu_function_cudaLogsRegisterCallback, "cudaLogsRegisterCallback", (acu_fn)acu_sim_entry_cudaLogsRegisterCallback, false},
-    {&acu_function_cudaLogsUnregisterCallback, "cudaLogsUnregisterCallback", (acu_fn)acu_sim_entry_cudaLogsUnregisterCallback, false},
+    {&acu_function_cudaKernelSetAttributeForDevice, "cudaKernelSetAttributeForDevice",
+     (acu_fn)acu_sim_entry_cudaKernelSetAttributeForDevice, false},
+    {&acu_function_cudaLaunchCooperativeKernel, "cudaLaunchCooperativeKernel",
+     (acu_fn)acu_sim_entry_cudaLaunchCooperativeKernel, false},
+    {&acu_function_cudaLaunchCooperativeKernel_ptds, "cudaLaunchCooperativeKernel_ptsz",
+     (acu_fn)acu_sim_entry_cudaLaunchCooperativeKernel_ptsz, true},
+    {&acu_function_cudaLaunchHostFunc, "cudaLaunchHostFunc",
+     (acu_fn)acu_sim_entry_cudaLaunchHostFunc, false},
+    {&acu_function_cudaLaunchHostFunc_ptds, "cudaLaunchHostFunc_ptsz",
+     (acu_fn)acu_sim_entry_cudaLaunchHostFunc_ptsz, true},
+    {&acu_function_cudaLaunchHostFunc_v2, "cudaLaunchHostFunc_v2",
+     (acu_fn)acu_sim_entry_cudaLaunchHostFunc_v2, false},
+    {&acu_function_cudaLaunchHostFunc_v2_ptds, "cudaLaunchHostFunc_v2_ptsz",
+     (acu_fn)acu_sim_entry_cudaLaunchHostFunc_v2_ptsz, true},
+    {&acu_function_cudaLaunchKernel, "cudaLaunchKernel", (acu_fn)acu_sim_entry_cudaLaunchKernel,
+     false},
+    {&acu_function_cudaLaunchKernel_ptds, "cudaLaunchKernel_ptsz",
+     (acu_fn)acu_sim_entry_cudaLaunchKernel_ptsz, true},
+    {&acu_function_cudaLaunchKernelExC, "cudaLaunchKernelExC",
+     (acu_fn)acu_sim_entry_cudaLaunchKernelExC, false},
+    {&acu_function_cudaLaunchKernelExC_ptds, "cudaLaunchKernelExC_ptsz",
+     (acu_fn)acu_sim_entry_cudaLaunchKernelExC_ptsz, true},
+    {&acu_function_cudaLibraryEnumerateKernels, "cudaLibraryEnumerateKernels",
+     (acu_fn)acu_sim_entry_cudaLibraryEnumerateKernels, false},
+    {&acu_function_cudaLibraryGetGlobal, "cudaLibraryGetGlobal",
+     (acu_fn)acu_sim_entry_cudaLibraryGetGlobal, false},
+    {&acu_function_cudaLibraryGetKernel, "cudaLibraryGetKernel",
+     (acu_fn)acu_sim_entry_cudaLibraryGetKernel, false},
+    {&acu_function_cudaLibraryGetKernelCount, "cudaLibraryGetKernelCount",
+     (acu_fn)acu_sim_entry_cudaLibraryGetKernelCount, false},
+    {&acu_function_cudaLibraryGetManaged, "cudaLibraryGetManaged",
+     (acu_fn)acu_sim_entry_cudaLibraryGetManaged, false},
+    {&acu_function_cudaLibraryGetUnifiedFunction, "cudaLibraryGetUnifiedFunction",
+     (acu_fn)acu_sim_entry_cudaLibraryGetUnifiedFunction, false},
+    {&acu_function_cudaLibraryLoadData, "cudaLibraryLoadData",
+     (acu_fn)acu_sim_entry_cudaLibraryLoadData, false},
+    {&acu_function_cudaLibraryLoadFromFile, "cudaLibraryLoadFromFile",
+     (acu_fn)acu_sim_entry_cudaLibraryLoadFromFile, false},
+    {&acu_function_cudaLibraryUnload, "cudaLibraryUnload", (acu_fn)acu_sim_entry_cudaLibraryUnload,
+     false},
+    {&acu_function_cudaLogsCurrent, "cudaLogsCurrent", (acu_fn)acu_sim_entry_cudaLogsCurrent,
+     false},
+    {&acu_function_cudaLogsDumpToFile, "cudaLogsDumpToFile",
+     (acu_fn)acu_sim_entry_cudaLogsDumpToFile, false},
+    {&acu_function_cudaLogsDumpToMemory, "cudaLogsDumpToMemory",
+     (acu_fn)acu_sim_entry_cudaLogsDumpToMemory, false},
+    {&acu_function_cudaLogsRegisterCallback, "cudaLogsRegisterCallback",
+     (acu_fn)acu_sim_entry_cudaLogsRegisterCallback, false},
+    {&acu_function_cudaLogsUnregisterCallback, "cudaLogsUnregisterCallback",
+     (acu_fn)acu_sim_entry_cudaLogsUnregisterCallback, false},
     {&acu_function_cudaMalloc, "cudaMalloc", (acu_fn)acu_sim_entry_cudaMalloc, false},
     {&acu_function_cudaMalloc3D, "cudaMalloc3D", (acu_fn)acu_sim_entry_cudaMalloc3D, false},
-    {&acu_function_cudaMalloc3DArray, "cudaMalloc3DArray", (acu_fn)acu_sim_entry_cudaMalloc3DArray, false},
-    {&acu_function_cudaMallocArray, "cudaMallocArray", (acu_fn)acu_sim_entry_cudaMallocArray, false},
-    {&acu_function_cudaMallocAsync, "cudaMallocAsync", (acu_fn)acu_sim_entry_cudaMallocAsync, false},
-    {&acu_function_cudaMallocAsync_ptds, "cudaMallocAsync_ptsz", (acu_fn)acu_sim_entry_cudaMallocAsync_ptsz, true},
-    {&acu_function_cudaMallocFromPoolAsync, "cudaMallocFromPoolAsync", (acu_fn)acu_sim_entry_cudaMallocFromPoolAsync, false},
-    {&acu_function_cudaMallocFromPoolAsync_ptds, "cudaMallocFromPoolAsync_ptsz", (acu_fn)acu_sim_entry_cudaMallocFromPoolAsync_ptsz, true},
+    {&acu_function_cudaMalloc3DArray, "cudaMalloc3DArray", (acu_fn)acu_sim_entry_cudaMalloc3DArray,
+     false},
+    {&acu_function_cudaMallocArray, "cudaMallocArray", (acu_fn)acu_sim_entry_cudaMallocArray,
+     false},
+    {&acu_function_cudaMallocAsync, "cudaMallocAsync", (acu_fn)acu_sim_entry_cudaMallocAsync,
+     false},
+    {&acu_function_cudaMallocAsync_ptds, "cudaMallocAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMallocAsync_ptsz, true},
+    {&acu_function_cudaMallocFromPoolAsync, "cudaMallocFromPoolAsync",
+     (acu_fn)acu_sim_entry_cudaMallocFromPoolAsync, false},
+    {&acu_function_cudaMallocFromPoolAsync_ptds, "cudaMallocFromPoolAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMallocFromPoolAsync_ptsz, true},
     {&acu_function_cudaMallocHost, "cudaMallocHost", (acu_fn)acu_sim_entry_cudaMallocHost, false},
-    {&acu_function_cudaMallocManaged, "cudaMallocManaged", (acu_fn)acu_sim_entry_cudaMallocManaged, false},
-    {&acu_function_cudaMallocMipmappedArray, "cudaMallocMipmappedArray", (acu_fn)acu_sim_entry_cudaMallocMipmappedArray, false},
-    {&acu_function_cudaMallocPitch, "cudaMallocPitch", (acu_fn)acu_sim_entry_cudaMallocPitch, false},
+    {&acu_function_cudaMallocManaged, "cudaMallocManaged", (acu_fn)acu_sim_entry_cudaMallocManaged,
+     false},
+    {&acu_function_cudaMallocMipmappedArray, "cudaMallocMipmappedArray",
+     (acu_fn)acu_sim_entry_cudaMallocMipmappedArray, false},
+    {&acu_function_cudaMallocPitch, "cudaMallocPitch", (acu_fn)acu_sim_entry_cudaMallocPitch,
+     false},
     {&acu_function_cudaMemAdvise, "cudaMemAdvise", (acu_fn)acu_sim_entry_cudaMemAdvise, false},
-    {&acu_function_cudaMemDiscardAndPrefetchBatchAsync, "cudaMemDiscardAndPrefetchBatchAsync", (acu_fn)acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync, false},
-    {&acu_function_cudaMemDiscardAndPrefetchBatchAsync_ptds, "cudaMemDiscardAndPrefetchBatchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz, true},
-    {&acu_function_cudaMemDiscardBatchAsync, "cudaMemDiscardBatchAsync", (acu_fn)acu_sim_entry_cudaMemDiscardBatchAsync, false},
-    {&acu_function_cudaMemDiscardBatchAsync_ptds, "cudaMemDiscardBatchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemDiscardBatchAsync_ptsz, true},
-    {&acu_function_cudaMemGetDefaultMemPool, "cudaMemGetDefaultMemPool", (acu_fn)acu_sim_entry_cudaMemGetDefaultMemPool, false},
+    {&acu_function_cudaMemDiscardAndPrefetchBatchAsync, "cudaMemDiscardAndPrefetchBatchAsync",
+     (acu_fn)acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync, false},
+    {&acu_function_cudaMemDiscardAndPrefetchBatchAsync_ptds,
+     "cudaMemDiscardAndPrefetchBatchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz, true},
+    {&acu_function_cudaMemDiscardBatchAsync, "cudaMemDiscardBatchAsync",
+     (acu_fn)acu_sim_entry_cudaMemDiscardBatchAsync, false},
+    {&acu_function_cudaMemDiscardBatchAsync_ptds, "cudaMemDiscardBatchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemDiscardBatchAsync_ptsz, true},
+    {&acu_function_cudaMemGetDefaultMemPool, "cudaMemGetDefaultMemPool",
+     (acu_fn)acu_sim_entry_cudaMemGetDefaultMemPool, false},
     {&acu_function_cudaMemGetInfo, "cudaMemGetInfo", (acu_fn)acu_sim_entry_cudaMemGetInfo, false},
-    {&acu_function_cudaMemGetLocationInfo, "cudaMemGetLocationInfo", (acu_fn)acu_sim_entry_cudaMemGetLocationInfo, false},
-    {&acu_function_cudaMemGetMemPool, "cudaMemGetMemPool", (acu_fn)acu_sim_entry_cudaMemGetMemPool, false},
-    {&acu_function_cudaMemPoolCreate, "cudaMemPoolCreate", (acu_fn)acu_sim_entry_cudaMemPoolCreate, false},
-    {&acu_function_cudaMemPoolDestroy, "cudaMemPoolDestroy", (acu_fn)acu_sim_entry_cudaMemPoolDestroy, false},
-    {&acu_function_cudaMemPoolExportPointer, "cudaMemPoolExportPointer", (acu_fn)acu_sim_entry_cudaMemPoolExportPointer, false},
-    {&acu_function_cudaMemPoolExportToShareableHandle, "cudaMemPoolExportToShareableHandle", (acu_fn)acu_sim_entry_cudaMemPoolExportToShareableHandle, false},
-    {&acu_function_cudaMemPoolGetAccess, "cudaMemPoolGetAccess", (acu_fn)acu_sim_entry_cudaMemPoolGetAccess, false},
-    {&acu_function_cudaMemPoolGetAttribute, "cudaMemPoolGetAttribute", (acu_fn)acu_sim_entry_cudaMemPoolGetAttribute, false},
-    {&acu_function_cudaMemPoolImportFromShareableHandle, "cudaMemPoolImportFromShareableHandle", (acu_fn)acu_sim_entry_cudaMemPoolImportFromShareableHandle, false},
-    {&acu_function_cudaMemPoolImportPointer, "cudaMemPoolImportPointer", (acu_fn)acu_sim_entry_cudaMemPoolImportPointer, false},
-    {&acu_function_cudaMemPoolSetAccess, "cudaMemPoolSetAccess", (acu_fn)acu_sim_entry_cudaMemPoolSetAccess, false},
-    {&acu_function_cudaMemPoolSetAttribute, "cudaMemPoolSetAttribute", (acu_fn)acu_sim_entry_cudaMemPoolSetAttribute, false},
-    {&acu_function_cudaMemPoolTrimTo, "cudaMemPoolTrimTo", (acu_fn)acu_sim_entry_cudaMemPoolTrimTo, false},
-    {&acu_function_cudaMemPrefetchAsync, "cudaMemPrefetchAsync", (acu_fn)acu_sim_entry_cudaMemPrefetchAsync, false},
-    {&acu_function_cudaMemPrefetchAsync_ptds, "cudaMemPrefetchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemPrefetchAsync_ptsz, true},
-    {&acu_function_cudaMemPrefetchBatchAsync, "cudaMemPrefetchBatchAsync", (acu_fn)acu_sim_entry_cudaMemPrefetchBatchAsync, false},
-    {&acu_function_cudaMemPrefetchBatchAsync_ptds, "cudaMemPrefetchBatchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz, true},
-    {&acu_function_cudaMemRangeGetAttribute, "cudaMemRangeGetAttribute", (acu_fn)acu_sim_entry_cudaMemRangeGetAttribute, false},
-    {&acu_function_cudaMemRangeGetAttributes, "cudaMemRangeGetAttributes", (acu_fn)acu_sim_entry_cudaMemRangeGetAttributes, false},
-    {&acu_function_cudaMemSetMemPool, "cudaMemSetMemPool", (acu_fn)acu_sim_entry_cudaMemSetMemPool, false},
+    {&acu_function_cudaMemGetLocationInfo, "cudaMemGetLocationInfo",
+     (acu_fn)acu_sim_entry_cudaMemGetLocationInfo, false},
+    {&acu_function_cudaMemGetMemPool, "cudaMemGetMemPool", (acu_fn)acu_sim_entry_cudaMemGetMemPool,
+     false},
+    {&acu_function_cudaMemPoolCreate, "cudaMemPoolCreate", (acu_fn)acu_sim_entry_cudaMemPoolCreate,
+     false},
+    {&acu_function_cudaMemPoolDestroy, "cudaMemPoolDestroy",
+     (acu_fn)acu_sim_entry_cudaMemPoolDestroy, false},
+    {&acu_function_cudaMemPoolExportPointer, "cudaMemPoolExportPointer",
+     (acu_fn)acu_sim_entry_cudaMemPoolExportPointer, false},
+    {&acu_function_cudaMemPoolExportToShareableHandle, "cudaMemPoolExportToShareableHandle",
+     (acu_fn)acu_sim_entry_cudaMemPoolExportToShareableHandle, false},
+    {&acu_function_cudaMemPoolGetAccess, "cudaMemPoolGetAccess",
+     (acu_fn)acu_sim_entry_cudaMemPoolGetAccess, false},
+    {&acu_function_cudaMemPoolGetAttribute, "cudaMemPoolGetAttribute",
+     (acu_fn)acu_sim_entry_cudaMemPoolGetAttribute, false},
+    {&acu_function_cudaMemPoolImportFromShareableHandle, "cudaMemPoolImportFromShareableHandle",
+     (acu_fn)acu_sim_entry_cudaMemPoolImportFromShareableHandle, false},
+    {&acu_function_cudaMemPoolImportPointer, "cudaMemPoolImportPointer",
+     (acu_fn)acu_sim_entry_cudaMemPoolImportPointer, false},
+    {&acu_function_cudaMemPoolSetAccess, "cudaMemPoolSetAccess",
+     (acu_fn)acu_sim_entry_cudaMemPoolSetAccess, false},
+    {&acu_function_cudaMemPoolSetAttribute, "cudaMemPoolSetAttribute",
+     (acu_fn)acu_sim_entry_cudaMemPoolSetAttribute, false},
+    {&acu_function_cudaMemPoolTrimTo, "cudaMemPoolTrimTo", (acu_fn)acu_sim_entry_cudaMemPoolTrimTo,
+     false},
+    {&acu_function_cudaMemPrefetchAsync, "cudaMemPrefetchAsync",
+     (acu_fn)acu_sim_entry_cudaMemPrefetchAsync, false},
+    {&acu_function_cudaMemPrefetchAsync_ptds, "cudaMemPrefetchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemPrefetchAsync_ptsz, true},
+    {&acu_function_cudaMemPrefetchBatchAsync, "cudaMemPrefetchBatchAsync",
+     (acu_fn)acu_sim_entry_cudaMemPrefetchBatchAsync, false},
+    {&acu_function_cudaMemPrefetchBatchAsync_ptds, "cudaMemPrefetchBatchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz, true},
+    {&acu_function_cudaMemRangeGetAttribute, "cudaMemRangeGetAttribute",
+     (acu_fn)acu_sim_entry_cudaMemRangeGetAttribute, false},
+    {&acu_function_cudaMemRangeGetAttributes, "cudaMemRangeGetAttributes",
+     (acu_fn)acu_sim_entry_cudaMemRangeGetAttributes, false},
+    {&acu_function_cudaMemSetMemPool, "cudaMemSetMemPool", (acu_fn)acu_sim_entry_cudaMemSetMemPool,
+     false},
     {&acu_function_cudaMemcpy, "cudaMemcpy", (acu_fn)acu_sim_entry_cudaMemcpy, false},
     {&acu_function_cudaMemcpy_ptds, "cudaMemcpy_ptds", (acu_fn)acu_sim_entry_cudaMemcpy_ptds, true},
     {&acu_function_cudaMemcpy2D, "cudaMemcpy2D", (acu_fn)acu_sim_entry_cudaMemcpy2D, false},
-    {&acu_function_cudaMemcpy2D_ptds, "cudaMemcpy2D_ptds", (acu_fn)acu_sim_entry_cudaMemcpy2D_ptds, true},
-    {&acu_function_cudaMemcpy2DArrayToArray, "cudaMemcpy2DArrayToArray", (acu_fn)acu_sim_entry_cudaMemcpy2DArrayToArray, false},
-    {&acu_function_cudaMemcpy2DArrayToArray_ptds, "cudaMemcpy2DArrayToArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpy2DArrayToArray_ptds, true},
-    {&acu_function_cudaMemcpy2DAsync, "cudaMemcpy2DAsync", (acu_fn)acu_sim_entry_cudaMemcpy2DAsync, false},
-    {&acu_function_cudaMemcpy2DAsync_ptds, "cudaMemcpy2DAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy2DAsync_ptsz, true},
-    {&acu_function_cudaMemcpy2DFromArray, "cudaMemcpy2DFromArray", (acu_fn)acu_sim_entry_cudaMemcpy2DFromArray, false},
-    {&acu_function_cudaMemcpy2DFromArray_ptds, "cudaMemcpy2DFromArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpy2DFromArray_ptds, true},
-    {&acu_function_cudaMemcpy2DFromArrayAsync, "cudaMemcpy2DFromArrayAsync", (acu_fn)acu_sim_entry_cudaMemcpy2DFromArrayAsync, false},
-    {&acu_function_cudaMemcpy2DFromArrayAsync_ptds, "cudaMemcpy2DFromArrayAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz, true},
-    {&acu_function_cudaMemcpy2DToArray, "cudaMemcpy2DToArray", (acu_fn)acu_sim_entry_cudaMemcpy2DToArray, false},
-    {&acu_function_cudaMemcpy2DToArray_ptds, "cudaMemcpy2DToArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpy2DToArray_ptds, true},
-    {&acu_function_cudaMemcpy2DToArrayAsync, "cudaMemcpy2DToArrayAsync", (acu_fn)acu_sim_entry_cudaMemcpy2DToArrayAsync, false},
-    {&acu_function_cudaMemcpy2DToArrayAsync_ptds, "cudaMemcpy2DToArrayAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz, true},
+    {&acu_function_cudaMemcpy2D_ptds, "cudaMemcpy2D_ptds", (acu_fn)acu_sim_entry_cudaMemcpy2D_ptds,
+     true},
+    {&acu_function_cudaMemcpy2DArrayToArray, "cudaMemcpy2DArrayToArray",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DArrayToArray, false},
+    {&acu_function_cudaMemcpy2DArrayToArray_ptds, "cudaMemcpy2DArrayToArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DArrayToArray_ptds, true},
+    {&acu_function_cudaMemcpy2DAsync, "cudaMemcpy2DAsync", (acu_fn)acu_sim_entry_cudaMemcpy2DAsync,
+     false},
+    {&acu_function_cudaMemcpy2DAsync_ptds, "cudaMemcpy2DAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DAsync_ptsz, true},
+    {&acu_function_cudaMemcpy2DFromArray, "cudaMemcpy2DFromArray",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DFromArray, false},
+    {&acu_function_cudaMemcpy2DFromArray_ptds, "cudaMemcpy2DFromArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DFromArray_ptds, true},
+    {&acu_function_cudaMemcpy2DFromArrayAsync, "cudaMemcpy2DFromArrayAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DFromArrayAsync, false},
+    {&acu_function_cudaMemcpy2DFromArrayAsync_ptds, "cudaMemcpy2DFromArrayAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz, true},
+    {&acu_function_cudaMemcpy2DToArray, "cudaMemcpy2DToArray",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DToArray, false},
+    {&acu_function_cudaMemcpy2DToArray_ptds, "cudaMemcpy2DToArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DToArray_ptds, true},
+    {&acu_function_cudaMemcpy2DToArrayAsync, "cudaMemcpy2DToArrayAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DToArrayAsync, false},
+    {&acu_function_cudaMemcpy2DToArrayAsync_ptds, "cudaMemcpy2DToArrayAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz, true},
     {&acu_function_cudaMemcpy3D, "cudaMemcpy3D", (acu_fn)acu_sim_entry_cudaMemcpy3D, false},
-    {&acu_function_cudaMemcpy3D_ptds, "cudaMemcpy3D_ptds", (acu_fn)acu_sim_entry_cudaMemcpy3D_ptds, true},
-    {&acu_function_cudaMemcpy3DAsync, "cudaMemcpy3DAsync", (acu_fn)acu_sim_entry_cudaMemcpy3DAsync, false},
-    {&acu_function_cudaMemcpy3DAsync_ptds, "cudaMemcpy3DAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy3DAsync_ptsz, true},
-    {&acu_function_cudaMemcpy3DBatchAsync, "cudaMemcpy3DBatchAsync", (acu_fn)acu_sim_entry_cudaMemcpy3DBatchAsync, false},
-    {&acu_function_cudaMemcpy3DBatchAsync_ptds, "cudaMemcpy3DBatchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz, true},
-    {&acu_function_cudaMemcpy3DPeer, "cudaMemcpy3DPeer", (acu_fn)acu_sim_entry_cudaMemcpy3DPeer, false},
-    {&acu_function_cudaMemcpy3DPeer_ptds, "cudaMemcpy3DPeer_ptds", (acu_fn)acu_sim_entry_cudaMemcpy3DPeer_ptds, true},
-    {&acu_function_cudaMemcpy3DPeerAsync, "cudaMemcpy3DPeerAsync", (acu_fn)acu_sim_entry_cudaMemcpy3DPeerAsync, false},
-    {&acu_function_cudaMemcpy3DPeerAsync_ptds, "cudaMemcpy3DPeerAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz, true},
-    {&acu_function_cudaMemcpy3DWithAttributesAsync, "cudaMemcpy3DWithAttributesAsync", (acu_fn)acu_sim_entry_cudaMemcpy3DWithAttributesAsync, false},
-    {&acu_function_cudaMemcpy3DWithAttributesAsync_ptds, "cudaMemcpy3DWithAttributesAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz, true},
-    {&acu_function_cudaMemcpyArrayToArray, "cudaMemcpyArrayToArray", (acu_fn)acu_sim_entry_cudaMemcpyArrayToArray, false},
-    {&acu_function_cudaMemcpyArrayToArray_ptds, "cudaMemcpyArrayToArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpyArrayToArray_ptds, true},
-    {&acu_function_cudaMemcpyAsync, "cudaMemcpyAsync", (acu_fn)acu_sim_entry_cudaMemcpyAsync, false},
-    {&acu_function_cudaMemcpyAsync_ptds, "cudaMemcpyAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyAsync_ptsz, true},
-    {&acu_function_cudaMemcpyBatchAsync, "cudaMemcpyBatchAsync", (acu_fn)acu_sim_entry_cudaMemcpyBatchAsync, false},
-    {&acu_function_cudaMemcpyBatchAsync_ptds, "cudaMemcpyBatchAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyBatchAsync_ptsz, true},
-    {&acu_function_cudaMemcpyFromArray, "cudaMemcpyFromArray", (acu_fn)acu_sim_entry_cudaMemcpyFromArray, false},
-    {&acu_function_cudaMemcpyFromArray_ptds, "cudaMemcpyFromArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpyFromArray_ptds, true},
-    {&acu_function_cudaMemcpyFromArrayAsync, "cudaMemcpyFromArrayAsync", (acu_fn)acu_sim_entry_cudaMemcpyFromArrayAsync, false},
-    {&acu_function_cudaMemcpyFromArrayAsync_ptds, "cudaMemcpyFromArrayAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz, true},
-    {&acu_function_cudaMemcpyFromSymbol, "cudaMemcpyFromSymbol", (acu_fn)acu_sim_entry_cudaMemcpyFromSymbol, false},
-    {&acu_function_cudaMemcpyFromSymbol_ptds, "cudaMemcpyFromSymbol_ptds", (acu_fn)acu_sim_entry_cudaMemcpyFromSymbol_ptds, true},
-    {&acu_function_cudaMemcpyFromSymbolAsync, "cudaMemcpyFromSymbolAsync", (acu_fn)acu_sim_entry_cudaMemcpyFromSymbolAsync, false},
-    {&acu_function_cudaMemcpyFromSymbolAsync_ptds, "cudaMemcpyFromSymbolAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz, true},
+    {&acu_function_cudaMemcpy3D_ptds, "cudaMemcpy3D_ptds", (acu_fn)acu_sim_entry_cudaMemcpy3D_ptds,
+     true},
+    {&acu_function_cudaMemcpy3DAsync, "cudaMemcpy3DAsync", (acu_fn)acu_sim_entry_cudaMemcpy3DAsync,
+     false},
+    {&acu_function_cudaMemcpy3DAsync_ptds, "cudaMemcpy3DAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DAsync_ptsz, true},
+    {&acu_function_cudaMemcpy3DBatchAsync, "cudaMemcpy3DBatchAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DBatchAsync, false},
+    {&acu_function_cudaMemcpy3DBatchAsync_ptds, "cudaMemcpy3DBatchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz, true},
+    {&acu_function_cudaMemcpy3DPeer, "cudaMemcpy3DPeer", (acu_fn)acu_sim_entry_cudaMemcpy3DPeer,
+     false},
+    {&acu_function_cudaMemcpy3DPeer_ptds, "cudaMemcpy3DPeer_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DPeer_ptds, true},
+    {&acu_function_cudaMemcpy3DPeerAsync, "cudaMemcpy3DPeerAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DPeerAsync, false},
+    {&acu_function_cudaMemcpy3DPeerAsync_ptds, "cudaMemcpy3DPeerAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz, true},
+    {&acu_function_cudaMemcpy3DWithAttributesAsync, "cudaMemcpy3DWithAttributesAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DWithAttributesAsync, false},
+    {&acu_function_cudaMemcpy3DWithAttributesAsync_ptds, "cudaMemcpy3DWithAttributesAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz, true},
+    {&acu_function_cudaMemcpyArrayToArray, "cudaMemcpyArrayToArray",
+     (acu_fn)acu_sim_entry_cudaMemcpyArrayToArray, false},
+    {&acu_function_cudaMemcpyArrayToArray_ptds, "cudaMemcpyArrayToArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpyArrayToArray_ptds, true},
+    {&acu_function_cudaMemcpyAsync, "cudaMemcpyAsync", (acu_fn)acu_sim_entry_cudaMemcpyAsync,
+     false},
+    {&acu_function_cudaMemcpyAsync_ptds, "cudaMemcpyAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyAsync_ptsz, true},
+    {&acu_function_cudaMemcpyBatchAsync, "cudaMemcpyBatchAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyBatchAsync, false},
+    {&acu_function_cudaMemcpyBatchAsync_ptds, "cudaMemcpyBatchAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyBatchAsync_ptsz, true},
+    {&acu_function_cudaMemcpyFromArray, "cudaMemcpyFromArray",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromArray, false},
+    {&acu_function_cudaMemcpyFromArray_ptds, "cudaMemcpyFromArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromArray_ptds, true},
+    {&acu_function_cudaMemcpyFromArrayAsync, "cudaMemcpyFromArrayAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromArrayAsync, false},
+    {&acu_function_cudaMemcpyFromArrayAsync_ptds, "cudaMemcpyFromArrayAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz, true},
+    {&acu_function_cudaMemcpyFromSymbol, "cudaMemcpyFromSymbol",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromSymbol, false},
+    {&acu_function_cudaMemcpyFromSymbol_ptds, "cudaMemcpyFromSymbol_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromSymbol_ptds, true},
+    {&acu_function_cudaMemcpyFromSymbolAsync, "cudaMemcpyFromSymbolAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromSymbolAsync, false},
+    {&acu_function_cudaMemcpyFromSymbolAsync_ptds, "cudaMemcpyFromSymbolAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz, true},
     {&acu_function_cudaMemcpyPeer, "cudaMemcpyPeer", (acu_fn)acu_sim_entry_cudaMemcpyPeer, false},
-    {&acu_function_cudaMemcpyPeerAsync, "cudaMemcpyPeerAsync", (acu_fn)acu_sim_entry_cudaMemcpyPeerAsync, false},
-    {&acu_function_cudaMemcpyToArray, "cudaMemcpyToArray", (acu_fn)acu_sim_entry_cudaMemcpyToArray, false},
-    {&acu_function_cudaMemcpyToArray_ptds, "cudaMemcpyToArray_ptds", (acu_fn)acu_sim_entry_cudaMemcpyToArray_ptds, true},
-    {&acu_function_cudaMemcpyToArrayAsync, "cudaMemcpyToArrayAsync", (acu_fn)acu_sim_entry_cudaMemcpyToArrayAsync, false},
-    {&acu_function_cudaMemcpyToArrayAsync_ptds, "cudaMemcpyToArrayAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyToArrayAsync_ptsz, true},
-    {&acu_function_cudaMemcpyToSymbol, "cudaMemcpyToSymbol", (acu_fn)acu_sim_entry_cudaMemcpyToSymbol, false},
-    {&acu_function_cudaMemcpyToSymbol_ptds, "cudaMemcpyToSymbol_ptds", (acu_fn)acu_sim_entry_cudaMemcpyToSymbol_ptds, true},
-    {&acu_function_cudaMemcpyToSymbolAsync, "cudaMemcpyToSymbolAsync", (acu_fn)acu_sim_entry_cudaMemcpyToSymbolAsync, false},
-    {&acu_function_cudaMemcpyToSymbolAsync_ptds, "cudaMemcpyToSymbolAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz, true},
-    {&acu_function_cudaMemcpyWithAttributesAsync, "cudaMemcpyWithAttributesAsync", (acu_fn)acu_sim_entry_cudaMemcpyWithAttributesAsync, false},
-    {&acu_function_cudaMemcpyWithAttributesAsync_ptds, "cudaMemcpyWithAttributesAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz, true},
+    {&acu_function_cudaMemcpyPeerAsync, "cudaMemcpyPeerAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyPeerAsync, false},
+    {&acu_function_cudaMemcpyToArray, "cudaMemcpyToArray", (acu_fn)acu_sim_entry_cudaMemcpyToArray,
+     false},
+    {&acu_function_cudaMemcpyToArray_ptds, "cudaMemcpyToArray_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpyToArray_ptds, true},
+    {&acu_function_cudaMemcpyToArrayAsync, "cudaMemcpyToArrayAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyToArrayAsync, false},
+    {&acu_function_cudaMemcpyToArrayAsync_ptds, "cudaMemcpyToArrayAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyToArrayAsync_ptsz, true},
+    {&acu_function_cudaMemcpyToSymbol, "cudaMemcpyToSymbol",
+     (acu_fn)acu_sim_entry_cudaMemcpyToSymbol, false},
+    {&acu_function_cudaMemcpyToSymbol_ptds, "cudaMemcpyToSymbol_ptds",
+     (acu_fn)acu_sim_entry_cudaMemcpyToSymbol_ptds, true},
+    {&acu_function_cudaMemcpyToSymbolAsync, "cudaMemcpyToSymbolAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyToSymbolAsync, false},
+    {&acu_function_cudaMemcpyToSymbolAsync_ptds, "cudaMemcpyToSymbolAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz, true},
+    {&acu_function_cudaMemcpyWithAttributesAsync, "cudaMemcpyWithAttributesAsync",
+     (acu_fn)acu_sim_entry_cudaMemcpyWithAttributesAsync, false},
+    {&acu_function_cudaMemcpyWithAttributesAsync_ptds, "cudaMemcpyWithAttributesAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz, true},
     {&acu_function_cudaMemset, "cudaMemset", (acu_fn)acu_sim_entry_cudaMemset, false},
     {&acu_function_cudaMemset_ptds, "cudaMemset_ptds", (acu_fn)acu_sim_entry_cudaMemset_ptds, true},
     {&acu_function_cudaMemset2D, "cudaMemset2D", (acu_fn)acu_sim_entry_cudaMemset2D, false},
-    {&acu_function_cudaMemset2D_ptds, "cudaMemset2D_ptds", (acu_fn)acu_sim_entry_cudaMemset2D_ptds, true},
-    {&acu_function_cudaMemset2DAsync, "cudaMemset2DAsync", (acu_fn)acu_sim_entry_cudaMemset2DAsync, false},
-    {&acu_function_cudaMemset2DAsync_ptds, "cudaMemset2DAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemset2DAsync_ptsz, true},
+    {&acu_function_cudaMemset2D_ptds, "cudaMemset2D_ptds", (acu_fn)acu_sim_entry_cudaMemset2D_ptds,
+     true},
+    {&acu_function_cudaMemset2DAsync, "cudaMemset2DAsync", (acu_fn)acu_sim_entry_cudaMemset2DAsync,
+     false},
+    {&acu_function_cudaMemset2DAsync_ptds, "cudaMemset2DAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemset2DAsync_ptsz, true},
     {&acu_function_cudaMemset3D, "cudaMemset3D", (acu_fn)acu_sim_entry_cudaMemset3D, false},
-    {&acu_function_cudaMemset3D_ptds, "cudaMemset3D_ptds", (acu_fn)acu_sim_entry_cudaMemset3D_ptds, true},
-    {&acu_function_cudaMemset3DAsync, "cudaMemset3DAsync", (acu_fn)acu_sim_entry_cudaMemset3DAsync, false},
-    {&acu_function_cudaMemset3DAsync_ptds, "cudaMemset3DAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemset3DAsync_ptsz, true},
-    {&acu_function_cudaMemsetAsync, "cudaMemsetAsync", (acu_fn)acu_sim_entry_cudaMemsetAsync, false},
-    {&acu_function_cudaMemsetAsync_ptds, "cudaMemsetAsync_ptsz", (acu_fn)acu_sim_entry_cudaMemsetAsync_ptsz, true},
-    {&acu_function_cudaMipmappedArrayGetMemoryRequirements, "cudaMipmappedArrayGetMemoryRequirements", (acu_fn)acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements, false},
-    {&acu_function_cudaMipmappedArrayGetSparseProperties, "cudaMipmappedArrayGetSparseProperties", (acu_fn)acu_sim_entry_cudaMipmappedArrayGetSparseProperties, false},
-    {&acu_function_cudaOccupancyAvailableDynamicSMemPerBlock, "cudaOccupancyAvailableDynamicSMemPerBlock", (acu_fn)acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock, false},
-    {&acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessor, "cudaOccupancyMaxActiveBlocksPerMultiprocessor", (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor, false},
-    {&acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, false},
-    {&acu_function_cudaOccupancyMaxActiveClusters, "cudaOccupancyMaxActiveClusters", (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveClusters, false},
-    {&acu_function_cudaOccupancyMaxPotentialClusterSize, "cudaOccupancyMaxPotentialClusterSize", (acu_fn)acu_sim_entry_cudaOccupancyMaxPotentialClusterSize, false},
-    {&acu_function_cudaPeekAtLastError, "cudaPeekAtLastError", (acu_fn)acu_sim_entry_cudaPeekAtLastError, false},
-    {&acu_function_cudaPointerGetAttributes, "cudaPointerGetAttributes", (acu_fn)acu_sim_entry_cudaPointerGetAttributes, false},
-    {&acu_function_cudaProfilerStart, "cudaProfilerStart", (acu_fn)acu_sim_entry_cudaProfilerStart, false},
-    {&acu_function_cudaProfilerStop, "cudaProfilerStop", (acu_fn)acu_sim_entry_cudaProfilerStop, false},
-    {&acu_function_cudaRuntimeGetVersion, "cudaRuntimeGetVersion", (acu_fn)acu_sim_entry_cudaRuntimeGetVersion, false},
+    {&acu_function_cudaMemset3D_ptds, "cudaMemset3D_ptds", (acu_fn)acu_sim_entry_cudaMemset3D_ptds,
+     true},
+    {&acu_function_cudaMemset3DAsync, "cudaMemset3DAsync", (acu_fn)acu_sim_entry_cudaMemset3DAsync,
+     false},
+    {&acu_function_cudaMemset3DAsync_ptds, "cudaMemset3DAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemset3DAsync_ptsz, true},
+    {&acu_function_cudaMemsetAsync, "cudaMemsetAsync", (acu_fn)acu_sim_entry_cudaMemsetAsync,
+     false},
+    {&acu_function_cudaMemsetAsync_ptds, "cudaMemsetAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaMemsetAsync_ptsz, true},
+    {&acu_function_cudaMipmappedArrayGetMemoryRequirements,
+     "cudaMipmappedArrayGetMemoryRequirements",
+     (acu_fn)acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements, false},
+    {&acu_function_cudaMipmappedArrayGetSparseProperties, "cudaMipmappedArrayGetSparseProperties",
+     (acu_fn)acu_sim_entry_cudaMipmappedArrayGetSparseProperties, false},
+    {&acu_function_cudaOccupancyAvailableDynamicSMemPerBlock,
+     "cudaOccupancyAvailableDynamicSMemPerBlock",
+     (acu_fn)acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock, false},
+    {&acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+     "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+     (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor, false},
+    {&acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+     "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+     (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, false},
+    {&acu_function_cudaOccupancyMaxActiveClusters, "cudaOccupancyMaxActiveClusters",
+     (acu_fn)acu_sim_entry_cudaOccupancyMaxActiveClusters, false},
+    {&acu_function_cudaOccupancyMaxPotentialClusterSize, "cudaOccupancyMaxPotentialClusterSize",
+     (acu_fn)acu_sim_entry_cudaOccupancyMaxPotentialClusterSize, false},
+    {&acu_function_cudaPeekAtLastError, "cudaPeekAtLastError",
+     (acu_fn)acu_sim_entry_cudaPeekAtLastError, false},
+    {&acu_function_cudaPointerGetAttributes, "cudaPointerGetAttributes",
+     (acu_fn)acu_sim_entry_cudaPointerGetAttributes, false},
+    {&acu_function_cudaProfilerStart, "cudaProfilerStart", (acu_fn)acu_sim_entry_cudaProfilerStart,
+     false},
+    {&acu_function_cudaProfilerStop, "cudaProfilerStop", (acu_fn)acu_sim_entry_cudaProfilerStop,
+     false},
+    {&acu_function_cudaRuntimeGetVersion, "cudaRuntimeGetVersion",
+     (acu_fn)acu_sim_entry_cudaRuntimeGetVersion, false},
     {&acu_function_cudaSetDevice, "cudaSetDevice", (acu_fn)acu_sim_entry_cudaSetDevice, false},
-    {&acu_function_cudaSetDeviceFlags, "cudaSetDeviceFlags", (acu_fn)acu_sim_entry_cudaSetDeviceFlags, false},
-    {&acu_function_cudaSetValidDevices, "cudaSetValidDevices", (acu_fn)acu_sim_entry_cudaSetValidDevices, false},
-    {&acu_function_cudaSignalExternalSemaphoresAsync, "cudaSignalExternalSemaphoresAsync", (acu_fn)acu_sim_entry_cudaSignalExternalSemaphoresAsync, false},
-    {&acu_function_cudaSignalExternalSemaphoresAsync_ptds, "cudaSignalExternalSemaphoresAsync_ptsz", (acu_fn)acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz, true},
-    {&acu_function_cudaStreamAddCallback, "cudaStreamAddCallback", (acu_fn)acu_sim_entry_cudaStreamAddCallback, false},
-    {&acu_function_cudaStreamAddCallback_ptds, "cudaStreamAddCallback_ptsz", (acu_fn)acu_sim_entry_cudaStreamAddCallback_ptsz, true},
-    {&acu_function_cudaStreamAttachMemAsync, "cudaStreamAttachMemAsync", (acu_fn)acu_sim_entry_cudaStreamAttachMemAsync, false},
-    {&acu_function_cudaStreamAttachMemAsync_ptds, "cudaStreamAttachMemAsync_ptsz", (acu_fn)acu_sim_entry_cudaStreamAttachMemAsync_ptsz, true},
-    {&acu_function_cudaStreamBeginCapture, "cudaStreamBeginCapture", (acu_fn)acu_sim_entry_cudaStreamBeginCapture, false},
-    {&acu_function_cudaStreamBeginCapture_ptds, "cudaStreamBeginCapture_ptsz", (acu_fn)acu_sim_entry_cudaStreamBeginCapture_ptsz, true},
-    {&acu_function_cudaStreamBeginCaptureToGraph, "cudaStreamBeginCaptureToGraph", (acu_fn)acu_sim_entry_cudaStreamBeginCaptureToGraph, false},
-    {&acu_function_cudaStreamBeginCaptureToGraph_ptds, "cudaStreamBeginCaptureToGraph_ptsz", (acu_fn)acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz, true},
-    {&acu_function_cudaStreamBeginRecaptureToGraph, "cudaStreamBeginRecaptureToGraph", (acu_fn)acu_sim_entry_cudaStreamBeginRecaptureToGraph, false},
-    {&acu_function_cudaStreamBeginRecaptureToGraph_ptds, "cudaStreamBeginRecaptureToGraph_ptsz", (acu_fn)acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz, true},
-    {&acu_function_cudaStreamCopyAttributes, "cudaStreamCopyAttributes", (acu_fn)acu_sim_entry_cudaStreamCopyAttributes, false},
-    {&acu_function_cudaStreamCopyAttributes_ptds, "cudaStreamCopyAttributes_ptsz", (acu_fn)acu_sim_entry_cudaStreamCopyAttributes_ptsz, true},
-    {&acu_function_cudaStreamCreate, "cudaStreamCreate", (acu_fn)acu_sim_entry_cudaStreamCreate, false},
-    {&acu_function_cudaStreamCreateWithFlags, "cudaStreamCreateWithFlags", (acu_fn)acu_sim_entry_cudaStreamCreateWithFlags, false},
-    {&acu_function_cudaStreamCreateWithPriority, "cudaStreamCreateWithPriority", (acu_fn)acu_sim_entry_cudaStreamCreateWithPriority, false},
-    {&acu_function_cudaStreamDestroy, "cudaStreamDestroy", (acu_fn)acu_sim_entry_cudaStreamDestroy, false},
-    {&acu_function_cudaStreamEndCapture, "cudaStreamEndCapture", (acu_fn)acu_sim_entry_cudaStreamEndCapture, false},
-    {&acu_function_cudaStreamEndCapture_ptds, "cudaStreamEndCapture_ptsz", (acu_fn)acu_sim_entry_cudaStreamEndCapture_ptsz, true},
-    {&acu_function_cudaStreamGetAttribute, "cudaStreamGetAttribute", (acu_fn)acu_sim_entry_cudaStreamGetAttribute, false},
-    {&acu_function_cudaStreamGetAttribute_ptds, "cudaStreamGetAttribute_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetAttribute_ptsz, true},
-    {&acu_function_cudaStreamGetCaptureInfo, "cudaStreamGetCaptureInfo", (acu_fn)acu_sim_entry_cudaStreamGetCaptureInfo, false},
-    {&acu_function_cudaStreamGetCaptureInfo_ptds, "cudaStreamGetCaptureInfo_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetCaptureInfo_ptsz, true},
-    {&acu_function_cudaStreamGetDevResource, "cudaStreamGetDevResource", (acu_fn)acu_sim_entry_cudaStreamGetDevResource, false},
-    {&acu_function_cudaStreamGetDevResource_ptds, "cudaStreamGetDevResource_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetDevResource_ptsz, true},
-    {&acu_function_cudaStreamGetDevice, "cudaStreamGetDevice", (acu_fn)acu_sim_entry_cudaStreamGetDevice, false},
-    {&acu_function_cudaStreamGetDevice_ptds, "cudaStreamGetDevice_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetDevice_ptsz, true},
-    {&acu_function_cudaStreamGetFlags, "cudaStreamGetFlags", (acu_fn)acu_sim_entry_cudaStreamGetFlags, false},
-    {&acu_function_cudaStreamGetFlags_ptds, "cudaStreamGetFlags_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetFlags_ptsz, true},
-    {&acu_function_cudaStreamGetId, "cudaStreamGetId", (acu_fn)acu_sim_entry_cudaStreamGetId, false},
-    {&acu_function_cudaStreamGetId_ptds, "cudaStreamGetId_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetId_ptsz, true},
-    {&acu_function_cudaStreamGetPriority, "cudaStreamGetPriority", (acu_fn)acu_sim_entry_cudaStreamGetPriority, false},
-    {&acu_function_cudaStreamGetPriority_ptds, "cudaStreamGetPriority_ptsz", (acu_fn)acu_sim_entry_cudaStreamGetPriority_ptsz, true},
-    {&acu_function_cudaStreamIsCapturing, "cudaStreamIsCapturing", (acu_fn)acu_sim_entry_cudaStreamIsCapturing, false},
-    {&acu_function_cudaStreamIsCapturing_ptds, "cudaStreamIsCapturing_ptsz", (acu_fn)acu_sim_entry_cudaStreamIsCapturing_ptsz, true},
-    {&acu_function_cudaStreamQuery, "cudaStreamQuery", (acu_fn)acu_sim_entry_cudaStreamQuery, false},
-    {&acu_function_cudaStreamQuery_ptds, "cudaStreamQuery_ptsz", (acu_fn)acu_sim_entry_cudaStreamQuery_ptsz, true},
-    {&acu_function_cudaStreamSetAttribute, "cudaStreamSetAttribute", (acu_fn)acu_sim_entry_cudaStreamSetAttribute, false},
-    {&acu_function_cudaStreamSetAttribute_ptds, "cudaStreamSetAttribute_ptsz", (acu_fn)acu_sim_entry_cudaStreamSetAttribute_ptsz, true},
-    {&acu_function_cudaStreamSynchronize, "cudaStreamSynchronize", (acu_fn)acu_sim_entry_cudaStreamSynchronize, false},
-    {&acu_function_cudaStreamSynchronize_ptds, "cudaStreamSynchronize_ptsz", (acu_fn)acu_sim_entry_cudaStreamSynchronize_ptsz, true},
-    {&acu_function_cudaStreamUpdateCaptureDependencies, "cudaStreamUpdateCaptureDependencies", (acu_fn)acu_sim_entry_cudaStreamUpdateCaptureDependencies, false},
-    {&acu_function_cudaStreamUpdateCaptureDependencies_ptds, "cudaStreamUpdateCaptureDependencies_ptsz", (acu_fn)acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz, true},
-    {&acu_function_cudaStreamWaitEvent, "cudaStreamWaitEvent", (acu_fn)acu_sim_entry_cudaStreamWaitEvent, false},
-    {&acu_function_cudaStreamWaitEvent_ptds, "cudaStreamWaitEvent_ptsz", (acu_fn)acu_sim_entry_cudaStreamWaitEvent_ptsz, true},
-    {&acu_function_cudaThreadExchangeStreamCaptureMode, "cudaThreadExchangeStreamCaptureMode", (acu_fn)acu_sim_entry_cudaThreadExchangeStreamCaptureMode, false},
-    {&acu_function_cudaUserObjectCreate, "cudaUserObjectCreate", (acu_fn)acu_sim_entry_cudaUserObjectCreate, false},
-    {&acu_function_cudaUserObjectRelease, "cudaUserObjectRelease", (acu_fn)acu_sim_entry_cudaUserObjectRelease, false},
-    {&acu_function_cudaUserObjectRetain, "cudaUserObjectRetain", (acu_fn)acu_sim_entry_cudaUserObjectRetain, false},
-    {&acu_function_cudaWaitExternalSemaphoresAsync, "cudaWaitExternalSemaphoresAsync", (acu_fn)acu_sim_entry_cudaWaitExternalSemaphoresAsync, false},
-    {&acu_function_cudaWaitExternalSemaphoresAsync_ptds, "cudaWaitExternalSemaphoresAsync_ptsz", (acu_fn)acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz, true},
+    {&acu_function_cudaSetDeviceFlags, "cudaSetDeviceFlags",
+     (acu_fn)acu_sim_entry_cudaSetDeviceFlags, false},
+    {&acu_function_cudaSetValidDevices, "cudaSetValidDevices",
+     (acu_fn)acu_sim_entry_cudaSetValidDevices, false},
+    {&acu_function_cudaSignalExternalSemaphoresAsync, "cudaSignalExternalSemaphoresAsync",
+     (acu_fn)acu_sim_entry_cudaSignalExternalSemaphoresAsync, false},
+    {&acu_function_cudaSignalExternalSemaphoresAsync_ptds, "cudaSignalExternalSemaphoresAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz, true},
+    {&acu_function_cudaStreamAddCallback, "cudaStreamAddCallback",
+     (acu_fn)acu_sim_entry_cudaStreamAddCallback, false},
+    {&acu_function_cudaStreamAddCallback_ptds, "cudaStreamAddCallback_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamAddCallback_ptsz, true},
+    {&acu_function_cudaStreamAttachMemAsync, "cudaStreamAttachMemAsync",
+     (acu_fn)acu_sim_entry_cudaStreamAttachMemAsync, false},
+    {&acu_function_cudaStreamAttachMemAsync_ptds, "cudaStreamAttachMemAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamAttachMemAsync_ptsz, true},
+    {&acu_function_cudaStreamBeginCapture, "cudaStreamBeginCapture",
+     (acu_fn)acu_sim_entry_cudaStreamBeginCapture, false},
+    {&acu_function_cudaStreamBeginCapture_ptds, "cudaStreamBeginCapture_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamBeginCapture_ptsz, true},
+    {&acu_function_cudaStreamBeginCaptureToGraph, "cudaStreamBeginCaptureToGraph",
+     (acu_fn)acu_sim_entry_cudaStreamBeginCaptureToGraph, false},
+    {&acu_function_cudaStreamBeginCaptureToGraph_ptds, "cudaStreamBeginCaptureToGraph_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz, true},
+    {&acu_function_cudaStreamBeginRecaptureToGraph, "cudaStreamBeginRecaptureToGraph",
+     (acu_fn)acu_sim_entry_cudaStreamBeginRecaptureToGraph, false},
+    {&acu_function_cudaStreamBeginRecaptureToGraph_ptds, "cudaStreamBeginRecaptureToGraph_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz, true},
+    {&acu_function_cudaStreamCopyAttributes, "cudaStreamCopyAttributes",
+     (acu_fn)acu_sim_entry_cudaStreamCopyAttributes, false},
+    {&acu_function_cudaStreamCopyAttributes_ptds, "cudaStreamCopyAttributes_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamCopyAttributes_ptsz, true},
+    {&acu_function_cudaStreamCreate, "cudaStreamCreate", (acu_fn)acu_sim_entry_cudaStreamCreate,
+     false},
+    {&acu_function_cudaStreamCreateWithFlags, "cudaStreamCreateWithFlags",
+     (acu_fn)acu_sim_entry_cudaStreamCreateWithFlags, false},
+    {&acu_function_cudaStreamCreateWithPriority, "cudaStreamCreateWithPriority",
+     (acu_fn)acu_sim_entry_cudaStreamCreateWithPriority, false},
+    {&acu_function_cudaStreamDestroy, "cudaStreamDestroy", (acu_fn)acu_sim_entry_cudaStreamDestroy,
+     false},
+    {&acu_function_cudaStreamEndCapture, "cudaStreamEndCapture",
+     (acu_fn)acu_sim_entry_cudaStreamEndCapture, false},
+    {&acu_function_cudaStreamEndCapture_ptds, "cudaStreamEndCapture_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamEndCapture_ptsz, true},
+    {&acu_function_cudaStreamGetAttribute, "cudaStreamGetAttribute",
+     (acu_fn)acu_sim_entry_cudaStreamGetAttribute, false},
+    {&acu_function_cudaStreamGetAttribute_ptds, "cudaStreamGetAttribute_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetAttribute_ptsz, true},
+    {&acu_function_cudaStreamGetCaptureInfo, "cudaStreamGetCaptureInfo",
+     (acu_fn)acu_sim_entry_cudaStreamGetCaptureInfo, false},
+    {&acu_function_cudaStreamGetCaptureInfo_ptds, "cudaStreamGetCaptureInfo_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetCaptureInfo_ptsz, true},
+    {&acu_function_cudaStreamGetDevResource, "cudaStreamGetDevResource",
+     (acu_fn)acu_sim_entry_cudaStreamGetDevResource, false},
+    {&acu_function_cudaStreamGetDevResource_ptds, "cudaStreamGetDevResource_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetDevResource_ptsz, true},
+    {&acu_function_cudaStreamGetDevice, "cudaStreamGetDevice",
+     (acu_fn)acu_sim_entry_cudaStreamGetDevice, false},
+    {&acu_function_cudaStreamGetDevice_ptds, "cudaStreamGetDevice_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetDevice_ptsz, true},
+    {&acu_function_cudaStreamGetFlags, "cudaStreamGetFlags",
+     (acu_fn)acu_sim_entry_cudaStreamGetFlags, false},
+    {&acu_function_cudaStreamGetFlags_ptds, "cudaStreamGetFlags_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetFlags_ptsz, true},
+    {&acu_function_cudaStreamGetId, "cudaStreamGetId", (acu_fn)acu_sim_entry_cudaStreamGetId,
+     false},
+    {&acu_function_cudaStreamGetId_ptds, "cudaStreamGetId_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetId_ptsz, true},
+    {&acu_function_cudaStreamGetPriority, "cudaStreamGetPriority",
+     (acu_fn)acu_sim_entry_cudaStreamGetPriority, false},
+    {&acu_function_cudaStreamGetPriority_ptds, "cudaStreamGetPriority_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamGetPriority_ptsz, true},
+    {&acu_function_cudaStreamIsCapturing, "cudaStreamIsCapturing",
+     (acu_fn)acu_sim_entry_cudaStreamIsCapturing, false},
+    {&acu_function_cudaStreamIsCapturing_ptds, "cudaStreamIsCapturing_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamIsCapturing_ptsz, true},
+    {&acu_function_cudaStreamQuery, "cudaStreamQuery", (acu_fn)acu_sim_entry_cudaStreamQuery,
+     false},
+    {&acu_function_cudaStreamQuery_ptds, "cudaStreamQuery_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamQuery_ptsz, true},
+    {&acu_function_cudaStreamSetAttribute, "cudaStreamSetAttribute",
+     (acu_fn)acu_sim_entry_cudaStreamSetAttribute, false},
+    {&acu_function_cudaStreamSetAttribute_ptds, "cudaStreamSetAttribute_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamSetAttribute_ptsz, true},
+    {&acu_function_cudaStreamSynchronize, "cudaStreamSynchronize",
+     (acu_fn)acu_sim_entry_cudaStreamSynchronize, false},
+    {&acu_function_cudaStreamSynchronize_ptds, "cudaStreamSynchronize_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamSynchronize_ptsz, true},
+    {&acu_function_cudaStreamUpdateCaptureDependencies, "cudaStreamUpdateCaptureDependencies",
+     (acu_fn)acu_sim_entry_cudaStreamUpdateCaptureDependencies, false},
+    {&acu_function_cudaStreamUpdateCaptureDependencies_ptds,
+     "cudaStreamUpdateCaptureDependencies_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz, true},
+    {&acu_function_cudaStreamWaitEvent, "cudaStreamWaitEvent",
+     (acu_fn)acu_sim_entry_cudaStreamWaitEvent, false},
+    {&acu_function_cudaStreamWaitEvent_ptds, "cudaStreamWaitEvent_ptsz",
+     (acu_fn)acu_sim_entry_cudaStreamWaitEvent_ptsz, true},
+    {&acu_function_cudaThreadExchangeStreamCaptureMode, "cudaThreadExchangeStreamCaptureMode",
+     (acu_fn)acu_sim_entry_cudaThreadExchangeStreamCaptureMode, false},
+    {&acu_function_cudaUserObjectCreate, "cudaUserObjectCreate",
+     (acu_fn)acu_sim_entry_cudaUserObjectCreate, false},
+    {&acu_function_cudaUserObjectRelease, "cudaUserObjectRelease",
+     (acu_fn)acu_sim_entry_cudaUserObjectRelease, false},
+    {&acu_function_cudaUserObjectRetain, "cudaUserObjectRetain",
+     (acu_fn)acu_sim_entry_cudaUserObjectRetain, false},
+    {&acu_function_cudaWaitExternalSemaphoresAsync, "cudaWaitExternalSemaphoresAsync",
+     (acu_fn)acu_sim_entry_cudaWaitExternalSemaphoresAsync, false},
+    {&acu_function_cudaWaitExternalSemaphoresAsync_ptds, "cudaWaitExternalSemaphoresAsync_ptsz",
+     (acu_fn)acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz, true},
     {NULL, NULL, NULL, false},
 };

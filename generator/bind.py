@@ -1,0 +1,236 @@
+"""Facts and spec in, bindings out: each function's slot, with the adapter that each range of toolkits needs."""
+
+from __future__ import annotations
+
+from . import facts, gates, groups, simulator, verify
+from .abi import COPY, PREFIX, Route, Router
+from .describe import Describer
+from .groups import Group
+from .model import Api, Function, Library
+from .slots import Adapter, Bindings, Era, Refusal, Slot, StructArg, pointer_type
+from .spec import Decision, Parameters, Spec
+from .yamlfile import Sequence, where
+
+SPEC = Spec()
+
+
+def load_libraries(presented: str | None = None, spec: Spec = SPEC) -> list[Library]:
+    """All libraries of spec/libraries.yaml that there are facts of."""
+    found = []
+    for name, info in spec.libraries.items():
+        folder = spec.facts / name
+        if any(folder.glob("*.json")):
+            found.append(Library(name, facts.read_all(folder), None if info.get("newest_only") else presented))
+    return found
+
+
+def bind(
+    library: Library, driver: Library | None = None, features: dict[str, str] | None = None, spec: Spec = SPEC
+) -> Bindings:
+    """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
+    info = spec.libraries[library.name]
+    parameters = spec.parameters(library.name)
+    verify.parameters(parameters, library, driver)
+    router = Router(library, parameters, spec.decisions if info.get("adapt") else [])
+    verify.decisions(router.decisions, library)
+    describer = Describer(library, parameters, router, driver)
+    bindings = Bindings(library.name, info, library, router, describer, groups.read(spec.groups, library))
+    homes = [(function, library.presented) for function in library.presented.functions.values()]
+    if info.get("adapt"):
+        for gone, api in library.gone_functions().values():
+            alias = library.alias_of(gone)
+            if alias is not None:
+                bindings.aliases.append((gone.name, alias.name))
+            else:
+                homes.append((gone, api))
+    grouped = groups.sort(bindings.groups, (function.name for function, _ in homes), where(spec.groups, library.name))
+    for function, home in homes:
+        bindings.slots.append(_slot(bindings, parameters, function, home, grouped[function.name], features or {}))
+    verify.used(router)
+    bindings.simulated = simulator.entries(spec, library, bindings.slots)
+    bindings.result_type = bindings.describer.result_type(info["result"])
+    return bindings
+
+
+def bind_all(libraries: list[Library], features: Sequence | None = None, spec: Spec = SPEC) -> list[Bindings]:
+    """The libraries' bindings, each knowing what it shares with the others."""
+    by_name = {library.name: library for library in libraries}
+    titles = gates.titles(features, libraries) if features is not None else {}
+    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
+    for one in bindings:
+        others = (other.presented.records.keys() for other in bindings if other is not one)
+        one.shared_records = one.presented.records.keys() & set().union(*others)
+    return bindings
+
+
+def served(bindings: list[Bindings]) -> dict[str, tuple[int, int]]:
+    """Since and until of each function that users can call, adapters included."""
+    return {slot.name: (slot.since, slot.until) for one in bindings for slot in one.slots}
+
+
+def _slot(
+    bindings: Bindings, parameters: Parameters, function: Function, home: Api, group: Group, features: dict[str, str]
+) -> Slot:
+    quirk = parameters.section("quirks").get(function.name)
+    hook = quirk is not None
+    adapters: dict[object, Adapter] = {}
+    routes: list[Route] = []
+    if bindings.info.get("adapt"):
+        routes = bindings.router.routes(function, home)
+        eras, eras_ptds = _eras(bindings, function, home, routes, adapters, hook)
+    else:
+        eras = [Era(0, function.symbol, None)]
+        eras_ptds = [Era(0, function.ptds, None)] if function.ptds else []
+    span = _span(bindings, function, routes)
+    return Slot(
+        function=function,
+        home=home,
+        gone=home is not bindings.presented,
+        since=span[0],
+        until=span[1],
+        eras=eras,
+        eras_ptds=eras_ptds,
+        params=bindings.describer.params(function, home),
+        adapters=list(adapters.values()),
+        hook=hook,
+        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else [],
+        results=list(parameters.section("results").get(function.name, ())),
+        feature=features.get(function.name),
+        group=group,
+        interop=bindings.is_interop(function.header),
+    )
+
+
+def _span(bindings: Bindings, function: Function, routes: list[Route]) -> tuple[int, int]:
+    """First and last version that can serve the function; 0 where that is beyond what is known."""
+    library = bindings.library
+    if not routes:
+        return library.symbol_span(function.symbol)
+    served = [route.api.version for route in routes if route.target is not None]
+    since = 0 if served[0] == library.oldest.version else served[0]
+    until = 0 if served[-1] == library.newest.version else served[-1]
+    return since, until
+
+
+def _eras(
+    bindings: Bindings, function: Function, home: Api, routes: list[Route], adapters: dict[object, Adapter], hook: bool
+) -> tuple[list[Era], list[Era]]:
+    """One era per run of toolkits that are served alike; the same for the per-thread default stream, if it differs."""
+    each: list[Era] = []
+    for index, route in enumerate(routes):
+        adapter = None
+        if route.target is not None and (route.adapter or hook):
+            key = route.adapter or "hook"
+            if key not in adapters:
+                adapters[key] = _adapter(bindings, function, home, routes, index, len(adapters), hook)
+            adapter = adapters[key].name
+        each.append(Era(0 if index == 0 else route.api.version, route.target.symbol if route.target else None, adapter))
+    plain = _with_ptds(each, [era.symbol for era in each])
+    if not any(route.target and route.target.ptds for route in routes):
+        return plain, []
+    return plain, _with_ptds(
+        each, [(target.ptds or target.symbol) if target else None for target in (route.target for route in routes)]
+    )
+
+
+def _with_ptds(eras: list[Era], symbols: list[str | None]) -> list[Era]:
+    """The eras of the per-thread default stream: one symbol per toolkit, equal neighbours joined as before."""
+    joined: list[Era] = []
+    for era, symbol in zip(eras, symbols, strict=True):
+        if not joined or (joined[-1].symbol, joined[-1].adapter) != (symbol, era.adapter):
+            joined.append(Era(era.since, symbol, era.adapter))
+    return joined
+
+
+def _adapter(
+    bindings: Bindings, function: Function, home: Api, routes: list[Route], index: int, number: int, hook: bool
+) -> Adapter:
+    route = routes[index]
+    assert route.target is not None
+    name = f"{'hook' if hook else 'adapt'}_{function.name}{number if number else ''}"
+    structs = tuple(_struct_arg(bindings, function, home, param, mode) for param, mode in route.structs)
+    decision = route.decision
+    target = pointer_type(route.target) if decision else f"__typeof__(acu_slot_{function.name})"
+    args = decision.args if decision else tuple(p.name for p in function.params)
+    args = tuple(_through(arg, structs) for arg in args)
+    return Adapter(
+        name=name,
+        comment=_comment(route, structs),
+        target=target,
+        args=args,
+        structs=structs,
+        locals=decision.locals if decision else (),
+        after=decision.after if decision else (),
+        always=decision.always if decision else False,
+        refusals=_refusals(decision, routes, index),
+        hook=hook,
+        attributes=_attributes(bindings, function, home, structs),
+    )
+
+
+def _through(arg: str, structs: tuple[StructArg, ...]) -> str:
+    copied = next((s for s in structs if s.name == arg and s.mode == COPY), None)
+    return f"{arg} ? (void *)&loaded_{arg} : NULL" if copied else arg
+
+
+def _comment(route: Route, structs: tuple[StructArg, ...]) -> str:
+    if route.decision is not None:
+        return " ".join(route.decision.reason.split())
+    if not structs:
+        return "Answers also where the library cannot."
+    parts = []
+    for struct in structs:
+        how = (
+            "is checked or filled where the loaded layout ends"
+            if struct.mode == PREFIX
+            else "goes through the loaded layout"
+        )
+        parts.append(f"{struct.name} {how}")
+    return "; ".join(parts) + "."
+
+
+def _refusals(decision: Decision | None, routes: list[Route], index: int) -> tuple[Refusal, ...]:
+    """What the decision refuses; too new is what the next era without the decision can do."""
+    if decision is None:
+        return ()
+    later = (r.api.version for r in routes[index:] if r.target is not None and r.decision is not decision)
+    since = next(later, 0)
+    return tuple(Refusal(r.condition, r.what, since if r.newer else 0, r.why, r.code) for r in decision.refuse)
+
+
+def _struct_arg(bindings: Bindings, function: Function, home: Api, name: str, mode: str) -> StructArg:
+    param = next(p for p in function.params if p.name == name)
+    extra = bindings.describer.parameters.param(function.name, name)
+    record = home.record_of(param.type)
+    assert record is not None
+    length = extra.get("length")
+    count = "1"
+    if length:
+        counter = next(p for p in function.params if p.name == length)
+        count = f"({length} ? (size_t)*{length} : 0)" if counter.type.depth else f"(size_t){length}"
+    return StructArg(
+        name=name,
+        index=[p.name for p in function.params].index(name),
+        mode=mode,
+        direction=bindings.describer.direction(function, home, name),
+        by_value=not home.strip(param.type).pointers,
+        count=count,
+        tag=f"(int){extra['tag']}" if "tag" in extra else "0",
+        size=bindings.describer.loaded_size(record),
+    )
+
+
+def _attributes(bindings: Bindings, function: Function, home: Api, structs: tuple[StructArg, ...]) -> str:
+    """The record whose missing fields device attributes can fill, if the call says which device."""
+    names = {p.name for p in function.params}
+    for struct in structs:
+        param = next(p for p in function.params if p.name == struct.name)
+        record = home.record_of(param.type)
+        if (
+            record
+            and struct.comes_out
+            and "device" in names
+            and bindings.describer.parameters.record(record.name).get("attributes")
+        ):
+            return record.name
+    return ""

@@ -1,0 +1,154 @@
+"""How generated C is laid out: the style of .clang-format, as far as templates cannot say it themselves.
+
+A template writes each declaration, call and comment on one line. `lay_out` breaks the lines that are too long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+WIDTH = 100  # as in .clang-format
+STEP = 4
+
+# A place where a line may be broken, and its price: the cheapest break is taken, the last of equals.
+PLACES = re.compile(
+    r"""
+    (?P<comma>,\ )
+  | (?P<mark>(?<=\))\ (?=ACU_|__attribute__))  # an attribute behind a declaration
+  | (?P<operator>\ (?:\|\||&&)\ )
+  | (?P<open>\((?![*)]))
+  | (?P<assign>\ =\ )
+  | (?P<typedef>\ (?=\w+;$))
+    """,
+    re.VERBOSE,
+)
+STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+PRICES = {"mark": 0, "comma": 10, "operator": 10, "assign": 100, "typedef": 150, "string": 200, "open": 1000}
+STEPPED = {"open": 5, "assign": 6}  # where aligned lines would be too long
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the next line may begin."""
+
+    at: int
+    price: int
+    bracket: int  # the innermost open bracket: its index in the line; -1 for none
+    quote: int = -1  # the string that is broken: the index of its first quote
+
+
+def lay_out(text: str) -> str:
+    """The text of a C file with no line longer than WIDTH, no blanks at line ends, no runs of empty lines."""
+    text = "\n".join(piece for line in text.split("\n") for piece in _laid_out(line.rstrip()))
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def tokens(text: str) -> str:
+    """A macro's tokens as a person would write them: "( ( int ) - 1 )" becomes "((int)-1)"."""
+    text = re.sub(r"(?<=[(~]) | (?=\))", "", text)
+    text = re.sub(r"\) (?=[\w-])", ")", text)
+    return re.sub(r"- (?=\d)", "-", text)
+
+
+def _laid_out(line: str) -> Iterator[str]:
+    if len(line) <= WIDTH:
+        yield line
+    elif line.startswith("#"):
+        yield from _directive(line)
+    elif re.match(r" *(/\*| \* )", line):
+        yield from _comment(line)
+    else:
+        yield from _code(line)
+
+
+def _directive(line: str) -> Iterator[str]:
+    """A condition is broken before `||`, a definition before its value."""
+    if line.startswith("#define "):
+        name, _, value = line.removeprefix("#define ").partition(" ")
+        yield f"#define {name} \\"
+        yield f"{' ' * STEP}{value}"
+        return
+    rest = line
+    while len(rest) > WIDTH:
+        cut = rest.rfind(" || ", 0, WIDTH - 4)
+        if cut < 0:
+            break
+        yield f"{rest[:cut]} || \\"
+        rest = " " * STEP + rest[cut + 4 :]
+    yield rest
+
+
+def _comment(line: str) -> Iterator[str]:
+    start = re.match(r" *(/\*\*? ?| \* )", line)
+    assert start is not None
+    indent = " " * (len(line) - len(line.lstrip()))
+    first = start[0].rstrip()
+    prefix = first if first.endswith(("/**", "/*")) else indent + "*"
+    current = prefix
+    for word in re.findall(r"\S+(?: \*/)?", line[start.end() :]):
+        if len(current) + 1 + len(word) > WIDTH:
+            yield current
+            current = indent + (" *" if prefix.lstrip().startswith("/") else "*")
+        current += f" {word}"
+    yield current
+
+
+def _code(line: str) -> list[str]:
+    """Aligned behind the open bracket; where that does not fit, what is in brackets begins on a line of its own."""
+    aligned = _broken(line, _places(line, PRICES))
+    if max(map(len, aligned)) <= WIDTH:
+        return aligned
+    stepped = _broken(line, _places(line, PRICES | STEPPED))
+    return min(aligned, stepped, key=lambda lines: max(map(len, lines)))
+
+
+def _places(line: str, prices: dict[str, int]) -> list[Place]:
+    strings = [match.span() for match in STRINGS.finditer(line)]
+    found: list[Place] = []
+    brackets: list[int] = []
+    for index, character in enumerate(line):
+        string = next((span for span in strings if span[0] < index < span[1]), None)
+        inner = brackets[-1] if brackets else -1
+        if string:
+            if character == " " or line.startswith("\\0", index - 1):
+                found.append(Place(index + 1, prices["string"], inner, string[0]))
+            continue
+        place = PLACES.match(line, index)
+        if place and place.lastgroup:
+            price = 10 * len(brackets) + prices[place.lastgroup]
+            bracket = index if place.lastgroup == "open" else inner
+            found.append(Place(place.end(), price, bracket))
+        if character in "([{":
+            brackets.append(index)
+        elif character in ")]}" and brackets:
+            brackets.pop()
+    return found
+
+
+def _broken(line: str, places: list[Place]) -> list[str]:
+    base = len(line) - len(line.lstrip())
+    lines: list[str] = []
+    columns: dict[int, int] = {-1: base + STEP}  # bracket -> where its content begins
+    start, indent, quote = base, base, ""
+    while True:
+        shift = indent + len(quote) - start
+        if len(line) + shift <= WIDTH:
+            break
+        here = [
+            p for p in places if start + STEP < p.at and len(line[: p.at].rstrip()) + shift <= WIDTH - (p.quote >= 0)
+        ]
+        if not here:
+            break
+        place = min(here, key=lambda p: (p.price, -p.at))
+        closing = '"' if place.quote >= 0 else ""
+        for index in range(start, place.at):
+            if line[index] in '([{"':
+                columns[index] = index + shift + (line[index] != '"')
+        if line[place.at - 1] == "(":
+            columns[place.bracket] = base + STEP
+        lines.append(" " * indent + quote + line[start : place.at].rstrip(" " if not closing else "") + closing)
+        indent = columns[place.quote if closing else place.bracket]
+        start, quote = place.at, closing
+    return [*lines, " " * indent + quote + line[start:]]
