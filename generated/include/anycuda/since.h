@@ -21,16 +21,14 @@
 #endif
 
 /*
- * clang counts it as a use of a field when it copies or clears a whole record in C++. There a newer
- * field
- * is deprecated only, which it can be told not to say of the records themselves.
+ * In C++, clang counts a copy of a whole record as a use of each field. A newer field is only
+ * deprecated there, since that warning can be switched off around the records themselves.
  */
 #if defined(__clang__) && defined(__cplusplus)
 #define ACU_UNAVAILABLE_FIELD(text) __attribute__((deprecated(text)))
 #define ACU_BEGIN_RECORDS \
-                                                                                       \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored "
-                                             "\"-Wdeprecated-declarations\"")
+    _Pragma("clang diagnostic push") \
+    _Pragma("clang diagnostic ignored \"-Wdeprecated-declarations\"")
 #define ACU_END_RECORDS _Pragma("clang diagnostic pop")
 #else
 #define ACU_UNAVAILABLE_FIELD(text) ACU_UNAVAILABLE(text)
