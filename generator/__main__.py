@@ -17,6 +17,7 @@ COMMANDS = {
     "render": "render",
     "check": "render",
     "diff": "report",
+    "explain": "explain",
 }
 
 # For users of a command; a module's own docstring speaks to those who change it.
@@ -24,7 +25,8 @@ DESCRIPTIONS = {
     "extract": "Writes spec/facts: what the headers of all fetched toolkits declare, and what their libraries export.",
     "render": "Writes everything below generated/, or below another --output folder, from spec/ and templates/.",
     "check": "Renders without writing, and fails with the names of the files in generated/ that differ.",
-    "diff": "Says which functions, types and values came, went or changed between two toolkits.",
+    "diff": "Shows which functions, types and values came, went or changed between two toolkits.",
+    "explain": "Shows how one function is called on every toolkit: symbol, adapter, decision, refusals, structs.",
 }
 EPILOG = (
     "`python -m generator fetch --help` explains one command; `make generate` runs those that are needed, in order."

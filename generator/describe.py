@@ -293,7 +293,7 @@ class Describer:
         if symbol not in self.types:
             self.types[symbol] = row = TypeRow(symbol, record.name, "ACU_KIND_RECORD", record.size)
             padding = self.parameters.record(record.name).get("padding", ())  # only gives a union its size
-            members = [member for member in _opened(record) if not _names(member.name, padding)]
+            members = [member for member in opened(record) if not _names(member.name, padding)]
             row.fields = [self._field(home, record, member) for member in members]
             row.layouts = self._layouts(home, record, members)
         return symbol
@@ -383,7 +383,7 @@ class Describer:
             taken.update(numbers)
             yield name, numbers
         if "otherwise" in union:
-            tag = next(member for member in _opened(record) if member.name == union["by"])
+            tag = next(member for member in opened(record) if member.name == union["by"])
             assert tag.type is not None
             enum = home.enum_of(tag.type)
             assert enum is not None
@@ -404,7 +404,7 @@ class Describer:
             state = self.router.layout_state(home, record, api, named[0]) if named else ""
             if state not in (PREFIX, COPY):
                 continue
-            theirs = {member.name: member for member in _opened(named[0])}
+            theirs = {member.name: member for member in opened(named[0])}
             offsets = sizes = None
             if state == COPY:
                 offsets = tuple(theirs[m.name].offset if m.name in theirs else -1 for m in members)
@@ -419,7 +419,7 @@ class Describer:
     def attributes(self, record: Record) -> list[AttributeRow]:
         """The fields of a record that some layouts lack, with the device attributes that say the same."""
         rows = []
-        members = {member.name: member for member in _opened(record)}
+        members = {member.name: member for member in opened(record)}
         apis = self.library.apis
         for name, said in self.parameters.record(record.name).get("attributes", {}).items():
             have = [
@@ -462,11 +462,11 @@ def _names(path: str, listed: Iterable[str]) -> bool:
     return any(path == one or path.startswith(f"{one}.") for one in listed)
 
 
-def _opened(record: Record) -> Iterator[Field]:
+def opened(record: Record) -> Iterator[Field]:
     """The members, with those of unnamed inner records as the record's own: `handle.fd`."""
     for member in record.members():
         if member.record is None or member.count > 1:
             yield member
             continue
-        for inner in _opened(member.record):
+        for inner in opened(member.record):
             yield replace(inner, name=f"{member.name}.{inner.name}", offset=member.offset + inner.offset)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent.parent))
 from generator import yamlfile  # noqa: E402
 from generator.bind import bind, load_libraries  # noqa: E402
 from generator.ctype import CType  # noqa: E402
-from generator.describe import _opened  # noqa: E402
+from generator.describe import opened  # noqa: E402
 from generator.model import RESERVED, Api, Function, Library, Param, Record  # noqa: E402
 from generator.slots import Bindings, Slot  # noqa: E402
 
@@ -113,7 +113,7 @@ class Writer:
         sheet: Sheet, among: list[Api], opaque: bool = False,
     ) -> None:  # fmt: skip
         extra = self.parameters.record(name)
-        members = list(_opened(record))
+        members = list(opened(record))
         mine = [(len(sheet.unions) + i, union) for i, union in enumerate(extra.get("unions", ()))]
         for _, union in mine:
             by = tag if union["by"] == "argument" else prefix + union["by"]
@@ -164,7 +164,7 @@ class Writer:
         listed = dict(union.get("members", {}))
         if "otherwise" in union:
             taken = {tag for tags in listed.values() for tag in tags}
-            by = next(m for m in _opened(record) if m.name == union["by"])
+            by = next(m for m in opened(record) if m.name == union["by"])
             assert by.type is not None
             enum = api.enum_of(by.type)
             assert enum is not None
@@ -175,7 +175,7 @@ class Writer:
                 for index, other in enumerate(among):
                     named = [other.records[record.name]] if among == [api] else self.library.records_named(other, name)
                     has = named and any(
-                        m.name == at + member or m.name.startswith(f"{at}{member}.") for m in _opened(named[0])
+                        m.name == at + member or m.name.startswith(f"{at}{member}.") for m in opened(named[0])
                     )
                     if has and tag in other.enumerators:
                         present |= 1 << index
