@@ -73,15 +73,15 @@ def exported(library: Path) -> set[str]:
 
 def flip_a_field(text: str) -> str:
     """Two fields of an older cudaDeviceProp change places in the table that temporaries are copied by."""
-    table = re.search(r"offsets_acu_cudart_type_cudaDeviceProp_11070\[\] = \{ (.*?) \}", text)
+    table = re.search(r"offsets_acu_cudart_type_cudaDeviceProp_11070\[\] =\s+\{(.*?)\}", text, re.DOTALL)
     assert table
-    offsets = table[1].split(", ")
+    offsets = re.split(r",\s+", table[1])
     offsets[5], offsets[6] = offsets[6], offsets[5]
     return text.replace(table[1], ", ".join(offsets), 1)
 
 
 def drop_a_parameter(text: str) -> str:
-    changed = text.replace("acu_location_device(&location), stream)", "acu_location_device(&location), NULL)")
+    changed = re.sub(r"(acu_location_device\(&location\),\s+)stream\)", r"\1NULL)", text)
     assert changed != text
     return changed
 
@@ -94,14 +94,14 @@ def swap_two_symbols(text: str) -> str:
 
 
 def forget_a_default(text: str) -> str:
-    changed = text.replace(", .absent = -1", "")
+    changed = re.sub(r",\s+\.absent = -1", "", text)
     assert changed != text
     return changed
 
 
 def forget_a_check(text: str) -> str:
     """cudaMemPoolProps.usage, carved out of reserved space, is not known to be newer."""
-    changed = text.replace(", .since = 12060", "")
+    changed = re.sub(r",\s+\.since = 12060", "", text)
     assert changed != text
     return changed
 
