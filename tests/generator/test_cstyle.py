@@ -25,9 +25,9 @@ CASES = {
         "                              size_t width);",
     ),
     "a long first argument starts on the next line": (
-        "extern int (*acu_slot_cudaArrayGetMemoryRequirements)(struct cudaArrayMemoryRequirements *required, int on);",
+        "extern int (*acu_slot_cudaArrayGetMemoryRequirements)(struct cudaArrayMemoryRequirements *requirements);",
         "extern int (*acu_slot_cudaArrayGetMemoryRequirements)(\n"
-        "    struct cudaArrayMemoryRequirements *required, int on);",
+        "    struct cudaArrayMemoryRequirements *requirements);",
     ),
     "an attribute goes to the next line": (
         "cudaError_t cudaDeviceUnregisterAsyncNotification(int device, AsyncCallbackHandle_t callback) ACU_SINCE_12_4;",
