@@ -1,4 +1,4 @@
-"""Writes docs/simulator-coverage.md: which of the runtime's functions the simulator has, by subject.
+"""Writes docs/users/simulator-coverage.md: which of the runtime's functions the simulator has, by subject.
 
 It compares spec/simulator.yaml with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "simulator-coverage.md"
+PAGE = ROOT / "docs/users/simulator-coverage.md"
 
 # The first pattern that is found in a name decides.
 SUBJECTS = [

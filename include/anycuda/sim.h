@@ -73,7 +73,7 @@ int acu_sim_fault(void *stream, int code);
  *
  * Machine code (a cubin) is read for the same; of a fat binary, what the device would take.
  * How many registers a kernel takes machine code says; of PTX, 32, or fewer if .maxnreg says so.
- * Kernels that nvcc compiled into a program have their mangled names: docs/simulator.md.
+ * Kernels that nvcc compiled into a program have their mangled names: docs/users/simulator.md.
  *
  * CUDA C++ may be compiled where there is no NVRTC, or with ANYCUDA_NVRTC=sim: then the source is
  * read for the kernels that it declares extern "C" with parameters of plain types, and for its
