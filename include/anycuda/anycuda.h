@@ -19,6 +19,7 @@
 #include <anycuda/layers.h>
 #include <anycuda/load.h>
 #include <anycuda/module.h>
+#include <anycuda/node.h>
 #include <anycuda/object.h>
 #include <anycuda/pool.h>
 #include <anycuda/status.h>

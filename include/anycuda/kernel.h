@@ -1,8 +1,8 @@
 /*
- * Kernels: what they are, what they need, and how many of their blocks fit on a device.
+ * Kernels: what they are, what they need, and how many of their blocks run on a device at once.
  *
- * A kernel belongs to a device and keeps its module alive. Several threads may use one; its
- * settings hold for all launches after them.
+ * A kernel belongs to a device and keeps its module alive. Several threads may use one kernel; an
+ * attribute that is set applies to all later launches.
  */
 #ifndef ACU_KERNEL_H
 #define ACU_KERNEL_H
@@ -14,63 +14,71 @@ struct CUfunc_st; /* what CUDA calls CUfunction and cudaFunction_t */
 ACU_BEGIN_C
 
 /**
- * A handle for a kernel that the runtime knows: a cudaKernel_t, or the host function that nvcc made
- * for a `__global__` function. It must stay valid as long as the handle lives.
+ * Makes a handle for a kernel that the runtime knows: a cudaKernel_t, or the host function that
+ * nvcc made for a `__global__` function. The kernel must stay loaded as long as the handle lives;
+ * the caller owns the handle.
  */
 ACU_CHECKED acu_result acu_kernel_wrap(acu_device device, const void *function,
                                        acu_kernel **kernel);
 
-/** A handle for a driver's function, in the device's primary context; as acu_kernel_wrap(). */
+/** Makes a handle as acu_kernel_wrap(), for a function of the driver in the device's primary
+ * context. */
 ACU_CHECKED acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw,
                                               acu_kernel **kernel);
 
-/** What the runtime's calls take as function, a cudaKernel_t mostly. NULL if it is a CUfunction. */
+/** Returns what the runtime's functions take as a kernel, mostly a cudaKernel_t; NULL if the kernel
+ * is a CUfunction, or the handle is invalid. */
 const void *acu_kernel_raw(const acu_kernel *kernel);
 
-/** The CUfunction; NULL if it is what the runtime's calls take. */
+/** Returns the CUfunction; NULL if acu_kernel_raw() has the kernel, or the handle is invalid. */
 struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel);
 
-/** One more owner; returns the kernel, NULL if it is none. */
+/** Adds an owner and returns the kernel, or NULL if the handle is invalid. */
 acu_kernel *acu_kernel_retain(acu_kernel *kernel);
 
-/** One owner less. As acu_stream_release(). */
+/** Gives one reference up. See acu_stream_release(). */
 acu_result acu_kernel_release(acu_kernel *kernel);
 
 void acu_kernel_cleanup(acu_kernel **kernel);
 
-acu_device acu_kernel_device(const acu_kernel *kernel); /* ACU_DEVICE_CURRENT if it is no kernel */
-const char *acu_kernel_name(const acu_kernel *kernel); /* "" if it is not known; lives as it does */
-acu_module *acu_kernel_module(const acu_kernel *kernel); /* stays the kernel's; NULL if wrapped */
+/** Returns the kernel's device; ACU_DEVICE_CURRENT if the handle is invalid. */
+acu_device acu_kernel_device(const acu_kernel *kernel);
 
-/** Sizes in x, y and z; of y and z, 0 means 1. */
+/** Returns the name, which lives as long as the kernel; "" if the runtime does not report it. */
+const char *acu_kernel_name(const acu_kernel *kernel);
+
+/** Returns the module, which stays the kernel's; NULL for a kernel of acu_kernel_wrap(). */
+acu_module *acu_kernel_module(const acu_kernel *kernel);
+
+/** Sizes in x, y and z; 0 in y or z means 1. */
 typedef struct acu_size3 {
     size_t x, y, z;
 } acu_size3;
 
-/** What a kernel needs and may have; 0 where the runtime or driver is too old to know. */
+/** What a kernel needs and may have; 0 where the runtime or driver is too old to report it. */
 typedef struct acu_kernel_info {
     int max_threads;        /* per block */
     int registers;          /* per thread */
     size_t static_shared;   /* bytes of shared memory per block that the code declares */
     size_t max_shared;      /* bytes of dynamic shared memory that a launch may ask for */
-    size_t constant_bytes;  /* of constant memory */
-    size_t local_bytes;     /* per thread */
-    int shared_carveout;    /* of L1 and shared memory, in percent; -1: the driver decides */
-    int ptx_version;        /* 52 for 5.2: the target of its PTX */
-    int binary_version;     /* 90 for 9.0: what it was compiled for */
+    size_t constant_bytes;  /* constant memory */
+    size_t local_bytes;     /* local memory per thread */
+    int shared_carveout;    /* percent of L1 that is shared memory; -1: the driver decides */
+    int ptx_version;        /* 52: the PTX is for compute capability 5.2 */
+    int binary_version;     /* 90: the machine code is for compute capability 9.0 */
     bool cluster_needed;    /* a launch must give cluster sizes */
     bool big_clusters;      /* clusters of more than 8 blocks are allowed */
-    acu_size3 cluster;      /* the cluster sizes that the code demands; 0: none */
+    acu_size3 cluster;      /* blocks per cluster that the code requires; 0: any */
     int cluster_scheduling; /* as acu_grid.cluster_scheduling */
 } acu_kernel_info;
 
-/** Asks for all of it; CUDA's errors. */
+/** Asks for all of this. */
 ACU_CHECKED acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info);
 
-/** What can be set; the numbers are CUDA's (cudaFuncAttribute). */
+/** Attributes that can be set, with CUDA's numbers (cudaFuncAttribute). */
 typedef enum acu_kernel_attribute {
     ACU_KERNEL_MAX_SHARED = 8,      /* bytes of dynamic shared memory that a launch may ask for */
-    ACU_KERNEL_SHARED_CARVEOUT = 9, /* in percent, -1: the driver decides */
+    ACU_KERNEL_SHARED_CARVEOUT = 9, /* percent of L1; -1: the driver decides */
     ACU_KERNEL_CLUSTER_WIDTH = 11,  /* since CUDA 11.8 */
     ACU_KERNEL_CLUSTER_HEIGHT = 12,
     ACU_KERNEL_CLUSTER_DEPTH = 13,
@@ -81,7 +89,7 @@ typedef enum acu_kernel_attribute {
 /**
  * Sets an attribute for all later launches.
  *
- * ACU_ERROR_LIMIT for more shared memory than the device has, which is told; CUDA's errors.
+ * ACU_ERROR_LIMIT, with what the device has, for more shared memory than that.
  */
 ACU_CHECKED acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute,
                                                 int value);
@@ -90,18 +98,18 @@ ACU_CHECKED acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_a
 
 /** How a launch's arguments are checked. */
 typedef enum acu_parameter_check {
-    ACU_CHECK_NOTHING, /* nobody knows the parameters: an old driver and no PTX */
-    ACU_CHECK_SIZES,   /* count and sizes, as runtime, driver or PTX tell them */
-    ACU_CHECK_TYPES    /* and pointers, integers and floats are told apart, as the PTX does */
+    ACU_CHECK_NOTHING, /* not at all: there is no PTX, and the driver is too old to report them */
+    ACU_CHECK_SIZES,   /* count and sizes, as runtime, driver or PTX report them */
+    ACU_CHECK_TYPES    /* also whether pointers, integers and floats are where the PTX has them */
 } acu_parameter_check;
 
-/** How this kernel's arguments are checked; ACU_CHECK_NOTHING if it is no kernel. */
+/** Returns how this kernel's arguments are checked; ACU_CHECK_NOTHING if the handle is invalid. */
 acu_parameter_check acu_kernel_parameter_check(const acu_kernel *kernel);
 
 /** What is known of a parameter's type. */
 typedef enum acu_parameter_type {
     ACU_PARAMETER_ANY,     /* nothing but the size */
-    ACU_PARAMETER_INTEGER, /* or, with 8 bytes, an address */
+    ACU_PARAMETER_INTEGER, /* 8 bytes may also be an address */
     ACU_PARAMETER_FLOAT,
     ACU_PARAMETER_POINTER,
     ACU_PARAMETER_RECORD /* a struct, or an array in one */
@@ -113,53 +121,55 @@ typedef struct acu_parameter {
     acu_parameter_type type;
 } acu_parameter;
 
-/** How many parameters it has; 801 with ACU_CHECK_NOTHING. */
+/** Asks how many parameters the kernel has; 801 with ACU_CHECK_NOTHING. */
 ACU_CHECKED acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count);
 
-/** A parameter; ACU_ERROR_RANGE beyond the last one. */
+/** Asks for one parameter; ACU_ERROR_RANGE beyond the last one. */
 ACU_CHECKED acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index,
                                                 acu_parameter *parameter);
 
 /* ---- occupancy ---- */
 
-/** Blocks that run at once on one multiprocessor, with so many threads and dynamic shared bytes. */
+/** Asks how many blocks of `threads` threads and `shared_bytes` of dynamic shared memory run on one
+ * multiprocessor at once. `flags` are acu_occupancy_flag bits. */
 ACU_CHECKED acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
                                                                 size_t shared_bytes, unsigned flags,
                                                                 int *blocks);
 
-/** Bits of acu_block_need.flags, and of where blocks are counted. */
+/** Bits of acu_block_need.flags and acu_kernel_get_blocks_per_multiprocessor(). */
 enum acu_occupancy_flag { ACU_OCCUPANCY_NO_CACHING_OVERRIDE = 1 };
 
 /** What a block needs, for acu_kernel_get_best_block(); zero is the default. */
 typedef struct acu_block_need {
-    size_t shared_bytes; /* dynamic, whatever the size of the block */
-    size_t (*shared_for)(size_t threads,
-                         void *data); /* or it depends on the threads; may be NULL */
-    void *data;
+    size_t shared_bytes; /* dynamic shared memory, for blocks of any size */
+    /* Returns the dynamic shared memory of a block with so many threads; NULL: `shared_bytes`. */
+    size_t (*shared_for)(size_t threads, void *data);
+    void *data;         /* for `shared_for` */
     size_t max_threads; /* 0: as many as the kernel can have */
     unsigned flags;     /* acu_occupancy_flag bits */
 } acu_block_need;
 
 /**
- * The size of block that keeps the device busiest, and how many such blocks do; either may be NULL.
- * `need` may be NULL. Both are 0 where no block of any size fits.
+ * Finds the size of block with which most threads run at once, and the number of such blocks that
+ * fill the device. Both are 0 where no block of any size fits. All three pointers may be NULL.
  */
 ACU_CHECKED acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
                                                  size_t *threads, size_t *blocks);
 
-/** Dynamic shared bytes per block when so many blocks shall run on one multiprocessor. */
+/** Asks how many bytes of dynamic shared memory each block may have so that `blocks` blocks of
+ * `threads` threads run on one multiprocessor at once. */
 ACU_CHECKED acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks,
                                                        size_t threads, size_t *bytes);
 
 struct acu_grid;
 
-/** Clusters of the grid's shape that run at once on the device; since CUDA 11.8. A grid that cannot
- * be is refused as by acu_launch_args(). */
+/** Asks how many clusters of the grid's shape run on the device at once; since CUDA 11.8. An
+ * invalid grid is refused as by acu_launch_args(). */
 ACU_CHECKED acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const struct acu_grid *grid,
                                                    int *clusters);
 
-/** The most blocks that a cluster can have with the grid's threads and memory; since CUDA 11.8.
- * Errors as of acu_kernel_get_max_clusters(). */
+/** Asks how many blocks a cluster can have at most, with the grid's threads and shared memory;
+ * since CUDA 11.8. Errors as acu_kernel_get_max_clusters(). */
 ACU_CHECKED acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel,
                                                        const struct acu_grid *grid, int *blocks);
 

@@ -3,10 +3,10 @@
  *
  *     acu_launch(stream, kernel, acu_grid_1d(n, 256), acu_in(a), acu_in(b), acu_out(c), n);
  *
- * Count, sizes and, where the code tells them, types of the arguments are compared with the
- * kernel's parameters, and the grid with the limits of device and kernel. The buffers are ordered:
- * the launch waits for what was done to them on other streams, and what comes next waits for it. A
- * launch that is being captured is put into the graph, which keeps kernel and buffers alive.
+ * Count, sizes and, where the code declares them, types of the arguments are compared with the
+ * kernel's parameters, and the grid with the limits of device and kernel. The launch waits for
+ * earlier uses of its buffers on other streams, and later uses wait for the launch. A launch on a
+ * captured stream becomes a node of the graph, which keeps kernel and buffers alive.
  */
 #ifndef ACU_LAUNCH_H
 #define ACU_LAUNCH_H
@@ -19,23 +19,23 @@ ACU_BEGIN_C
 
 /* ---- arguments ---- */
 
-/** What an argument is. */
+/** Kinds of arguments. */
 typedef enum acu_arg_kind {
     ACU_ARG_SIGNED,
     ACU_ARG_UNSIGNED,
-    ACU_ARG_WORD, /* unsigned long long: an integer, or an address as the driver API has them */
+    ACU_ARG_WORD, /* unsigned long long: an integer, or an address of the driver API */
     ACU_ARG_FLOAT,
-    ACU_ARG_ADDRESS, /* a raw pointer, which nothing is known of */
-    ACU_ARG_IN,      /* a buffer that the kernel reads, */
-    ACU_ARG_OUT,     /* writes, or */
-    ACU_ARG_INOUT,   /* reads and writes */
-    ACU_ARG_BYTES    /* a copy of what a pointer leads to */
+    ACU_ARG_ADDRESS, /* a raw pointer */
+    ACU_ARG_IN,      /* a buffer that the kernel reads */
+    ACU_ARG_OUT,     /* a buffer that the kernel writes */
+    ACU_ARG_INOUT,   /* a buffer that the kernel reads and writes */
+    ACU_ARG_BYTES    /* a copy of the bytes that a pointer leads to */
 } acu_arg_kind;
 
-/** An argument of a launch: made by acu_arg_of() of a value, acu_in() … of a buffer. */
+/** An argument of a launch, made by acu_arg_of() from a value, or by acu_in() … from a buffer. */
 typedef struct acu_arg {
     acu_arg_kind kind;
-    uint32_t size; /* of what the kernel gets */
+    uint32_t size; /* bytes that the kernel receives */
     union {
         uint64_t bits;
         const void *pointer; /* the address, or where the bytes are */
@@ -43,28 +43,31 @@ typedef struct acu_arg {
     } value;
 } acu_arg;
 
-/** A buffer that the kernel only reads: launches on other streams may read it at the same time. */
+/** Makes an argument of a buffer that the kernel only reads. Launches on other streams may read the
+ * buffer at the same time. */
 static inline acu_arg acu_in(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
     arg.value.buffer = buffer;
     return arg;
 }
 
-/** A buffer that the kernel writes. */
+/** Makes an argument of a buffer that the kernel writes. */
 static inline acu_arg acu_out(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_OUT, sizeof(void *), {0}};
     arg.value.buffer = buffer;
     return arg;
 }
 
-/** A buffer that the kernel reads and writes, which is also what a bare buffer means. */
+/** Makes an argument of a buffer that the kernel reads and writes. A buffer without any of these
+ * functions means the same. */
 static inline acu_arg acu_inout(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_INOUT, sizeof(void *), {0}};
     arg.value.buffer = buffer;
     return arg;
 }
 
-/** A struct, or anything else: `acu_bytes(&x, sizeof x)`. The bytes are copied at the launch. */
+/** Makes an argument of a struct, or of anything else: `acu_bytes(&x, sizeof x)`. The bytes are
+ * copied at the launch. */
 static inline acu_arg acu_bytes(const void *bytes, size_t size) {
     acu_arg arg = {ACU_ARG_BYTES, 0, {0}};
     arg.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
@@ -74,7 +77,7 @@ static inline acu_arg acu_bytes(const void *bytes, size_t size) {
 
 /* ---- grids ---- */
 
-/** How a kernel is launched: blocks and threads, and what is zero as CUDA does it by default. */
+/** How a kernel is launched; what is zero is CUDA's default, except for blocks and threads. */
 typedef struct acu_grid {
     acu_size3 blocks;    /* at least one */
     acu_size3 threads;   /* per block; at least one */
@@ -83,28 +86,28 @@ typedef struct acu_grid {
     bool cooperative;    /* all blocks run at once and may wait for each other */
 
     acu_size3 cluster;           /* blocks per cluster; since CUDA 11.8 */
-    acu_size3 preferred_cluster; /* larger, where there is room; since CUDA 12.8 */
-    unsigned cluster_scheduling; /* 1: spread, 2: balance the load */
+    acu_size3 preferred_cluster; /* a larger cluster, where it fits; since CUDA 12.8 */
+    unsigned cluster_scheduling; /* 1: spread the blocks; 2: balance the load */
 
-    /* Programmatic dependent launch, since CUDA 11.8: the kernel may begin before the one before it
-     * on the stream has ended, and itself waits where it must (griddepcontrol.wait). */
+    /* Programmatic dependent launch, since CUDA 11.8: the kernel may begin before the previous one
+     * on the stream has ended, and waits itself where it must (griddepcontrol.wait). */
     bool programmatic;
-    /* Recorded when all blocks have triggered it (griddepcontrol.launch_dependents) or, with
-     * `at_start`, have begun; made with ACU_EVENT_DISABLE_TIMING. */
+    /* This event is recorded when all blocks have triggered it (griddepcontrol.launch_dependents)
+     * or, with `at_start`, have begun. It must be made with ACU_EVENT_DISABLE_TIMING. */
     acu_event *programmatic_event;
     bool at_start;
     acu_event *begun_event; /* recorded when all blocks have begun; since CUDA 12.3 */
 
-    unsigned memory_domain;          /* 1: the remote one; since CUDA 12.0 */
-    const acu_access_window *window; /* how L2 treats a part of memory */
+    unsigned memory_domain;          /* 1: the remote domain; since CUDA 12.0 */
+    const acu_access_window *window; /* memory that L2 treats in its own way */
 
-    /* Whatever else CUDA has; `raw_count` cudaLaunchAttributes, which come last. */
+    /* Other attributes of CUDA, which are added last. */
     const struct cudaLaunchAttribute_st *raw;
     unsigned raw_count;
 } acu_grid;
 
-/** As many blocks of `threads` threads as `n` threads need; none of either is an error at launch.
- */
+/** Makes a grid of as many blocks of `threads` threads as `n` threads need. If either number is 0,
+ * the launch fails. */
 static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
     acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,    false, {0, 0, 0}, {0, 0, 0}, 0,
                      false,     NULL,      false, NULL, 0,     NULL,      NULL,      0};
@@ -113,17 +116,17 @@ static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
     return grid;
 }
 
-/** The same in two dimensions. */
+/** Makes a grid in two dimensions, as acu_grid_1d(). */
 static inline acu_grid acu_grid_2d(size_t nx, size_t ny, size_t threads_x, size_t threads_y) {
     acu_grid grid = acu_grid_1d(nx, threads_x);
     grid.blocks.y = threads_y ? ny / threads_y + (ny % threads_y != 0) : 0;
     grid.threads.y = threads_y;
-    if (grid.blocks.y == 0) /* not the default */
+    if (grid.blocks.y == 0) /* 0 would mean 1 in y: let the launch fail */
         grid.blocks.x = 0;
     return grid;
 }
 
-/** The same in three dimensions. */
+/** Makes a grid in three dimensions, as acu_grid_1d(). */
 static inline acu_grid acu_grid_3d(acu_size3 n, acu_size3 threads) {
     acu_grid grid = acu_grid_2d(n.x, n.y, threads.x, threads.y);
     grid.blocks.z = threads.z ? n.z / threads.z + (n.z % threads.z != 0) : 0;
@@ -140,46 +143,47 @@ enum { ACU_MAX_ARGUMENTS = 64 };
 /**
  * Launches a kernel on a stream, and does not wait.
  *
- * `args` and what they lead to are not needed after the call. Nothing is allocated. Errors, before
- * anything is done: ACU_ERROR_ARGUMENT (too few, too many, a wrong size, no blocks, no threads),
- * ACU_ERROR_DTYPE (a float for an integer, no address for a pointer), ACU_ERROR_DEVICE (stream,
- * kernel and buffers do not belong together), ACU_ERROR_LIMIT (more than device or kernel can
- * have), ACU_ERROR_HANDLE. CUDA's own, also of kernels before it; 801 where the runtime lacks
- * something that the grid asks for.
+ * `args` and what they point to are not needed after the call. The call allocates nothing. Errors
+ * that are found before anything is done: ACU_ERROR_ARGUMENT (too few or too many arguments, a
+ * wrong size, no blocks, no threads), ACU_ERROR_DTYPE (a float for an integer, or an integer for a
+ * pointer), ACU_ERROR_DEVICE (stream, kernel and buffers are of different devices), ACU_ERROR_LIMIT
+ * (more than the device or the kernel can have), ACU_ERROR_HANDLE, and 801 where the runtime lacks
+ * something that the grid asks for. CUDA's own errors may be those of earlier kernels.
  */
 ACU_CHECKED acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                        const acu_arg *args, size_t count);
 
-/** Arguments that a program puts together as it runs. Not for several threads at once. */
+/** A list of arguments that a program makes as it runs. One thread at a time may use a list. */
 typedef struct acu_args acu_args;
 
-/** An empty list; the caller owns it. */
+/** Makes an empty list; the caller owns it. */
 ACU_CHECKED acu_result acu_args_create(acu_args **args);
 
 /**
- * Adds an argument: `acu_args_add(args, acu_arg_of(n))`. Bytes are copied, buffers kept alive.
+ * Adds an argument: `acu_args_add(args, acu_arg_of(n))`. Bytes are copied, and buffers kept alive.
  *
  * ACU_ERROR_RANGE beyond ACU_MAX_ARGUMENTS, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY.
  */
 ACU_CHECKED acu_result acu_args_add(acu_args *args, acu_arg arg);
 
-/** Replaces an argument; the size must be the same. ACU_ERROR_RANGE beyond the last one. */
+/** Replaces an argument by one of the same size. ACU_ERROR_RANGE beyond the last one. */
 ACU_CHECKED acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg);
 
-/** Takes all out, so that the list can be used anew. */
+/** Removes all arguments, so that the list can be used again. */
 ACU_CHECKED acu_result acu_args_clear(acu_args *args);
 
-size_t acu_args_count(const acu_args *args); /* 0 if it is no list */
+/** Returns the number of arguments; 0 if the handle is invalid. */
+size_t acu_args_count(const acu_args *args);
 
-/** One more owner; returns the list, NULL if it is none. */
+/** Adds an owner and returns the list, or NULL if the handle is invalid. */
 acu_args *acu_args_retain(acu_args *args);
 
-/** One owner less. As acu_stream_release(). */
+/** Gives one reference up. See acu_stream_release(). */
 acu_result acu_args_release(acu_args *args);
 
 void acu_args_cleanup(acu_args **args);
 
-/** acu_launch_args() with a list, which can be used again. */
+/** Launches a kernel as acu_launch_args(), with the arguments of a list, which stays as it is. */
 ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                        const acu_args *args);
 
@@ -195,14 +199,14 @@ static inline acu_arg acu_arg_same(acu_arg arg) {
     return arg;
 }
 
-/* Who has a buffer that is not to change, can only give it to be read. */
+/* A const buffer can only be an argument that the kernel reads. */
 static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
     __builtin_memcpy(&arg.value.buffer, &buffer, sizeof(void *));
     return arg;
 }
 
-/* Handles that no kernel can use: their addresses must not pass for memory of the device. */
+/* Handles that no kernel can use. Without this list their addresses would pass as raw pointers. */
 #define ACU_EACH_HANDLE(DO)                                                                        \
     DO(struct acu_stream)                                                                          \
     DO(struct acu_event)                                                                           \
@@ -246,7 +250,7 @@ ACU_END_C
 #define ACU_SCALAR_FUNCTION(name, type) static inline acu_arg acu_arg_##name(type value)
 ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
 
-/* Where an argument is a handle, the compiler says that it expected this. */
+/* The compiler names this type in its error where an argument is such a handle. */
 typedef struct acu_no_handle {
     int unused;
 } acu_no_handle;
@@ -256,8 +260,8 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 }
 
 /**
- * The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. A buffer
- * that is `const` is acu_in(); handles of other objects do not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, or an acu_arg, which stays as it
+ * is. A const buffer becomes acu_in(). Handles of other objects do not compile.
  */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
@@ -273,8 +277,8 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 /**
  * Launches a kernel: `acu_launch(stream, kernel, grid, arguments…)`, up to 32 of them.
  *
- * As acu_launch_args(), with acu_arg_of() around each argument. A grid that is a compound literal
- * needs parentheses around it, as in every macro.
+ * The macro calls acu_launch_args() with acu_arg_of() around each argument. A grid that is a
+ * compound literal needs parentheses around it, as in every macro.
  */
 #define acu_launch(stream, kernel, ...)                                                            \
     acu_launch_args((stream), (kernel), (const acu_grid[]){ACU_FIRST(__VA_ARGS__, 0)},             \
@@ -336,8 +340,8 @@ ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
 #undef ACU_REFUSE_HANDLE
 
 /**
- * The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. A buffer
- * that is `const` is acu_in(); handles of other objects do not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, or an acu_arg, which stays as it
+ * is. A const buffer becomes acu_in(). Handles of other objects do not compile.
  */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
@@ -355,7 +359,7 @@ inline acu_arg acu_arg_of(acu_arg arg) {
     return arg;
 }
 
-/** Launches a kernel: as acu_launch_args(), with acu_arg_of() around each argument. */
+/** Launches a kernel by acu_launch_args(), with acu_arg_of() around each argument. */
 template <typename... Values>
 ACU_CHECKED inline acu_result acu_launch(acu_stream *stream, acu_kernel *kernel,
                                          const acu_grid &grid, const Values &...values) {

@@ -146,8 +146,11 @@ void hold_long(cudaStream_t stream);
 bool has_gone_on(void);
 
 void wait_a_moment(void);
-/* Until it is the number, which on a busy machine takes its time; or not much longer. */
+/* Waits until the value is the number; after many seconds it gives up. */
 void wait_until_is(const int *value, int number);
+/* Waits until the stream has nothing to do, without synchronising; returns what cuStreamQuery()
+ * says then, after many seconds CUDA_ERROR_NOT_READY. */
+CUresult end_of_work(CUstream stream);
 
 /* Queues work that loses the context: 700 is an illegal address, 719 a launch failure. What it
  * needs is loaded first, since that may wait for the device. */

@@ -465,8 +465,7 @@ CASE(each_has_a_default_stream) {
     OK(cuCtxPushCurrent(made));
     OK(cuStreamQuery(NULL));
     OK(cuMemsetD8Async(at, 1, 64, blocking));
-    wait_a_moment();
-    OK(cuStreamQuery(blocking));
+    OK(end_of_work(blocking));
     let_go();
     OK(cuMemFree(at));
     OK(cuStreamDestroy(blocking));

@@ -583,7 +583,7 @@ static void count_destroyed(void *data) {
 }
 
 static int becomes(int count) {
-    for (int i = 0; destroyed != count && i < 2000; i++)
+    for (int i = 0; destroyed != count && i < 50000; i++)
         (void)usleep(1000);
     return destroyed;
 }

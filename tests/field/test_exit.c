@@ -36,7 +36,7 @@ static int alone(int (*body)(void)) {
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);
         close(ends[1]);
-        alarm(20); /* instead of hanging */
+        alarm(100); /* instead of hanging */
         exit(body());
     }
     close(ends[1]);
@@ -255,7 +255,7 @@ static int forks(void) {
         return 1;
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(100);
         acu_result result = acu_buffer_write(held.buffers[0], &number, 1);
         if (result != cudaErrorInitializationError || acu_last_error() != result)
             _exit(2);

@@ -42,7 +42,7 @@ int end_misuse(void **state) {
 void expect_refusal(acu_result result, int how, const char *call) {
     acu_result expected = how == A_NULL ? ACU_ERROR_ARGUMENT : ACU_ERROR_HANDLE;
     const char *said = acu_last_error_message();
-    bool told = strstr(said, texts[how]) || (how == A_NULL && strstr(said, "the node is none"));
+    bool told = strstr(said, texts[how]) || (how == A_NULL && strstr(said, "the node is invalid"));
     if (result != expected || acu_last_error() != expected || !told)
         fail_msg("%s, where it %s, is %d: %s", call, texts[how], result, said);
     if (!strstr(call, acu_last_error_details().call)) /* the function that the user called */

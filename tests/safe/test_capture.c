@@ -31,13 +31,14 @@ static void beginnings_are_checked(void **state) {
     OK(acu_stream_get_legacy(0, &legacy));
     FAILS(acu_stream_begin_capture(NULL, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_stream_begin_capture(legacy, NULL), ACU_ERROR_CAPTURE, "legacy default stream");
-    assert_non_null(strstr(acu_last_error_details().hint, "a stream of acu_stream_create()"));
+    assert_non_null(
+        strstr(acu_last_error_details().hint, "a stream that acu_stream_create() has made"));
     acu_capture_options unknown = {.after_count = 0};
     memset(&unknown.mode, 1, sizeof unknown.mode);
-    FAILS(acu_stream_begin_capture(a, &unknown), ACU_ERROR_ARGUMENT, "there is no mode");
+    FAILS(acu_stream_begin_capture(a, &unknown), ACU_ERROR_ARGUMENT, "is not a capture mode");
     FAILS(acu_stream_begin_capture(a, &(acu_capture_options){.after = &node, .after_count = 1}),
           ACU_ERROR_ARGUMENT, "'into' is NULL");
-    FAILS(acu_stream_end_capture(a, &graph), ACU_ERROR_CAPTURE, "no capture of anycuda's");
+    FAILS(acu_stream_end_capture(a, &graph), ACU_ERROR_CAPTURE, "no capture of anycuda");
     FAILS(acu_stream_end_capture(a, NULL), ACU_ERROR_ARGUMENT, "'graph' is NULL");
     FAILS(acu_stream_end_capture(NULL, &graph), ACU_ERROR_ARGUMENT, "the stream is NULL");
     OK(acu_stream_begin_capture(a, NULL));

@@ -221,7 +221,7 @@ static void buffers_are_made_before(void **state) {
     assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
     FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belong to the graph");
     FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &made), ACU_ERROR_STATE,
-          "no capture of anycuda's");
+          "anycuda is not capturing");
     assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
     assert_int_equal(cudaGraphDestroy(raw), 0);
 }
@@ -286,7 +286,7 @@ static void memory_of_captures_is_checked(void **state) {
     FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &own), 2, "cudaMallocAsync");
     acu_inject_errors(NULL);
     assert_null(own);
-    FAILS(acu_graph_memory_free(x, a), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    FAILS(acu_graph_memory_free(x, a), ACU_ERROR_MEMORY_KIND, "not allocated by a graph");
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
 }

@@ -298,7 +298,8 @@ static void what_cannot_be_compiled(void **state) {
     const acu_module_program program = {.text = "x"};
     FAILS(acu_module_compile(0, NULL, &module), ACU_ERROR_ARGUMENT, "'program' is NULL");
     FAILS(acu_module_compile(0, &program, NULL), ACU_ERROR_ARGUMENT, "'module' is NULL");
-    FAILS(acu_module_compile(0, &(acu_module_program){0}, &module), ACU_ERROR_ARGUMENT, "no text");
+    FAILS(acu_module_compile(0, &(acu_module_program){0}, &module), ACU_ERROR_ARGUMENT,
+          "'program->text' is NULL");
     FAILS(acu_module_compile(9, &program, &module), 101, "there is no device 9");
     assert_string_equal(acu_module_compile_log(), "");
 }

@@ -55,7 +55,7 @@ static void needs_its_arguments(void **state) {
     FAILS(acu_exec_update(exec, NULL, &update), ACU_ERROR_ARGUMENT, "the graph is NULL");
     FAILS(acu_exec_update(NULL, graph, NULL), ACU_ERROR_ARGUMENT, "is NULL");
     FAILS(acu_exec_is_enabled(exec, (acu_node){0}, &enabled), ACU_ERROR_ARGUMENT,
-          "the node is none");
+          "the node is invalid");
     FAILS(acu_exec_set_params(exec, (acu_node){0}, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     assert_null(acu_exec_raw(NULL));
     OK(acu_exec_release(exec));
@@ -68,7 +68,7 @@ static void a_cycle_is_told(void **state) {
     OK(acu_graph_add_empty(graph, NULL, 0, &a));
     OK(acu_graph_add_empty(graph, &a, 1, &b));
     OK(acu_graph_add_dependencies(graph, &b, &a, NULL, 1));
-    const char *why = runtime_version() >= 12000 ? "its structure is invalid" : "";
+    const char *why = runtime_version() >= 12000 ? "the structure is invalid" : "";
     FAILS(acu_graph_instantiate(graph, NULL, &exec), 1, why);
     if (*why)
         assert_non_null(strstr(acu_last_error_message(), "empty node "));
@@ -425,7 +425,7 @@ static void an_update_of_another_kind_names_the_node(void **state) {
     OK(acu_graph_create(&another));
     OK(acu_graph_add_empty(another, NULL, 0, &node));
     OK(acu_graph_instantiate(graph, NULL, &exec));
-    FAILS(acu_exec_update(exec, another, &update), 910, "a node is of another kind");
+    FAILS(acu_exec_update(exec, another, &update), 910, "a node has another type");
     assert_int_equal(update.result, ACU_UPDATE_NODE_TYPE_CHANGED);
     assert_ptr_equal(update.error_node.graph, another);
     assert_int_equal(update.error_node.id, node.id);

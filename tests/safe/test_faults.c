@@ -219,7 +219,7 @@ static void run_in_a_row(const fault *first) {
             aim(&f, &again, next->at, next->code);
             if (!is_asked(next->at, next->code))
                 continue;
-            alarm(20);
+            alarm(100);
             CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a fault may leave another */
             run_with(&f);
         }

@@ -157,7 +157,7 @@ static void dependencies_come_and_go(void **state) {
     FAILS(acu_graph_add_empty(graph, &stranger, 1, NULL), ACU_ERROR_ARGUMENT, "of another graph");
     FAILS(acu_graph_add_empty(graph, NULL, 1, NULL), ACU_ERROR_ARGUMENT, "'after' is NULL");
     FAILS(acu_graph_add_empty(graph, &(acu_node){0}, 1, NULL), ACU_ERROR_ARGUMENT,
-          "the node is none");
+          "the node is invalid");
     OK(acu_graph_release(graph));
     OK(acu_graph_release(other));
 }

@@ -189,7 +189,7 @@ static void too_few_and_too_many(void **state) {
           "nothing takes 0 arguments, but 1 are given");
     FAILS(acu_launch_args(b.stream, b.add, &one, many, ACU_MAX_ARGUMENTS + 1), ACU_ERROR_ARGUMENT,
           "but 65 are given");
-    FAILS(acu_launch_args(b.stream, b.add, &one, NULL, 4), ACU_ERROR_ARGUMENT, "arguments at NULL");
+    FAILS(acu_launch_args(b.stream, b.add, &one, NULL, 4), ACU_ERROR_ARGUMENT, "'args' is NULL");
     close_bench(&b);
 }
 
@@ -198,17 +198,19 @@ static void wrong_sizes(void **state) {
     bench b = open_bench();
     const acu_grid one = grid_of(1, 1);
     const mixture m = {0, {0}};
-    FAILS(acu_launch(b.stream, b.scale, one, b.x, 2.0, 64), ACU_ERROR_ARGUMENT,
-          "argument 1 of scale is a floating-point number of 8 bytes, where it takes 4");
-    assert_non_null(strstr(acu_last_error_details().hint, "cast it"));
+    FAILS(
+        acu_launch(b.stream, b.scale, one, b.x, 2.0, 64), ACU_ERROR_ARGUMENT,
+        "argument 1 of scale is a floating-point number of 8 bytes, but the kernel takes 4 bytes");
+    assert_non_null(strstr(acu_last_error_details().hint, "cast the argument"));
     FAILS(acu_launch(b.stream, b.scale, one, b.x, 2.0f, sizeof b), ACU_ERROR_ARGUMENT,
-          "argument 2 of scale is an unsigned integer of 8 bytes, where it takes 4");
+          "argument 2 of scale is an unsigned integer of 8 bytes, but the kernel takes 4 bytes");
     FAILS(acu_launch(b.stream, b.scale, one, 1, 2.0f, 64), ACU_ERROR_ARGUMENT,
-          "argument 0 of scale is a signed integer of 4 bytes, where it takes 8");
+          "argument 0 of scale is a signed integer of 4 bytes, but the kernel takes 8 bytes");
     FAILS(acu_launch(b.stream, b.mixed, one, (char)1, acu_bytes(&m, 23), (short)1, b.x),
-          ACU_ERROR_ARGUMENT, "argument 1 of mixed is bytes of 23 bytes, where it takes 24");
+          ACU_ERROR_ARGUMENT,
+          "argument 1 of mixed is bytes of 23 bytes, but the kernel takes 24 bytes");
     FAILS(acu_launch(b.stream, b.mixed, one, (char)1, acu_bytes(NULL, 24), (short)1, b.x),
-          ACU_ERROR_ARGUMENT, "argument 1 are bytes at NULL");
+          ACU_ERROR_ARGUMENT, "argument 1 is NULL");
     close_bench(&b);
 }
 
@@ -218,14 +220,15 @@ static void wrong_types(void **state) {
     const acu_grid one = grid_of(1, 1);
     const size_t n = 64;
     FAILS(acu_launch(b.stream, b.scale, one, b.x, 2, 64), ACU_ERROR_DTYPE,
-          "argument 1 of scale is a signed integer, where it takes a floating-point number");
+          "argument 1 of scale is a signed integer, but the kernel takes a floating-point number");
     FAILS(acu_launch(b.stream, b.scale, one, b.x, 2.0f, 64.0f), ACU_ERROR_DTYPE,
-          "argument 2 of scale is a floating-point number, where it takes an integer");
+          "argument 2 of scale is a floating-point number, but the kernel takes an integer");
     FAILS(acu_launch(b.stream, b.add, one, n, b.x, b.x, 64), ACU_ERROR_DTYPE,
-          "argument 0 of add is an unsigned integer, where it takes a pointer");
-    assert_non_null(strstr(acu_last_error_details().hint, "in order?"));
+          "argument 0 of add is an unsigned integer, but the kernel takes a pointer");
+    assert_non_null(strstr(acu_last_error_details().hint, "order of the arguments"));
     const acu_arg odd[] = {no_argument(), acu_in(b.x), acu_in(b.x), {0}};
-    FAILS(acu_launch_args(b.stream, b.add, &one, odd, 4), ACU_ERROR_ARGUMENT, "argument 0 is none");
+    FAILS(acu_launch_args(b.stream, b.add, &one, odd, 4), ACU_ERROR_ARGUMENT,
+          "argument 0 is invalid");
     close_bench(&b);
 }
 
@@ -311,20 +314,20 @@ static void grids_beyond_limits(void **state) {
           "the threads are 0 x 0 x 0");
     acu_grid odd = grid_of(2, 32);
     odd.preferred_cluster.x = 2;
-    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "a preferred cluster without");
+    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "'cluster' is not");
     odd = grid_of(2, 32);
     odd.at_start = true;
-    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "'at_start' without");
+    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "'at_start' is set");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_2d(8, 0, 8, 8)), ACU_ERROR_ARGUMENT,
           "the blocks are 0 x 0 x 0");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_1d(SIZE_MAX, 1)), ACU_ERROR_LIMIT,
-          "blocks in x: device 0 can have 2147483647 there");
+          "blocks in x: device 0 can have 2147483647");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_2d(1, 65536, 1, 1)), ACU_ERROR_LIMIT,
-          "65536 blocks in y: device 0 can have 65535 there");
+          "65536 blocks in y: device 0 can have 65535");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_1d(1, 1025)), ACU_ERROR_LIMIT,
-          "1025 threads in x: device 0 can have 1024 there");
+          "1025 threads in x: device 0 can have 1024");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_3d((acu_size3){1, 1, 1}, (acu_size3){1, 1, 65})),
-          ACU_ERROR_LIMIT, "65 threads in z: device 0 can have 64 there");
+          ACU_ERROR_LIMIT, "65 threads in z: device 0 can have 64");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_2d(1, 1, 64, 64)), ACU_ERROR_LIMIT,
           "4096 threads per block: device 0 can have 1024");
     FAILS(acu_launch(b.stream, small, acu_grid_1d(1, 65)), ACU_ERROR_LIMIT,
@@ -406,7 +409,7 @@ static void clusters(void **state) {
                 (seen.cluster[0] == 2 && seen.cluster[1] == 2 && seen.cluster[2] == 1));
     g.cluster.x = 3;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT,
-          "8 x 2 x 1 blocks are no whole clusters of 3 x 2 x 1");
+          "8 x 2 x 1 blocks cannot be divided into clusters of 3 x 2 x 1");
     g.blocks.x = g.cluster.x = 16;
     FAILS(acu_launch(stream, kernel, g), 912, "(912)");
     assert_non_null(strstr(acu_last_error_details().hint, "ACU_KERNEL_BIG_CLUSTERS"));
@@ -463,10 +466,10 @@ static void raw_attributes(void **state) {
     g.raw_count = 1;
     OK(acu_launch(stream, kernel, g));
     g.raw_count = ACU_LAUNCH_MAX_ATTRIBUTES + 1;
-    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "17 raw attributes");
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'raw' has 17 attributes");
     g.raw = NULL;
     g.raw_count = 1;
-    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "1 raw attributes at NULL");
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT, "'raw' is NULL, but 'raw_count' is 1");
     OK(acu_kernel_release(kernel));
     OK(acu_stream_release(stream));
 }
@@ -520,15 +523,15 @@ static void lists_that_refuse(void **state) {
     OK(acu_args_create(&args));
     FAILS(acu_args_create(NULL), ACU_ERROR_ARGUMENT, "'args' is NULL");
     FAILS(acu_args_add(NULL, acu_arg_of(1)), ACU_ERROR_ARGUMENT, "the list of arguments is NULL");
-    FAILS(acu_args_add(args, acu_bytes(NULL, 8)), ACU_ERROR_ARGUMENT, "bytes are at NULL");
+    FAILS(acu_args_add(args, acu_bytes(NULL, 8)), ACU_ERROR_ARGUMENT, "the argument is NULL");
     FAILS(acu_args_add(args, acu_in(NULL)), ACU_ERROR_ARGUMENT, "the buffer is NULL");
-    FAILS(acu_args_add(args, no_argument()), ACU_ERROR_ARGUMENT, "is none");
+    FAILS(acu_args_add(args, no_argument()), ACU_ERROR_ARGUMENT, "is invalid");
     FAILS(acu_args_set(args, 0, acu_arg_of(1)), ACU_ERROR_RANGE, "the list has 0 arguments");
     OK(acu_args_add(args, acu_arg_of(x)));
     FAILS(acu_args_set(args, 0, acu_arg_of(1)), ACU_ERROR_ARGUMENT, "has 8 bytes, the new one 4");
     for (int i = 1; i < ACU_MAX_ARGUMENTS; i++)
         OK(acu_args_add(args, acu_arg_of(i)));
-    FAILS(acu_args_add(args, acu_arg_of(1)), ACU_ERROR_RANGE, "the most there can be");
+    FAILS(acu_args_add(args, acu_arg_of(1)), ACU_ERROR_RANGE, "the list is full");
     FAILS(acu_launch_list(stream, NULL, &g, args), ACU_ERROR_ARGUMENT, "the kernel is NULL");
     FAILS(acu_launch_list(stream, NULL, &g, NULL), ACU_ERROR_ARGUMENT, "the list of arguments");
     acu_args *same = acu_args_retain(args);

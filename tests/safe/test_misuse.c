@@ -363,7 +363,8 @@ static void huge_launches(void **state) {
     FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_LIMIT, "threads");
     grid = good.grid;
     grid.cluster.x = wraps;
-    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_ARGUMENT, "no whole clusters");
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_ARGUMENT,
+          "cannot be divided into clusters");
     FAILS(acu_kernel_get_blocks_per_multiprocessor(good.kernel, wraps, 0, 0, &number),
           ACU_ERROR_ARGUMENT, "");
     FAILS(acu_kernel_get_blocks_per_multiprocessor(good.kernel, most, 0, 0, &number),
@@ -379,7 +380,7 @@ static void huge_launches(void **state) {
     assert_int_equal(threads, 1024);
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx, .jit.log_bytes = most},
                           &module),
-          ACU_ERROR_ARGUMENT, "4 GiB is too much");
+          ACU_ERROR_ARGUMENT, "smaller than 4 GiB");
     assert_null(module);
 }
 
@@ -451,7 +452,7 @@ static void modules(void **state) {
     NOT_NULL(acu_module_load(0, NULL, &made));
     NOT_NULL(acu_module_load(0, &source, NULL));
     NOT_NULL(acu_module_compile(0, NULL, &made));
-    FAILS(acu_module_compile(0, &(acu_module_program){0}, &made), ACU_ERROR_ARGUMENT, "no text");
+    NOT_NULL(acu_module_compile(0, &(acu_module_program){0}, &made));
     NOT_NULL(acu_module_compile(0, &program, NULL));
     NOT_NULL(acu_module_wrap(0, NULL, &made));
     NOT_NULL(acu_module_wrap(0, library, NULL));

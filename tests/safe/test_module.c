@@ -56,11 +56,11 @@ static void what_is_no_source(void **state) {
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = "", .file = path}, &module),
           ACU_ERROR_ARGUMENT, "exactly one");
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = ""}, &module), ACU_ERROR_ARGUMENT,
-          "its size is 0");
+          "the size is 0");
     FAILS(acu_module_load(0, &(acu_module_source){.image = path}, &module), ACU_ERROR_ARGUMENT,
-          "its size is 0");
+          "the size is 0");
     FAILS(acu_module_load(0, &(acu_module_source){.file = path}, &module), ACU_ERROR_ARGUMENT,
-          "its size is 0");
+          "the size is 0");
     unlink(path);
     FAILS(acu_module_load(0, &(acu_module_source){.file = path}, &module), ACU_ERROR_ARGUMENT,
           "No such file");
@@ -96,16 +96,16 @@ static void images_that_are_cut_off(void **state) {
     for (size_t size = 4; size < 128; size += 31) {
         make_cubin(bytes, 0, 0);
         FAILS(acu_module_load(0, &(acu_module_source){.image = bytes, .size = size}, &module),
-              ACU_ERROR_ARGUMENT, "cut off or broken");
+              ACU_ERROR_ARGUMENT, "incomplete or broken");
     }
     make_cubin(bytes, 120, 9);
-    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "cut off or broken");
+    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "incomplete or broken");
     make_cubin(bytes, SIZE_MAX, 2);
-    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "cut off or broken");
+    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "incomplete or broken");
     memset(bytes, 0, 128);
     const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 113};
     memcpy(bytes, fatbin, sizeof fatbin); /* of 16 + 113 bytes */
-    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "cut off or broken");
+    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "incomplete or broken");
     free(bytes);
 }
 
@@ -113,10 +113,10 @@ static void text_that_is_no_ptx(void **state) {
     (void)state;
     acu_module *module = NULL;
     const acu_module_source source = {.ptx = "extern \"C\" __global__ void nothing() {}"};
-    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "no PTX");
+    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "not PTX");
     assert_non_null(strstr(acu_last_error_details().hint, "acu_module_compile()"));
     FAILS(acu_module_load(0, &(acu_module_source){.image = "garbage!", .size = 8}, &module),
-          ACU_ERROR_ARGUMENT, "no PTX");
+          ACU_ERROR_ARGUMENT, "not PTX");
     assert_null(module);
 }
 
@@ -132,7 +132,7 @@ static void what_the_compiler_says_is_told(void **state) {
     (void)state;
     FAILS(load_broken(".version 7.0\n.target sm_52\n.address_size 64\n"
                       ".visible .entry broken() { ret; }\nthis is no PTX\n"),
-          218, "the compiler said: ");
+          218, "the compiler's log: ");
     FAILS(load_broken(".version 99.0\n.target sm_52\n.address_size 64\n"
                       ".visible .entry broken() { ret; }\n"),
           222, "99.0");
@@ -153,11 +153,11 @@ static void options_of_the_compiler(void **state) {
     FAILS(acu_module_load(
               0, &(acu_module_source){.ptx = kernels_ptx, .jit = {.level = (acu_jit_level)77}},
               &(acu_module *){NULL}),
-          ACU_ERROR_ARGUMENT, "no level 77");
+          ACU_ERROR_ARGUMENT, "77 is not an optimisation level");
     FAILS(acu_module_load(
               0, &(acu_module_source){.ptx = kernels_ptx, .jit = {.cache = (acu_jit_cache)9}},
               &(acu_module *){NULL}),
-          ACU_ERROR_ARGUMENT, "no cache 9");
+          ACU_ERROR_ARGUMENT, "9 is not a cache mode");
     assert_non_null(acu_module_log(module));
     has_add(module);
     assert_string_equal(acu_module_log(NULL), "");
@@ -215,10 +215,11 @@ static void a_kernel_that_is_not_there(void **state) {
     (void)state;
     acu_kernel *kernel = NULL;
     acu_module *module = module_on(0);
-    FAILS(acu_module_get_kernel(module, "vadd", &kernel), 500, "there is no kernel \"vadd\"");
-    FAILS(acu_module_get_kernel(module, "", &kernel), 500, "there is no kernel \"\"");
+    FAILS(acu_module_get_kernel(module, "vadd", &kernel), 500, "the module has no kernel \"vadd\"");
+    FAILS(acu_module_get_kernel(module, "", &kernel), 500, "the module has no kernel \"\"");
     assert_non_null(strstr(acu_last_error_details().hint, "its kernels: add, scale"));
-    FAILS(acu_module_get_kernel(module, "mangled", &kernel), 500, "there is no kernel \"mangled\"");
+    FAILS(acu_module_get_kernel(module, "mangled", &kernel), 500,
+          "the module has no kernel \"mangled\"");
     assert_non_null(strstr(acu_last_error_details().hint, "_Z7mangledPf"));
     FAILS(acu_module_get_kernel(module, NULL, &kernel), ACU_ERROR_ARGUMENT, "'name' is NULL");
     FAILS(acu_module_get_kernel(module, "add", NULL), ACU_ERROR_ARGUMENT, "'kernel' is NULL");
@@ -281,11 +282,11 @@ static void variables_that_cannot_be(void **state) {
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
     FAILS(acu_module_get_global(module, "missing", stream, ACU_U32, &buffer), 500,
-          "there is no variable \"missing\"");
+          "the module has no variable \"missing\"");
     FAILS(acu_module_get_global(module, "scale", stream, ACU_U32, &buffer), 500,
-          "there is no variable \"scale\"");
+          "the module has no variable \"scale\"");
     FAILS(acu_module_get_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
-          "100 bytes, which are no whole elements of f64");
+          "100 bytes, which is no multiple of the size of f64");
     FAILS(acu_module_get_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE,
           "100 bytes");
     FAILS(acu_module_get_global(NULL, "table", stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT,

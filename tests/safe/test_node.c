@@ -250,7 +250,7 @@ static void memory_outlives_its_launch(void **state) {
     expect(x, numbers);
     OK(acu_graph_memory_free(z, other));
     OK(acu_stream_synchronize(other));
-    FAILS(acu_graph_memory_free(x, other), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    FAILS(acu_graph_memory_free(x, other), ACU_ERROR_MEMORY_KIND, "not allocated by a graph");
     FAILS(acu_graph_memory_free(z, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "belongs to no stream");
     OK(acu_buffer_release(z));
@@ -272,7 +272,7 @@ static void memory_is_checked(void **state) {
           "'buffer' is NULL");
     assert_null(z);
     FAILS(acu_graph_add_free(graph, NULL, 0, x, NULL), ACU_ERROR_MEMORY_KIND,
-          "no graph has allocated");
+          "not allocated by a graph");
     FAILS(acu_graph_add_free(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
     FAILS(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, NULL), ACU_ERROR_ARGUMENT,
           "'bytes' is NULL");

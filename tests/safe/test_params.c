@@ -276,7 +276,8 @@ static void attributes(void **state) {
     FAILS(acu_node_copy_attributes(a, empty), 1, "cudaGraphKernelNodeCopyAttributes");
     FAILS(acu_node_get_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
     FAILS(acu_node_set_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
-    FAILS(acu_node_copy_attributes((acu_node){NULL, 0}, a), ACU_ERROR_ARGUMENT, "the node is none");
+    FAILS(acu_node_copy_attributes((acu_node){NULL, 0}, a), ACU_ERROR_ARGUMENT,
+          "the node is invalid");
     OK(acu_kernel_release(scale));
 }
 

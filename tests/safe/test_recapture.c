@@ -193,7 +193,7 @@ static void options_are_checked(void **state) {
         acu_stream_begin_capture(
             stream,
             &(acu_capture_options){.into = graph, .again = true, .after = &node, .after_count = 1}),
-        ACU_ERROR_ARGUMENT, "depends on what it did before");
+        ACU_ERROR_ARGUMENT, "keeps its dependencies");
     assert_int_equal(acu_inject_errors("cudaStreamBeginRecaptureToGraph@1:999"), 0);
     FAILS(acu_stream_begin_capture(stream, &(acu_capture_options){.into = graph, .again = true}),
           999, "cudaStreamBeginRecaptureToGraph");

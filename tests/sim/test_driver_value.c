@@ -90,7 +90,7 @@ TEST(what_is_waited_for) {
         OK(cases[i].wide
                ? cuStreamWaitValue64(stream, at, cases[i].value, cases[i].flags)
                : cuStreamWaitValue32(stream, at, (uint32_t)cases[i].value, cases[i].flags));
-        for (int k = 0; k < 5000 && cases[i].holds && cuStreamQuery(stream); k++)
+        for (int k = 0; k < 100000 && cases[i].holds && cuStreamQuery(stream); k++)
             pause_briefly();
         if (!cases[i].holds)
             pause_briefly();

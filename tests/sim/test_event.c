@@ -170,7 +170,7 @@ TEST(measures_time) {
     OK(cudaEventRecord(b, stream));
     OK(cudaEventSynchronize(b));
     OK(cudaEventElapsedTime(&ms, a, b));
-    assert_true(ms >= 5 && ms < 5000);
+    assert_true(ms >= 5 && ms < 100000);
     OK(cudaEventElapsedTime(&ms, b, a));
     assert_true(ms <= -5);
     OK(cudaEventElapsedTime(&ms, a, a));

@@ -206,7 +206,7 @@ TEST(user_objects_are_released_first) {
     OK(cudaUserObjectCreate(&object, (void *)&gone, count_up, 1, cudaUserObjectNoDestructorSync));
     OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
     recapture(graph, NULL);
-    for (int i = 0; i < 1000 && !atomic_load(&gone); i++)
+    for (int i = 0; i < 100000 && !atomic_load(&gone); i++)
         pause_briefly();
     assert_int_equal(gone, 1);
     record(1, 8);

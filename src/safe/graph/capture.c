@@ -1,8 +1,9 @@
-/* Captures: how they begin and end, and what is known of them meanwhile. */
+/* Captures of streams into graphs. */
 #include <anycuda/capture.h>
 
 #include "safe/base/active_capture.h"
-#include "safe/graph/graph.h"
+#include "safe/graph/node.h"
+#include "safe/memory/storage.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,23 +13,25 @@ static_assert((int)ACU_CAPTURE_INVALIDATED == (int)cudaStreamCaptureStatusInvali
 
 #define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
 
+/* A capture, from its beginning to its end. */
 typedef struct graph_capture {
-    acu_capture capture;
-    acu_graph *graph;   /* an owner of it */
-    bool into;          /* it was there before */
-    bool again;         /* and was captured before; then also: */
-    acu_kept_set *uses; /* what is captured this time */
+    acu_capture capture; /* what streams refer to */
+    acu_graph *graph;    /* an owner */
+    bool into;           /* the graph existed before the capture */
+    bool again;          /* the graph was captured before; all below is for such captures */
+    acu_kept_set *uses;  /* what this capture uses; under the lock of all graphs */
     acu_result (*changed)(void *data, acu_node node, acu_recapture how);
     void *data;
     struct cudaGraphRecaptureCallbackData asked;
-    cudaGraphNode_t *raw; /* the graph's nodes, in their order, and their handles */
-    acu_node *nodes;
-    size_t count, next;
+    cudaGraphNode_t *raw; /* the graph's nodes, in their order */
+    acu_node *nodes;      /* handles of these */
+    size_t count;         /* of both */
+    size_t next;          /* the index that `changed` probably needs next */
 } graph_capture;
 
-/* ---- what hangs on the streams -----------------------------------------------------------------
- */
+/* ---- what streams refer to ---- */
 
+/* A stream of the capture uses the object, which the graph keeps from now on. */
 static int use(acu_capture *capture, acu_object *object, bool writes) {
     graph_capture *mine = (graph_capture *)capture;
     int code = acu_graph_keep_object(mine->graph, object, writes);
@@ -40,6 +43,7 @@ static int use(acu_capture *capture, acu_object *object, bool writes) {
     return code;
 }
 
+/* The streams must be free already. Gives up the graph's reference, too. */
 static void free_capture(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
@@ -52,11 +56,12 @@ static void free_capture(graph_capture *capture) {
 }
 
 /*
- * CUDA has destroyed it, also if it was there before, unless it is in a node or the capture ended
- * well after all: whoever has it, has a graph without nodes. One that was captured again it has
- * left in no state to be used.
+ * The capture failed. CUDA has then destroyed the graph, even one that existed before, except where
+ * the graph is a part of another one, or CUDA could still end the capture (`ended_well`). The
+ * handles that are left have no nodes. A graph that was captured again is not destroyed by CUDA but
+ * cannot be used, so it is destroyed here.
  */
-static void graph_is_lost(const graph_capture *capture, bool ended_well) {
+static void lose_graph(const graph_capture *capture, bool ended_well) {
     acu_graph *graph = capture->graph;
     if (graph->root != graph || (capture->into && ended_well))
         return;
@@ -73,8 +78,10 @@ static void graph_is_lost(const graph_capture *capture, bool ended_well) {
     acu_graph_unlock();
 }
 
-/* What the graph used before is the caller's to give up; NULL where there is no memory to do so. */
-static acu_kept_set *renew_uses(const graph_capture *capture) {
+/* The graph was captured again and keeps what it uses now. Returns what it kept before, whose
+ * reference is the caller's; NULL where the graph has to keep that, too: it has parts, or there is
+ * no memory. */
+static acu_kept_set *replace_uses(const graph_capture *capture) {
     acu_graph *graph = capture->graph;
     acu_kept_set *before = NULL;
     acu_saved_record saved;
@@ -90,14 +97,14 @@ static acu_kept_set *renew_uses(const graph_capture *capture) {
     return before;
 }
 
-/* The streams are free again, whatever became of it. */
+/* Frees the streams and the capture, whatever the result is. */
 static void end_all(graph_capture *capture) {
     acu_capture_end(&capture->capture);
     free_capture(capture);
     acu_destroy_deferred();
 }
 
-/* Ends it without a graph; false if CUDA refuses. */
+/* Ends the capture and destroys its graph; false if CUDA refuses to end it. */
 static bool give_up(const graph_capture *capture) {
     cudaGraph_t raw = NULL;
     acu_saved_record before;
@@ -111,21 +118,21 @@ static bool give_up(const graph_capture *capture) {
     return !code;
 }
 
+/* The stream where the capture began is destroyed. */
 static void abandon(acu_capture *capture) {
     graph_capture *mine = (graph_capture *)capture;
-    graph_is_lost(mine, give_up(mine));
+    lose_graph(mine, give_up(mine));
     acu_capture_end(capture);
     free_capture(mine);
 }
 
-/* The one that anycuda began on this stream; NULL if there is none. */
+/* Returns the capture of anycuda that the stream is in; NULL if there is none. */
 static graph_capture *begun_on(const acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
     return capture && capture->use == use ? (graph_capture *)capture : NULL;
 }
 
-/* ---- beginning ---------------------------------------------------------------------------------
- */
+/* ---- beginning ---- */
 
 static enum cudaStreamCaptureMode mode_of(acu_capture_mode mode) {
     return mode == ACU_CAPTURE_THREAD   ? cudaStreamCaptureModeThreadLocal
@@ -133,6 +140,8 @@ static enum cudaStreamCaptureMode mode_of(acu_capture_mode mode) {
                                         : cudaStreamCaptureModeRelaxed;
 }
 
+/* Allocates the raw nodes, which the caller frees; *raw is NULL for a count of 0, and on failure.
+ */
 static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *nodes, size_t count,
                      cudaGraphNode_t **raw) {
     int code = 0;
@@ -155,7 +164,8 @@ static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *n
     return code;
 }
 
-/* CUDA may hold locks of its own here: no other is taken. */
+/* CUDA's callback about a node whose parameters differ. CUDA may hold locks of its own, so this
+ * takes none. */
 static cudaError_t ask_program(void *data, cudaGraphNode_t raw,
                                const struct cudaGraphNodeParams *before,
                                const struct cudaGraphNodeParams *now,
@@ -177,6 +187,7 @@ static cudaError_t ask_program(void *data, cudaGraphNode_t raw,
     return answer ? cudaErrorUnknown : cudaSuccess;
 }
 
+/* Fills `raw` and `nodes`, which ask_program() needs. */
 static int gather_nodes(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     int code = (int)cudaGraphGetNodes(graph->raw, NULL, &capture->count);
@@ -235,22 +246,22 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
 
 static int refuse_legacy(const char *call) {
     acu_fail(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
-    acu_fail_hint("capture a stream of acu_stream_create()");
+    acu_fail_hint("capture a stream that acu_stream_create() has made");
     return ACU_ERROR_CAPTURE;
 }
 
 static int check_options(const char *call, const acu_stream *stream, const acu_capture_options *o) {
     if ((unsigned)o->mode > ACU_CAPTURE_RELAXED)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
-                        (int)o->mode);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "%d is not a capture mode", (int)o->mode);
     if (o->after_count > 0 && !(o->into && o->after))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
     if ((o->again && !o->into) || (o->changed && !o->again))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is not set",
                         o->again ? "into" : "again");
     if (o->again && o->after_count > 0)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "what is captured again depends on what it did before");
+        return acu_fail(
+            call, "", ACU_ERROR_ARGUMENT,
+            "'after' is set, but a graph that is captured again keeps its dependencies");
     if (o->into && !acu_is(o->into, &acu_graph_class))
         return acu_object_refuse(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
@@ -296,9 +307,9 @@ acu_result acu_stream_begin_capture(acu_stream *stream, const acu_capture_option
     return begin(__func__, stream, options);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
+/* Captures the allocation, which gives the storage its address. */
 static int allocate(acu_stream *stream, acu_storage *storage) {
     acu_capture *capture = acu_capture_of(stream);
     acu_guard guard;
@@ -320,9 +331,10 @@ acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t 
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
     ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(count > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
-    ACU_REQUIRE(begun_on(stream), ACU_ERROR_STATE,
-                "no capture of anycuda's is active on the stream; acu_buffer_create() allocates");
+    ACU_REQUIRE(count > 0, ACU_ERROR_ARGUMENT, "'count' is 0: there is nothing to allocate");
+    ACU_REQUIRE(
+        begun_on(stream), ACU_ERROR_STATE,
+        "anycuda is not capturing the stream; acu_buffer_create() allocates outside of captures");
     ACU_TRY(acu_storage_new_for_graph(__func__, stream->object.device, dtype, count, &made));
     int code = OUTCOME(stream, allocate(stream, made->storage));
     if (code)
@@ -332,10 +344,9 @@ acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t 
     return code;
 }
 
-/* ---- ending ------------------------------------------------------------------------------------
- */
+/* ---- ending ---- */
 
-/* CUDA may refuse to end it here and now; then it goes on. */
+/* Whether the stream is still captured: CUDA may refuse to end a capture. */
 static bool goes_on(const acu_stream *stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     acu_saved_record failure;
@@ -360,9 +371,9 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
             capture->graph->owned = true;
         }
         (void)acu_graph_retain(*graph);
-        unused = renew_uses(capture);
+        unused = replace_uses(capture);
     } else
-        graph_is_lost(capture, ended_well);
+        lose_graph(capture, ended_well);
     end_all(capture);
     if (acu_kept_set_release(unused))
         acu_record_release_error();
@@ -382,8 +393,8 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
         acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "the capture began on another stream, %p",
                     (void *)capture->capture.origin);
     else
-        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "no capture of anycuda's began on the stream");
-    acu_fail_hint("end it on the stream that acu_stream_begin_capture() was given");
+        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "no capture of anycuda began on the stream");
+    acu_fail_hint("end the capture on the stream that acu_stream_begin_capture() was given");
     return ACU_ERROR_CAPTURE;
 }
 
@@ -391,7 +402,7 @@ acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
     return end_capture(__func__, stream, graph);
 }
 
-/* The function's failure stands, whatever becomes of the end. */
+/* The function has failed, and its failure is the result, whatever ending the capture returns. */
 static int end_failed(const char *call, acu_stream *stream, int code) {
     acu_graph *unwanted = NULL;
     acu_saved_record failure;
@@ -416,9 +427,9 @@ acu_result acu_stream_capture(acu_stream *stream, const acu_capture_options *opt
     return code ? end_failed(__func__, stream, code) : end_capture(__func__, stream, graph);
 }
 
-/* ---- what is known -----------------------------------------------------------------------------
- */
+/* ---- properties ---- */
 
+/* What cudaStreamGetCaptureInfo() returns. */
 typedef struct capture_state {
     enum cudaStreamCaptureStatus status;
     unsigned long long id;
@@ -428,7 +439,8 @@ typedef struct capture_state {
     size_t count;
 } capture_state;
 
-/* Of edges with data, CUDA does not tell the nodes alone. */
+/* Asks CUDA. Edge data is always asked for, because CUDA does not report the nodes alone where an
+ * edge has data. */
 static int ask(const acu_stream *stream, capture_state *s) {
     acu_guard guard;
     *s = (capture_state){.status = cudaStreamCaptureStatusNone};
@@ -456,7 +468,8 @@ acu_result acu_stream_get_capture_status(acu_stream *stream, acu_capture_status 
     return OUTCOME(stream, code);
 }
 
-/* The graph that is being made has its raw handle from now on. */
+/* Returns the graph that is being captured; NULL if anycuda did not begin the capture. A new graph
+ * gets its raw handle here, because CUDA reports it only while it captures. */
 static acu_graph *graph_of(const acu_stream *stream, const capture_state *s) {
     graph_capture *capture = begun_on(stream);
     if (!capture || !s->graph)
@@ -481,8 +494,7 @@ static int need_active(const char *call, acu_stream *stream, capture_state *s, a
     int code = acu_outcome(call, stream, ask(stream, s));
     *graph = code ? NULL : graph_of(stream, s);
     if (!code && !*graph)
-        code = acu_fail_on(call, stream, ACU_ERROR_STATE,
-                           "no capture of anycuda's is active on the stream");
+        code = acu_fail_on(call, stream, ACU_ERROR_STATE, "anycuda is not capturing the stream");
     return code;
 }
 

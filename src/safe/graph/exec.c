@@ -1,8 +1,10 @@
-/* Executable graphs: what they keep until when, and launches. */
+/* Executable graphs: their life, what they keep and until when, and launches. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "core/call.h"
 #include "safe/graph/exec.h"
+
 #include "cudart_abi.h"
+#include "safe/graph/node.h"
 #include "safe/base/active_capture.h"
 
 #include <assert.h>
@@ -19,7 +21,8 @@ static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseN
 
 #define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
 
-/* Not for long, but where CUDA has to wait for room; so it sleeps in the end. */
+/* The lock is held for a short time, except where CUDA waits for room for a launch: after some
+ * tries the thread sleeps between them. */
 void acu_exec_wait(acu_exec *exec) {
     const struct timespec moment = {.tv_nsec = 20000};
     for (int i = 0; __atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE); i++)
@@ -29,16 +32,15 @@ void acu_exec_wait(acu_exec *exec) {
             (void)nanosleep(&moment, NULL);
 }
 
-/* ---- what it keeps -----------------------------------------------------------------------------
- */
+/* ---- what it keeps ---- */
 
-void acu_exec_previous_free(acu_exec_previous *retired) {
-    while (retired) {
-        acu_exec_previous *old = retired;
-        retired = old->next;
-        int list = acu_kept_list_release(old->list), kept = acu_kept_set_release(old->kept);
+void acu_exec_previous_free(acu_exec_previous *previous) {
+    while (previous) {
+        acu_exec_previous *old = previous;
+        previous = old->next;
+        int list = acu_kept_list_release(old->list), set = acu_kept_set_release(old->set);
         int gone = acu_timeline_release(old->timeline);
-        if (list || kept || gone)
+        if (list || set || gone)
             acu_record_release_error();
         free(old);
     }
@@ -56,13 +58,14 @@ acu_exec_previous *acu_exec_take_unused(acu_exec *exec) {
     return first;
 }
 
+/* Takes `old`, which is freed when the last launch until now has ended. */
 static void retire(acu_exec *exec, acu_exec_previous *old) {
     old->timeline = exec->last ? acu_timeline_retain(exec->last) : NULL;
     old->number = exec->number;
     *exec->newest = old;
     exec->newest = &old->next;
     exec->stale = true;
-    exec->shared_count = ACU_NOT_ALONE;
+    exec->shared_count = ACU_EXEC_SHARED;
 }
 
 void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
@@ -71,9 +74,9 @@ void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
     retire(exec, old);
 }
 
-void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *kept, acu_exec_previous *old) {
-    *old = (acu_exec_previous){.kept = exec->kept};
-    exec->kept = kept;
+void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *set, acu_exec_previous *old) {
+    *old = (acu_exec_previous){.set = exec->kept};
+    exec->kept = set;
     retire(exec, old);
 }
 
@@ -96,11 +99,11 @@ int acu_exec_reserve_uses(acu_exec *exec, size_t more) {
     exec->slots = slots;
     exec->use_room = room;
     exec->stale = true;
-    exec->shared_count = ACU_NOT_ALONE;
+    exec->shared_count = ACU_EXEC_SHARED;
     return 0;
 }
 
-/* Memory that several nodes use is there once. */
+/* Adds a use of memory; several nodes' uses of the same memory become one. */
 static void add_use(void *data, const acu_object_use *kept) {
     acu_exec *exec = data;
     if (kept->object->was != &acu_storage_class)
@@ -126,10 +129,10 @@ static void gather_uses(acu_exec *exec) {
     exec->stale = false;
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
-/* CUDA lets a launch under way go on; what it uses waits for that. */
+/* CUDA lets launches run on when the raw exec is destroyed. What they use is kept until they have
+ * ended: ACU_LATER. */
 static int destroy_exec(acu_object *object) {
     acu_exec *exec = (acu_exec *)object;
     if (exec->owned && !acu_is_unloading())
@@ -191,20 +194,20 @@ void acu_exec_cleanup(acu_exec **exec) {
     (void)acu_exec_release(exec ? *exec : NULL);
 }
 
-/* ---- instantiating -----------------------------------------------------------------------------
- */
+/* ---- instantiating ---- */
 
+/* Sentences for cudaGraphInstantiateResult. */
 static const char *const failures[] = {"",
                                        "",
-                                       "its structure is invalid",
-                                       "it does something that cannot be done like this",
-                                       "it is of another device",
-                                       "its conditional handle is not used"};
+                                       "the structure is invalid",
+                                       "the operation cannot be instantiated like this",
+                                       "the node is on another device",
+                                       "the conditional handle is not used"};
 
-/* Names the node and the reason behind the graph. */
-static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstantiateParams *params,
-                      int code) {
-    char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64] = "";
+/* Records CUDA's failure with the graph, the node and the reason; returns the code. */
+static int record_failure(const char *call, acu_graph *graph,
+                          const cudaGraphInstantiateParams *params, int code) {
+    char object[ACU_OBJECT_TEXT], text[ACU_OBJECT_TEXT], node[64] = "";
     unsigned result = (unsigned)params->result_out;
     const char *why = result < sizeof failures / sizeof *failures ? failures[result] : "";
     acu_object_describe(graph, object);
@@ -212,12 +215,12 @@ static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstant
         acu_node_describe(graph, params->errNode_out, node);
     if (!*node && !*why)
         return acu_cuda_failed(call, object, code);
-    snprintf(said, sizeof said, "%.70s, %s%s%s", object, *node ? node : "the graph",
+    snprintf(text, sizeof text, "%.70s, %s%s%s", object, *node ? node : "the graph",
              *why ? ": " : "", why);
-    return acu_cuda_failed(call, said, code);
+    return acu_cuda_failed(call, text, code);
 }
 
-/* Before 12.0 nothing is told of the node at fault. */
+/* Before 12.0 the runtime does not report the node that cannot be instantiated. */
 static int instantiate(acu_graph *graph, const acu_exec_options *o, cudaGraphExec_t *raw,
                        cudaGraphInstantiateParams *params) {
     if (!acu_call_exists(&acu_function_cudaGraphInstantiateWithParams))
@@ -237,7 +240,7 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
         code = instantiate(graph, o, &exec->raw, &params);
         exec->owned = !code;
         if (code)
-            blame_node(call, graph, &params, code);
+            record_failure(call, graph, &params, code);
     }
     acu_graph_unlock();
     return code;
@@ -269,8 +272,7 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
     return code;
 }
 
-/* ---- launching ---------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 static int launch_raw(acu_exec *exec, acu_stream *stream) {
     acu_guard guard;
@@ -281,10 +283,11 @@ static int launch_raw(acu_exec *exec, acu_stream *stream) {
     return code;
 }
 
-static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t left) {
+/* Remembers the launch that was just put on the timeline. `shared_count`: see acu_exec. */
+static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t shared_count) {
     acu_timeline *before = exec->last;
     exec->number = acu_timeline_issue(timeline);
-    exec->shared_count = left;
+    exec->shared_count = shared_count;
     if (before == timeline)
         return;
     exec->last = acu_timeline_retain(timeline);
@@ -292,7 +295,8 @@ static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t lef
         acu_record_release_error();
 }
 
-/* Begins the use of as many as can be, which is all of them unless it fails. */
+/* Begins the uses and counts them, up to one that fails. *alone: the stream is the only user of all
+ * memory. */
 static int begin_uses(acu_exec *exec, acu_stream *stream, size_t *begun, bool *alone) {
     int code = 0;
     for (*alone = true; *begun < exec->use_count && !code; *begun += !code) {
@@ -318,25 +322,26 @@ static int end_uses(acu_exec *exec, acu_stream *stream, size_t begun) {
     return first;
 }
 
-/* As acu_storage_begin_use and acu_storage_end_use around it. */
+/* Launches, with the beginning and the end of all uses around it. Under the lock. */
 static int launch(acu_exec *exec, acu_stream *stream) {
     acu_timeline *timeline = stream->timeline;
-    uint64_t left = __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST);
+    uint64_t shared_count = __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST);
     size_t begun = 0;
     bool alone = false;
-    if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
+    if (acu_capture_of(stream)) /* CUDA would refuse the launch and break the capture */
         return acu_stream_check_uncaptured(stream);
     if (exec->stale)
         gather_uses(exec);
     int code = begin_uses(exec, stream, &begun, &alone);
     if (!code)
         code = launch_raw(exec, stream);
-    if (!code) /* else the one before is still the last */
-        remember_launch(exec, timeline, alone ? left : ACU_NOT_ALONE);
+    if (!code) /* else the launch before is still the last one */
+        remember_launch(exec, timeline, alone ? shared_count : ACU_EXEC_SHARED);
     int ended = end_uses(exec, stream, begun);
     return code ? code : ended;
 }
 
+/* The general case: any launch. */
 static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
                                                   acu_stream *stream) {
     if (!acu_is(exec, &acu_exec_class))
@@ -348,9 +353,10 @@ static __attribute__((noinline)) int launch_first(const char *call, acu_exec *ex
     return acu_outcome(call, exec, code);
 }
 
-/* Locked, after the launch: something else has happened on the timeline since the one before. */
-static __attribute__((noinline)) int launched(const char *call, acu_exec *exec,
-                                              acu_stream *stream) {
+/* Ends a launch on the same timeline as before, where the timeline was marked or memory got a
+ * second user since. Gives up the lock. */
+static __attribute__((noinline)) int end_launch(const char *call, acu_exec *exec,
+                                                acu_stream *stream) {
     exec->number = acu_timeline_issue(stream->timeline);
     bool alone =
         exec->shared_count == __atomic_load_n(&stream->timeline->shared_count, __ATOMIC_SEQ_CST);
@@ -360,10 +366,12 @@ static __attribute__((noinline)) int launched(const char *call, acu_exec *exec,
 }
 
 /*
- * Mostly a graph goes where it went before, and its memory is still that stream's alone: then none
- * of it is looked at, however much it is. CUDA leaves neither lines in the caches nor branches in
- * the predictor, so that the way is short, straight and all in a few lines; each `if` is for all
- * that is unusual there. Whether memory has left is asked again, once the number was issued.
+ * Mostly a graph is launched on the stream of its last launch, and that stream is still the only
+ * user of all its memory. Then no use is looked at, however many there are. CUDA's code empties the
+ * caches and the branch predictor in between, so this path is short, has no taken branch and lies
+ * in few lines of the cache; everything unusual is in other functions. Whether memory has got a
+ * second user is asked again after the launch has its number, because another thread may use it
+ * meanwhile.
  */
 ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_exec *exec,
                                                                             acu_stream *stream) {
@@ -372,9 +380,10 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
         return launch_first(__func__, exec, stream);
     acu_timeline *timeline = stream->timeline;
     acu_exec_lock(exec);
-    uint64_t left = exec->shared_count;
+    uint64_t shared_count = exec->shared_count;
     bool same = exec->last == timeline;
-    if (!ACU_LIKELY(same && (left == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST)))) {
+    if (!ACU_LIKELY(same &&
+                    (shared_count == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST)))) {
         acu_exec_unlock(exec);
         return launch_first(__func__, exec, stream);
     }
@@ -384,8 +393,9 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
         return OUTCOME(exec, code);
     }
     bool issued = acu_timeline_has_issued(timeline, &exec->number);
-    if (!ACU_LIKELY(issued && (left == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST))))
-        return launched(__func__, exec, stream);
+    if (!ACU_LIKELY(issued &&
+                    (shared_count == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST))))
+        return end_launch(__func__, exec, stream);
     acu_exec_unlock(exec);
     return 0;
 }

@@ -1,57 +1,61 @@
-/*
- * Executable graphs as launches and changes see them.
- *
- * What a launch needs stands first.
- */
+/* Executable graphs as launches and changes see them. */
 #ifndef ACU_SRC_EXEC_H
 #define ACU_SRC_EXEC_H
 
-#include "safe/graph/graph.h"
+#include <anycuda/exec.h>
 
-/* What is kept no longer, and until when it is used. */
+#include "safe/base/timeline.h"
+#include "safe/graph/graph.h"
+#include "safe/memory/storage.h"
+
+/* What an exec kept before a change, until the launches from before the change have ended. */
 typedef struct acu_exec_previous {
-    acu_kept_list *list;
-    acu_kept_set *kept;
-    acu_timeline *timeline;
-    uint64_t number;
-    struct acu_exec_previous *next;
+    acu_kept_list *list; /* one of the two is NULL */
+    acu_kept_set *set;
+    acu_timeline *timeline;         /* an owner; NULL: there was no launch */
+    uint64_t number;                /* on the timeline: of the last launch */
+    struct acu_exec_previous *next; /* the next younger one */
 } acu_exec_previous;
 
-/* Nothing is known of who else uses the memory: each is asked. */
-static const uint64_t ACU_NOT_ALONE = UINT64_MAX;
+/* A value of acu_exec.shared_count: each launch has to look at all uses. */
+static const uint64_t ACU_EXEC_SHARED = UINT64_MAX;
 
-/* A launch uses this memory. */
+/* One use of memory by each launch. */
 typedef struct acu_exec_use {
     acu_storage *storage;
-    uint64_t version;
+    uint64_t version; /* of the use that has begun; see acu_storage_begin_use() */
     bool writes;
 } acu_exec_use;
 
-/* Under the object's lock, but `raw`. A launch like the one before looks at the first line alone.
+/*
+ * All fields but `raw` are under the exec's lock. A launch on the same stream as the one before
+ * looks at the first line of the cache only.
  */
 struct acu_exec {
     acu_object object;
     cudaGraphExec_t raw;
-    acu_timeline *last; /* of the last launch, which the others are before */
-    uint64_t number;
-    uint64_t shared_count; /* that timeline's at its last launch, if it alone used all; or
-                              ACU_NOT_ALONE */
-    bool stale, owned;
-    acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
+    acu_timeline *last;    /* an owner; of the last launch, which all others are before */
+    uint64_t number;       /* on that timeline: of the last launch */
+    uint64_t shared_count; /* that timeline's when it was the only user of all memory, or
+                              ACU_EXEC_SHARED */
+    bool stale;            /* `uses` must be made again from `kept` */
+    bool owned;            /* the raw exec is destroyed with the handle */
+    acu_exec_use *uses;    /* of all memory that is kept */
     size_t use_count;
-    uint32_t source;    /* the salt of the graph that it was made of; 0: unknown */
-    int failed;         /* to destroy it; what it keeps may still have to wait */
-    acu_kept_set *kept; /* what the graph kept, and what nodes were given since then */
-    uint32_t *slots;    /* hashed: index + 1 into `uses`; twice as many as there is room */
+    uint32_t source;    /* the salt of the graph that the exec was made of; 0: unknown */
+    int failed;         /* the result of destroying the raw exec, while launches run on */
+    acu_kept_set *kept; /* what the graph kept, with the changes of nodes since then */
+    uint32_t *slots;    /* a hash table of 2 * use_room: index + 1 into `uses` */
     size_t use_room;
-    acu_exec_previous *oldest, **newest;
+    acu_exec_previous *oldest, **newest; /* a list, and where its next one goes */
 };
 
 extern ACU_OURS const acu_class acu_exec_class;
 
 /*
- * Nearly always one thread alone launches a graph: a flag to set and to clear is all that it passes
- * then, where a mutex costs a call of a library and another locked instruction.
+ * The exec's lock. Nearly always only one thread launches a graph, so the lock is one flag: taking
+ * and clearing it costs less than a mutex, which needs a call of a library and one more locked
+ * instruction.
  */
 void acu_exec_wait(acu_exec *exec) ACU_COLD;
 static inline void acu_exec_lock(acu_exec *exec) {
@@ -62,18 +66,21 @@ static inline void acu_exec_unlock(acu_exec *exec) {
     __atomic_store_n(&exec->object.busy, false, __ATOMIC_RELEASE);
 }
 
-/* All of this needs the lock. */
+/* ---- changes; under the lock ---- */
 
-/* So that a launch need not allocate when `more` objects are kept; a failure is recorded. */
+/* Makes room for the uses of so many more objects, so that launches need not allocate. Returns 0,
+ * or a recorded failure. */
 int acu_exec_reserve_uses(acu_exec *exec, size_t more);
-/* From the next launch on the node uses this list, for which the kept has room, */
+/* Gives the node another list, whose reference goes to the exec; acu_kept_set_reserve() has made
+ * room. What the node kept before goes to `old`, which the exec takes. */
 void acu_exec_replace_kept(acu_exec *exec, uint64_t node, acu_kept_list *list,
                            acu_exec_previous *old);
-/* or all uses what is in the kept. Either is taken; `old` is for what was used until then. */
-void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *kept, acu_exec_previous *old);
-/* What no launch uses any more; to be freed without the lock. */
+/* Gives the exec another set, whose reference goes to it, in the same way. */
+void acu_exec_replace_all_kept(acu_exec *exec, acu_kept_set *set, acu_exec_previous *old);
+/* Returns what no launch uses any more, which the caller frees without the lock. */
 acu_exec_previous *acu_exec_take_unused(acu_exec *exec);
 
-void acu_exec_previous_free(acu_exec_previous *retired);
+/* Releases what the whole list has kept; acu_release_error() has the failures. */
+void acu_exec_previous_free(acu_exec_previous *previous);
 
 #endif

@@ -1,41 +1,18 @@
-/* Graphs: their life, their parts, what they keep, and what can be asked of them. */
+/* Graphs: their life, their parts, what they keep, and the ids of their nodes. */
 #include "safe/graph/graph.h"
-#include "safe/base/closure.h"
 
-#include <anycuda/cuda.h>
+#include "safe/base/closure.h"
+#include "safe/memory/storage.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static_assert((int)ACU_NODE_FREE == (int)cudaGraphNodeTypeMemFree, "");
-static_assert((int)ACU_NODE_CONDITIONAL == (int)cudaGraphNodeTypeConditional, "");
 static_assert((int)ACU_DOT_CONDITIONALS == (int)cudaGraphDebugDotFlagsConditionalNodeParams, "");
-static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReservedMemHigh, "");
 
 #define OUTCOME(graph, code) acu_outcome(__func__, (graph), (int)(code))
 
-/* Runs a call on the graph, and returns from the public function. */
-#define ON_GRAPH(graph, call)                                                                      \
-    do {                                                                                           \
-        ACU_NEED((graph), acu_graph_class);                                                        \
-        acu_graph_lock();                                                                          \
-        int code = (int)(call);                                                                    \
-        acu_graph_unlock();                                                                        \
-        return OUTCOME((graph), code);                                                             \
-    } while (0)
-
-/* The same with a node, whose raw handle is `raw`. */
-#define ON_NODE(node, call)                                                                        \
-    do {                                                                                           \
-        cudaGraphNode_t raw = NULL;                                                                \
-        ACU_TRY(acu_node_check(__func__, (node), &raw));                                           \
-        ON_GRAPH((node).graph, (call));                                                            \
-    } while (0)
-
-/* ---- locks -------------------------------------------------------------------------------------
- */
+/* ---- the lock ---- */
 
 static pthread_mutex_t all_graphs = PTHREAD_MUTEX_INITIALIZER;
 
@@ -47,10 +24,10 @@ void acu_graph_unlock(void) {
     pthread_mutex_unlock(&all_graphs);
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
-/* The objects may be many, and take locks of their own: not under the graph's. */
+/* Kept objects are released without the lock of all graphs, because there may be many, and they
+ * take locks of their own. */
 static int destroy_graph(acu_object *object) {
     acu_graph *graph = (acu_graph *)object;
     int code = 0, kept = 0;
@@ -160,7 +137,7 @@ struct CUgraph_st *acu_graph_raw(const acu_graph *graph) {
     return acu_is(graph, &acu_graph_class) ? graph->raw : NULL;
 }
 
-/* Owners of a part are owners of the whole. */
+/* Returns the handle that counts the owners: an owner of a part is an owner of the whole. */
 static acu_graph *whole(acu_graph *graph) {
     return acu_is(graph, &acu_graph_class) ? graph->root : graph;
 }
@@ -206,8 +183,7 @@ acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
     return 0;
 }
 
-/* ---- what it keeps -----------------------------------------------------------------------------
- */
+/* ---- what it keeps ---- */
 
 acu_kept_set *acu_graph_kept_set(acu_graph *graph) {
     pthread_mutex_lock(&graph->root->kept_lock);
@@ -241,7 +217,7 @@ acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_
     return before;
 }
 
-/* For good, whatever becomes of the nodes. */
+/* Keeps an object for as long as the graph lives, in a list of its own. */
 static int keep(acu_graph *graph, acu_object *object, bool writes) {
     acu_kept_list *list = NULL;
     const acu_object_use kept = {object, writes};
@@ -250,7 +226,7 @@ static int keep(acu_graph *graph, acu_object *object, bool writes) {
     if (!code)
         code = acu_graph_reserve_kept(graph, list);
     if (!code)
-        list = acu_graph_replace_kept(graph, ++graph->root->given, list);
+        list = acu_graph_replace_kept(graph, ++graph->root->kept_number, list);
     acu_graph_unlock();
     acu_kept_list_free(list);
     return code;
@@ -270,7 +246,7 @@ static int keep_data(const char *call, acu_graph *graph, const acu_closure *clos
         return ACU_ERROR_HOST_MEMORY;
     int code = keep(graph, &kept->object, false);
     if (code)
-        kept->closure.destroy = NULL; /* the caller does it */
+        kept->closure.destroy = NULL; /* the caller destroys the data */
     (void)acu_object_release(NULL, kept, kept->object.was);
     return acu_outcome(call, graph, code);
 }
@@ -282,10 +258,9 @@ acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure) {
     return code;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- ids of nodes ---- */
 
-static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
+uint32_t *acu_graph_node_slot(const acu_graph *graph, cudaGraphNode_t raw) {
     size_t mask = 2 * (size_t)graph->node_room - 1;
     size_t at = (size_t)(((uint64_t)(uintptr_t)raw * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
     while (graph->slots[at] && graph->nodes[graph->slots[at] - 1] != raw)
@@ -293,7 +268,7 @@ static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
     return &graph->slots[at];
 }
 
-/* Also of those that were destroyed, whose ids are not given again. */
+/* Nodes that were destroyed count, too, because their ids are not used again. */
 bool acu_graph_reserve_nodes(acu_graph *graph, size_t more) {
     size_t count = graph->node_count, room = graph->node_room ? graph->node_room : 16;
     if (more <= graph->node_room - count)
@@ -313,7 +288,7 @@ bool acu_graph_reserve_nodes(acu_graph *graph, size_t more) {
     graph->node_room = (uint32_t)room;
     for (uint32_t i = 0; i < count; i++)
         if (nodes[i])
-            *slot_of(graph, nodes[i]) = i + 1;
+            *acu_graph_node_slot(graph, nodes[i]) = i + 1;
     return true;
 }
 
@@ -325,58 +300,9 @@ void acu_graph_forget_nodes(acu_graph *graph) {
     graph->node_count = graph->node_room = 0;
 }
 
-acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw) {
-    if (!raw)
-        return (acu_node){NULL, 0};
-    uint32_t *slot = slot_of(graph, raw);
-    if (!*slot) {
-        graph->nodes[graph->node_count++] = raw;
-        *slot = graph->node_count;
-    }
-    return (acu_node){graph, (uint64_t)graph->salt << 32u | *slot};
-}
+/* ---- parts ---- */
 
-static cudaGraphNode_t find_node(acu_node node) {
-    uint32_t index = (uint32_t)node.id - 1;
-    acu_graph *graph = node.graph;
-    acu_graph_lock();
-    bool known = node.id >> 32u == graph->salt && index < graph->node_count;
-    cudaGraphNode_t raw = known ? graph->nodes[index] : NULL;
-    acu_graph_unlock();
-    return raw;
-}
-
-int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
-    if (!node.graph)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the node is none");
-    if (!acu_is(node.graph, &acu_graph_class))
-        return acu_object_refuse(call, node.graph, &acu_graph_class);
-    *raw = find_node(node);
-    if (*raw)
-        return 0;
-    return acu_fail_on(call, node.graph, ACU_ERROR_HANDLE, "the graph has no such node any more");
-}
-
-struct CUgraphNode_st *acu_node_raw(acu_node node) {
-    return acu_is(node.graph, &acu_graph_class) ? find_node(node) : NULL;
-}
-
-acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node) {
-    ACU_NEED_POINTER(node);
-    *node = (acu_node){NULL, 0};
-    ACU_NEED(graph, acu_graph_class);
-    ACU_NEED_POINTER(raw);
-    acu_graph_lock();
-    bool room = acu_graph_reserve_nodes(graph, 1);
-    if (room)
-        *node = acu_node_from_raw(graph, raw);
-    acu_graph_unlock();
-    ACU_REQUIRE(room, ACU_ERROR_HOST_MEMORY, "no memory for a node");
-    return 0;
-}
-
-/* The graphs in the node go with it, and those in their nodes; what these use is kept on. */
-static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
+void acu_graph_release_parts(acu_graph *graph, cudaGraphNode_t within) {
     for (acu_graph **link = &graph->root->parts; *link;) {
         acu_graph *part = *link;
         if (part->parent != graph || (within && part->within != within)) {
@@ -384,156 +310,22 @@ static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
             continue;
         }
         *link = part->next;
-        forget_parts(part, NULL);
+        acu_graph_release_parts(part, NULL);
         (void)acu_object_release(NULL, part, &acu_graph_class);
-        link = &graph->root->parts; /* others may be gone, too */
+        link = &graph->root->parts; /* other parts may be gone, too */
     }
 }
 
-static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_kept_list **unused) {
-    acu_graph *graph = node.graph;
-    int code = acu_graph_reserve_kept(graph, NULL);
-    if (!code)
-        code = (int)cudaGraphDestroyNode(raw);
-    if (code)
-        return code;
-    graph->nodes[*slot_of(graph, raw) - 1] = NULL;
-    forget_parts(graph, raw);
-    *unused = acu_graph_replace_kept(graph, node.id, NULL);
-    return 0;
-}
-
-acu_result acu_node_destroy(acu_node node) {
-    cudaGraphNode_t raw = NULL;
-    acu_kept_list *unused = NULL;
-    acu_destroy_deferred();
-    ACU_TRY(acu_node_check(__func__, node, &raw));
-    acu_graph_lock();
-    int code = OUTCOME(node.graph, destroy_node(node, raw, &unused));
-    acu_graph_unlock();
-    acu_kept_list_free(unused);
-    return code;
-}
-
-static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
-                                    "host",           "child graph",  "empty",
-                                    "event wait",     "event record", "semaphore signal",
-                                    "semaphore wait", "memory alloc", "memory free",
-                                    "batch mem op",   "conditional"};
-
-const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
-    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
-    acu_saved_record before;
-    acu_record_save(&before);
-    if (cudaGraphNodeGetType(raw, &type))
-        (void)cudaGetLastError();
-    acu_record_restore(&before);
-    bool known = (unsigned)type < sizeof kinds / sizeof *kinds;
-    uint32_t number = graph->node_room ? *slot_of(graph, raw) : 0;
-    if (number)
-        snprintf(text, 64, "%s node %u", known ? kinds[type] : "unknown", number - 1);
-    else
-        snprintf(text, 64, "%s node %p", known ? kinds[type] : "unknown", (void *)raw);
-    return text;
-}
-
-/* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
-int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
-    acu_saved_record before;
-    CUgraphNodeType theirs;
-    acu_record_save(&before);
-    int code = (int)cudaGraphNodeGetType(raw, type);
-    if (code != cudaErrorUnknown || cuGraphNodeGetType(raw, &theirs) != CUDA_SUCCESS)
-        return code;
-    acu_record_restore(&before);
-    (void)cudaGetLastError();
-    *type = (enum cudaGraphNodeType)theirs;
-    return 0;
-}
-
-acu_result acu_node_get_type(acu_node node, acu_node_type *type) {
-    enum cudaGraphNodeType raw_type = cudaGraphNodeTypeEmpty;
-    cudaGraphNode_t raw = NULL;
-    ACU_NEED_POINTER(type);
-    *type = ACU_NODE_EMPTY;
-    ACU_TRY(acu_node_check(__func__, node, &raw));
-    acu_graph_lock();
-    int code = acu_node_read_type(raw, &raw_type);
-    acu_graph_unlock();
-    *type = (acu_node_type)raw_type;
-    return OUTCOME(node.graph, code);
-}
-
-/* The handle of the graph in a child node is made when it is first asked for. */
-static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, acu_graph **child) {
-    cudaGraph_t inner = NULL;
-    int code = (int)cudaGraphChildGraphNodeGetGraph(raw, &inner);
-    if (code)
-        return code;
-    for (*child = graph->root->parts; *child; *child = (*child)->next)
-        if ((*child)->raw == inner)
-            return 0;
-    *child = acu_graph_new_part(call, graph);
-    if (!*child)
-        return ACU_ERROR_HOST_MEMORY;
-    acu_graph_add_part(*child, inner, raw);
-    return 0;
-}
-
-acu_result acu_node_get_child(acu_node node, acu_graph **child) {
-    ACU_NEED_POINTER(child);
-    *child = NULL;
-    ON_NODE(node, find_child(__func__, node.graph, raw, child));
-}
-
-static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
-    cudaGraphNode_t found = NULL;
-    int code = (int)cudaGraphNodeFindInClone(&found, raw, clone->raw);
-    if (!code && !acu_graph_reserve_nodes(clone, 1))
-        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
-    if (!code)
-        *copy = acu_node_from_raw(clone, found);
-    return code;
-}
-
-acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
-    cudaGraphNode_t raw = NULL;
-    ACU_NEED_POINTER(copy);
-    *copy = (acu_node){NULL, 0};
-    ACU_TRY(acu_node_check(__func__, node, &raw));
-    ACU_NEED(clone, acu_graph_class);
-    acu_graph_lock();
-    int code = find_in_clone(raw, clone, copy);
-    acu_graph_unlock();
-    return OUTCOME(clone, code);
-}
-
-/* ---- numbers and pictures -----------------------------------------------------------------------
- */
+/* ---- properties ---- */
 
 acu_result acu_graph_get_id(acu_graph *graph, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
-    ON_GRAPH(graph, cudaGraphGetId(graph->raw, id));
-}
-
-acu_result acu_node_get_local_id(acu_node node, unsigned *id) {
-    ACU_NEED_POINTER(id);
-    *id = 0;
-    ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
-}
-
-acu_result acu_node_get_tools_id(acu_node node, uint64_t *id) {
-    unsigned long long number = 0;
-    cudaGraphNode_t raw = NULL;
-    ACU_NEED_POINTER(id);
-    *id = 0;
-    ACU_TRY(acu_node_check(__func__, node, &raw));
+    ACU_NEED(graph, acu_graph_class);
     acu_graph_lock();
-    int code = (int)cudaGraphNodeGetToolsId(raw, &number);
+    int code = (int)cudaGraphGetId(graph->raw, id);
     acu_graph_unlock();
-    *id = number;
-    return OUTCOME(node.graph, code);
+    return OUTCOME(graph, code);
 }
 
 acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flags) {
@@ -542,29 +334,5 @@ acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flag
     acu_graph_lock();
     int code = (int)cudaGraphDebugDotPrint(graph->raw, path, flags);
     acu_graph_unlock();
-    return code ? acu_cuda_failed(__func__, path, code) : 0; /* mostly it is the file */
-}
-
-/* ---- memory that graphs allocate ---------------------------------------------------------------
- */
-
-acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_attribute attribute,
-                                          uint64_t *bytes) {
-    ACU_NEED_POINTER(bytes);
-    *bytes = 0;
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    return OUTCOME(NULL, cudaDeviceGetGraphMemAttribute(
-                             device, (enum cudaGraphMemAttributeType)attribute, bytes));
-}
-
-acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory_attribute attribute) {
-    uint64_t zero = 0;
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    return OUTCOME(NULL, cudaDeviceSetGraphMemAttribute(
-                             device, (enum cudaGraphMemAttributeType)attribute, &zero));
-}
-
-acu_result acu_graph_memory_trim(acu_device device) {
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    return OUTCOME(NULL, cudaDeviceGraphMemTrim(device));
+    return code ? acu_cuda_failed(__func__, path, code) : 0; /* the file is mostly the reason */
 }

@@ -1,113 +1,95 @@
 /*
  * Graphs as the rest of the safe layer sees them.
  *
- * Child graphs and bodies are parts of a graph: handles of their own, which it owns, while owners
- * are counted and objects kept at the whole, `root`.
+ * A child graph and the body of a conditional node are parts of a graph. A part has a handle of its
+ * own, which belongs to the whole graph, its `root`: the root counts the owners, and keeps the
+ * objects that nodes of its parts use.
  *
- * One lock for all graphs is held around CUDA's calls on them: what is done to one concerns others,
- * since CUDA keeps a clone and its original connected, and a child and its copy in a node. (On GPUs
- * cudaGraphDestroy() of a clone crashes while another thread adds to the original.) `kept_lock`,
- * taken last, is held around the kept. Where an exec's lock is needed, too, it comes between them.
+ * One lock for all graphs, acu_graph_lock(), is held around each of CUDA's calls on a graph or a
+ * node, because CUDA connects graphs with each other: a clone with its original, and a child graph
+ * with its copy in a node. (On GPUs, cudaGraphDestroy() of a clone crashes while another thread
+ * adds to the original.) Locks are taken in this order: the lock of all graphs, the lock of an
+ * exec, a graph's `kept_lock`.
  */
 #ifndef ACU_SRC_GRAPH_H
 #define ACU_SRC_GRAPH_H
 
-#include <anycuda/exec.h>
 #include <anycuda/graph.h>
 
+#include "safe/base/object.h"
 #include "safe/graph/kept.h"
-#include "safe/memory/storage.h"
+
+#include <pthread.h>
 
 struct acu_graph {
     acu_object object;
-    cudaGraph_t raw;
-    bool owned;
-    acu_graph *root;   /* itself, if it is no part */
-    uint32_t salt;     /* no other graph has it: the upper half of its nodes' ids */
-    acu_graph *parent; /* the graph whose node it is in, and that node; NULL if it is no part */
-    cudaGraphNode_t within;
-    acu_graph *next; /* of the root's parts */
-    /* Nodes that have an id, by its lower half; NULL: destroyed. */
-    cudaGraphNode_t *nodes;
+    cudaGraph_t raw;        /* NULL: lost, or not captured yet */
+    bool owned;             /* the raw graph is destroyed with the handle */
+    acu_graph *root;        /* the graph itself unless it is a part */
+    uint32_t salt;          /* the upper half of its nodes' ids, which no other graph has */
+    acu_graph *parent;      /* of a part: the graph that has the node `within`; else NULL */
+    cudaGraphNode_t within; /* of a part: the node that the part is in */
+    acu_graph *next;        /* of a part: the root's next part */
+    cudaGraphNode_t *nodes; /* the nodes with an id, by its lower half - 1; NULL: destroyed */
     uint32_t node_count, node_room;
-    uint32_t *slots; /* hashed: index + 1 into `nodes`; twice as many as there is room */
-    /* Of the root: */
+    uint32_t *slots; /* a hash table of 2 * node_room: index + 1 into `nodes` */
+    /* Of a root only: */
     pthread_mutex_t kept_lock;
-    acu_kept_set *kept;
-    uint32_t given; /* by acu_graph_keep(): these have numbers instead of nodes */
-    acu_graph *parts;
-    unsigned capturing; /* atomic: captures into the graph or its parts */
+    acu_kept_set *kept;   /* what the graph keeps alive; under kept_lock */
+    uint32_t kept_number; /* the last number that acu_graph_keep() gave a list */
+    acu_graph *parts;     /* a list, linked by `next` */
+    unsigned capturing;   /* atomic: captures into the graph or its parts */
 };
 
 extern const acu_class acu_graph_class;
 
-/* A graph without a raw one yet; or a part: its owner is the root. */
-acu_graph *acu_graph_new(const char *call);
-acu_graph *acu_graph_new_part(const char *call, acu_graph *parent);
-/* The part becomes known, or is forgotten. */
-void acu_graph_add_part(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within);
-void acu_graph_discard_part(acu_graph *part);
-
+/* Take and give up the lock of all graphs. */
 void acu_graph_lock(void);
 void acu_graph_unlock(void);
 
-/* Room for `more` nodes; false without memory. */
-bool acu_graph_reserve_nodes(acu_graph *graph, size_t more);
-/* All are gone. */
-void acu_graph_forget_nodes(acu_graph *graph);
-/* The node's handle, a new one if it has none yet; there must be room. */
-acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw);
-/* The raw node of a live handle; else NULL, and the failure is recorded in the name of `call`.
- * Needs no lock of the caller, and holds none afterwards. */
-int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw);
+/* ---- life ---- */
 
-/* Shares what the graph keeps, under the graph's lock: who has room in the kept there, is alone
- * with it until he gives. */
-acu_kept_set *acu_graph_kept_set(acu_graph *graph);
-/* Room for what a node uses, and that it uses it; under the lock. The list is taken, what was is
- * returned. */
-int acu_graph_reserve_kept(acu_graph *graph, const acu_kept_list *list);
-acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_list *list);
-/* Keeps what is captured. */
-int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes);
+/* Makes a handle without a raw graph. NULL, and a failure recorded for `call`, without memory. */
+acu_graph *acu_graph_new(const char *call);
+/* Makes a handle for a part of the parent; the root does not know it yet. NULL as acu_graph_new().
+ */
+acu_graph *acu_graph_new_part(const char *call, acu_graph *parent);
+/* Gives the part to its root, under the lock. */
+void acu_graph_add_part(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within);
+/* Frees a part that no root has; NULL is fine. */
+void acu_graph_discard_part(acu_graph *part);
+/* Releases the parts in a node, and the parts in their nodes, under the lock; in all nodes of the
+ * graph if `within` is NULL. */
+void acu_graph_release_parts(acu_graph *graph, cudaGraphNode_t within);
 
-/* 0, or ACU_ERROR_CAPTURE. */
+/* Returns 0, or ACU_ERROR_CAPTURE, recorded, while a stream is captured into the graph. */
 int acu_graph_check_uncaptured(const char *call, const acu_graph *graph);
 
-int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
+/* ---- what it keeps ---- */
 
-/* "kernel node 3": for messages about a node, which may be in a part. */
-const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]);
+/* Returns the set with a reference for the caller. The caller holds the lock of all graphs. */
+acu_kept_set *acu_graph_kept_set(acu_graph *graph);
+/* Makes room for one more list, so that acu_graph_replace_kept() cannot fail while the caller holds
+ * the lock of all graphs. Returns 0, or a recorded failure. */
+int acu_graph_reserve_kept(acu_graph *graph, const acu_kept_list *list);
+/* Gives the node another list, whose reference goes to the graph, under the lock of all graphs.
+ * Returns the node's list until now, whose reference is the caller's. */
+acu_kept_list *acu_graph_replace_kept(acu_graph *graph, uint64_t node, acu_kept_list *list);
+/* Keeps an object that was captured. Returns 0, or a recorded failure. */
+int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes);
 
-/* Makes CUDA's edge data; *made is NULL of none. False without memory; the caller frees it. */
-bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made);
-/* An answer about nodes, as far as there is room; frees nothing. */
-void acu_node_list(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
-                   size_t room);
-void acu_edge_list(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room);
+/* ---- ids of its nodes; under the lock ---- */
 
-/* ---- parameters, for nodes and for execs -------------------------------------------------------
- */
+/* Makes room for so many more ids. False without memory. */
+bool acu_graph_reserve_nodes(acu_graph *graph, size_t more);
+/* Returns the slot of a raw node, which is 0 if the node has no id yet. There must be room. */
+uint32_t *acu_graph_node_slot(const acu_graph *graph, cudaGraphNode_t raw);
+/* Forgets all ids: CUDA has destroyed the nodes. */
+void acu_graph_forget_nodes(acu_graph *graph);
 
-/* What a node of the kind needs to be told, checked; `count` objects are to be kept. */
-typedef struct acu_node_params {
-    int device; /* to be made current; -1: any */
-    union {
-        struct {
-            void *to;
-            const void *from;
-            size_t bytes;
-            enum cudaMemcpyKind kind;
-        } copy;
-        struct cudaMemsetParams fill;
-    };
-    unsigned count;
-    acu_object_use keeps[2];
-} acu_node_params;
+/* ---- buffers with memory of graphs ---- */
 
-int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params);
-/* Says what to do where CUDA refused a node that copies between devices; returns the code. */
-int acu_node_hint_at_copy(const acu_copy *copy, int code);
-int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params);
+/* Returns 0, or a failure recorded for `call` if no graph has allocated the buffer's memory. */
+int acu_graph_check_memory(const char *call, const acu_buffer *buffer);
 
 #endif

@@ -1,12 +1,109 @@
-/* What nodes were given, as CUDA has it, and the attributes of kernels. */
+/* Parameters of nodes: made for copies and fills, and asked for; attributes of kernel nodes. */
 #include "core/call.h"
-#include "safe/kernel/backend.h"
 #include "cudart_abi.h"
-#include "safe/graph/graph.h"
+#include "safe/graph/node.h"
+#include "safe/kernel/backend.h"
+#include "safe/memory/buffer.h"
 
 #include <string.h>
 
-/* Kernels that the driver has loaded are none of the runtime's. */
+/* ---- made for copies and fills ---- */
+
+int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params) {
+    if (!copy)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'copy' is NULL");
+    size_t count = copy->count;
+    if (count == 0 && acu_is(copy->from, &acu_buffer_class) && copy->from_at < copy->from->count)
+        count = copy->from->count - copy->from_at;
+    int code = acu_buffer_check_copy(call, copy->to, copy->to_at, copy->from, copy->from_at, count);
+    if (code)
+        return code;
+    size_t size = acu_dtype_size(copy->to->dtype);
+    *params = (acu_node_params){
+        .device = copy->to->object.device,
+        .copy = {copy->to->pointer + copy->to_at * size, copy->from->pointer + copy->from_at * size,
+                 count * size, acu_buffer_copy_kind(copy->to, copy->from)},
+        .count = 2,
+        .keeps = {{&copy->to->storage->object, true}, {&copy->from->storage->object, false}}};
+    if (count == 0)
+        return acu_fail_on(
+            call, copy->from, ACU_ERROR_RANGE,
+            "the source has no elements from 'from_at' on: there is nothing to copy");
+    return 0;
+}
+
+int acu_node_hint_at_copy(const acu_copy *copy, int code) {
+    int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
+    if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
+        acu_fail_hint(
+            "a node copies what device %d can access: acu_pool_set_access() opens a pool of "
+            "device %d to it, acu_device_enable_peer_access() the memory of none",
+            to, from);
+    return code;
+}
+
+/* Returns the bytes of the largest unit that CUDA sets at once, and its value; 0 if CUDA cannot set
+ * such an element. */
+static unsigned unit_of(const unsigned char *bytes, size_t size, unsigned *value) {
+    *value = bytes[0];
+    if (memcmp(bytes, bytes + 1, size - 1) == 0)
+        return 1;
+    if (size != 2 && size != 4)
+        return 0;
+    uint16_t two;
+    memcpy(&two, bytes, 2);
+    *value = two;
+    if (size == 4)
+        memcpy(value, bytes, 4);
+    return (unsigned)size;
+}
+
+/* Whether all rows lie in the buffer. */
+static bool rows_fit(const acu_buffer *buffer, size_t at, size_t width, size_t height,
+                     size_t pitch) {
+    size_t end;
+    return !__builtin_mul_overflow(height - 1, pitch, &end) &&
+           !__builtin_add_overflow(end, width, &end) && !__builtin_add_overflow(end, at, &end) &&
+           end <= buffer->count;
+}
+
+int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params) {
+    if (!fill || !fill->element)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
+                        fill ? "fill->element" : "fill");
+    const acu_buffer *buffer = fill->buffer;
+    int code = acu_buffer_check_host_copy(call, buffer, fill->at, fill->dtype, fill->element, 0);
+    if (code)
+        return code;
+    size_t size = acu_dtype_size(buffer->dtype), height = fill->height ? fill->height : 1;
+    size_t width = fill->width ? fill->width : buffer->count - fill->at;
+    size_t pitch = fill->pitch ? fill->pitch : width;
+    unsigned value = 0, unit = unit_of(fill->element, size, &value);
+    if (unit == 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "a node cannot set elements of %zu bytes",
+                           size);
+    if (width == 0 || pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
+        return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                           "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
+                           height, width, pitch, fill->at, buffer->count);
+    if ((uintptr_t)(buffer->pointer + fill->at * size) % unit != 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "a node cannot set elements of %zu bytes that are not aligned", size);
+    *params = (acu_node_params){.device = buffer->object.device,
+                                .fill = {.dst = buffer->pointer + fill->at * size,
+                                         .pitch = pitch * size,
+                                         .value = value,
+                                         .elementSize = unit,
+                                         .width = width * size / unit,
+                                         .height = height},
+                                .count = 1,
+                                .keeps = {{&buffer->storage->object, true}}};
+    return 0;
+}
+
+/* ---- asked for ---- */
+
+/* The runtime does not know kernels that were loaded by the driver. */
 static int get_kernel(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -59,8 +156,8 @@ static int get_alloc(cudaGraphNode_t node, struct cudaMemAllocNodeParamsV2 *to) 
     return code;
 }
 
-/* Before 13.2 there is one function for each kind of node, and none for some. */
-static int get_of_kind(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
+/* Before 13.2 the runtime has one function for each type of node, and none for some. */
+static int get_by_type(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
         return get_kernel(node, &params->kernel);
@@ -91,7 +188,7 @@ static int get_of_kind(cudaGraphNode_t node, struct cudaGraphNodeParams *params)
     }
 }
 
-/* A driver may be older than the runtime, which then cannot. */
+/* The function for all types needs a driver that is not older than the runtime. */
 static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -103,7 +200,7 @@ static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
         acu_record_restore(&before);
     }
     int code = acu_node_read_type(node, &params->type);
-    return code ? code : get_of_kind(node, params);
+    return code ? code : get_by_type(node, params);
 }
 
 acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params) {
@@ -117,8 +214,7 @@ acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params
     return acu_outcome(__func__, node.graph, code);
 }
 
-/* ---- attributes --------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 acu_result acu_node_get_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute) {
     cudaGraphNode_t raw = NULL;

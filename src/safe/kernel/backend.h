@@ -1,9 +1,11 @@
 /*
- * Through which API kernels are loaded and launched: the runtime's libraries where it has them,
- * else the driver's modules, in the device's primary context and on the runtime's streams.
+ * The API by which kernels are loaded and launched: the runtime's libraries, or, where the runtime
+ * has none (before 12.8), the driver's modules in the device's primary context, on the runtime's
+ * streams.
  *
- * One table of functions each. All return an acu_result whose failure is recorded. `enter` makes
- * current what the calls need, and each call but a launch is between it and `leave`.
+ * Each API has one table of functions. All of them return an acu_result; a failure is recorded, but
+ * not yet for a public function. `enter` makes current what the others need: each call but
+ * `launch`, `open` and `close` is made between `enter` and `leave`.
  */
 #ifndef ACU_BACKEND_H
 #define ACU_BACKEND_H
@@ -15,7 +17,7 @@
 
 struct acu_prepared_launch;
 
-/* Where code runs: a device and, for the driver, its primary context. */
+/* Where code is loaded: a device and, for the driver, its primary context. */
 typedef struct acu_backend_place {
     int device;
     struct CUctx_st *context;
@@ -23,10 +25,10 @@ typedef struct acu_backend_place {
 
 typedef struct acu_backend_guard {
     acu_guard device;
-    bool pushed; /* a context of the driver */
+    bool pushed; /* the driver's context must be popped */
 } acu_backend_guard;
 
-/* Options for the compiler of PTX, as both APIs number them. */
+/* Options of the compiler of PTX, which have the same numbers in both APIs. */
 enum { ACU_JIT_OPTIONS = 16 };
 typedef struct acu_backend_jit {
     unsigned count;
@@ -35,9 +37,9 @@ typedef struct acu_backend_jit {
 } acu_backend_jit;
 
 typedef struct acu_backend {
-    /* Enters and leaves by itself. */
+    /* Enters and leaves itself. */
     int (*launch)(const struct acu_prepared_launch *prepared, const acu_stream *stream);
-    /* open: fills the place's context, which close gives up. */
+    /* Fills in the place's context, which close gives up. */
     int (*open)(acu_backend_place *place);
     int (*close)(const acu_backend_place *place);
     int (*enter)(const acu_backend_place *place, acu_backend_guard *guard);
@@ -53,7 +55,8 @@ typedef struct acu_backend {
 
     int (*attributes)(struct cudaFuncAttributes *attributes, const void *function);
     int (*set)(const void *function, enum cudaFuncAttribute attribute, int value);
-    /* *size is 0 beyond the last one; ACU_NOT_SUPPORTED where parameters are not told. */
+    /* *size is 0 beyond the last parameter; ACU_NOT_SUPPORTED where CUDA cannot report parameters.
+     */
     int (*parameter)(const void *function, size_t index, size_t *offset, size_t *size);
 
     int (*occupancy)(int *blocks, const void *function, int threads, size_t shared, unsigned flags);
@@ -63,7 +66,8 @@ typedef struct acu_backend {
 
     int (*add_node)(const struct acu_prepared_launch *prepared, cudaGraph_t graph,
                     const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
-    /* Raw parameters, whose function is the API's own; `exec`: its node's, or NULL. */
+    /* CUDA's parameters of a node, whose function is the API's own. `exec` is NULL for a node of a
+     * graph. */
     int (*get_node_params)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
     int (*set_node_params)(cudaGraphExec_t exec, cudaGraphNode_t node,
                            const struct cudaKernelNodeParamsV2 *params);
@@ -74,7 +78,7 @@ typedef struct acu_backend {
 
 extern const acu_backend acu_runtime_backend, acu_driver_backend;
 
-/* The one for new modules. */
+/* Returns the backend for new modules. */
 const acu_backend *acu_backend_for_modules(void);
 
 #endif

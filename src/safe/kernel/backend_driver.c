@@ -1,7 +1,7 @@
 /*
- * Kernels through the driver, for runtimes before 12.8 and for functions of the driver: modules in
- * the device's primary context, which is the runtime's, so that streams, events, memory and graphs
- * are the same.
+ * Kernels loaded by the driver, for runtimes before 12.8 and for CUfunctions of the caller. Modules
+ * are in the device's primary context, which the runtime uses, too, so streams, events, memory and
+ * graphs are the same.
  */
 #include "core/call.h"
 #include "core/translate.h"
@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The values are the runtime's, but for a few that it lacks. */
+/* The driver's values are the runtime's, except for a few that the runtime lacks. */
 static_assert((int)CUDA_ERROR_INVALID_VALUE == (int)cudaErrorInvalidValue, "");
 static_assert((int)CUDA_ERROR_NOT_FOUND == (int)cudaErrorSymbolNotFound, "");
 static_assert((int)CUDA_ERROR_DEINITIALIZED == (int)cudaErrorCudartUnloading, "");
@@ -32,8 +32,7 @@ static CUfunction function_of(const void *raw) {
     return (CUfunction)raw;
 }
 
-/* ---- where --------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 static int open_place(acu_backend_place *place) {
     CUdevice device = 0;
@@ -74,8 +73,7 @@ static void leave(acu_backend_guard *guard) {
     acu_record_restore(&before);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
 static int load(void **module, const void *image, acu_backend_jit *jit) {
     CUmodule loaded = NULL;
@@ -89,8 +87,8 @@ static int unload(void *module) {
     return acu_translate_driver(cuModuleUnload(module));
 }
 
-/* The driver calls a name that is another thing's, or none, a wrong value; the runtime finds
- * nothing. */
+/* For a name of something else, or an invalid one, the driver returns "invalid value", where the
+ * runtime returns "symbol not found". */
 static int found(CUresult result) {
     int code = acu_translate_driver(result);
     return code == cudaErrorInvalidValue ? (int)cudaErrorSymbolNotFound : code;
@@ -123,15 +121,14 @@ static int name(const char **text, const void *function) {
     return acu_translate_driver(cuFuncGetName(text, function_of(function)));
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 typedef struct asked {
     CUfunction_attribute attribute;
     int *value;
 } asked;
 
-/* What the driver is too old to know is 0. */
+/* Asks for attributes. With `optional`, one that the driver is too old to know is 0. */
 static int ask(const asked *list_of, size_t length, CUfunction function, bool optional) {
     int code = 0;
     acu_saved_record before;
@@ -239,8 +236,7 @@ static int cluster_size(int *blocks, const acu_prepared_launch *p) {
         cuOccupancyMaxPotentialClusterSize(blocks, function_of(p->kernel->raw), &config));
 }
 
-/* ---- launches -----------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 static int launch_on(const acu_prepared_launch *p, cudaStream_t stream) {
     CUfunction function = function_of(p->kernel->raw);
@@ -288,8 +284,9 @@ static int set_attributes(const acu_prepared_launch *p, cudaGraphNode_t node) {
 }
 
 /*
- * Drivers below 12.0 have these calls under their plain symbols, and take a struct that begins
- * alike and is shorter. The runtimes before 12.0 find them.
+ * Drivers before 12.0 have these functions under their plain symbols, with a struct that begins in
+ * the same way and is shorter. Runtimes before 12.0 find them. Returns 0 and the function in *call,
+ * which is NULL where the newer one exists.
  */
 static int find_old(const acu_function *function, void *call, size_t size) {
     int code = 0;
@@ -301,6 +298,7 @@ static int find_old(const acu_function *function, void *call, size_t size) {
     return code;
 }
 
+/* Records a failure of such a function; returns its code. */
 static int of_old(const acu_function *function, int result) {
     return result ? acu_record(result, "%s failed with %d", function->name, result) : 0;
 }

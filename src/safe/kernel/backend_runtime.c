@@ -1,7 +1,8 @@
-/* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
+/* Kernels loaded by the runtime: those of libraries (since CUDA 12.8), and those that nvcc compiled
+ * into the program. */
+#include "safe/kernel/backend.h"
 #include "core/call.h"
 #include "core/translate.h"
-#include "safe/kernel/backend.h"
 #include "cuda_abi.h"
 #include "cudart_abi.h"
 #include "safe/kernel/launch.h"
@@ -13,8 +14,7 @@ const acu_backend *acu_backend_for_modules(void) {
                                                               : &acu_driver_backend;
 }
 
-/* ---- where --------------------------------------------------------------------------------------
- */
+/* ---- places ---- */
 
 static int open_place(acu_backend_place *place) {
     (void)place;
@@ -35,10 +35,10 @@ static void leave(acu_backend_guard *guard) {
     acu_guard_leave(&guard->device);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
-/* CUDA loads lazily, and tells what is wrong with the code to whom first needs it: that is here. */
+/* CUDA loads lazily, and reports errors in the code only when something of it is needed. Asking for
+ * the number of kernels makes CUDA report them here. */
 static int load(void **module, const void *image, acu_backend_jit *jit) {
     cudaLibrary_t library = NULL;
     unsigned kernels;
@@ -96,8 +96,7 @@ static int name(const char **text, const void *function) {
     return (int)cudaFuncGetName(text, function);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 static int attributes(struct cudaFuncAttributes *all, const void *function) {
     return (int)cudaFuncGetAttributes(all, function);
@@ -107,7 +106,8 @@ static int set(const void *function, enum cudaFuncAttribute attribute, int value
     return (int)cudaFuncSetAttribute(function, attribute, value);
 }
 
-/* The driver may be newer than the runtime, and tell what that cannot. */
+/* Asks the driver, which may be newer than the runtime, where the runtime cannot report parameters.
+ */
 static int ask_driver(const void *function, size_t index, size_t *offset, size_t *size) {
     cudaFunction_t same = NULL;
     int code = (int)cudaGetFuncBySymbol(&same, function);
@@ -116,13 +116,13 @@ static int ask_driver(const void *function, size_t index, size_t *offset, size_t
 
 static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
     acu_saved_record before;
-    bool told = acu_call_exists(&acu_function_cudaFuncGetParamInfo);
+    bool in_runtime = acu_call_exists(&acu_function_cudaFuncGetParamInfo);
     *offset = *size = 0;
-    if (!told && !acu_call_exists(&acu_function_cuFuncGetParamInfo))
+    if (!in_runtime && !acu_call_exists(&acu_function_cuFuncGetParamInfo))
         return ACU_NOT_SUPPORTED;
     acu_record_save(&before);
-    int code = told ? (int)cudaFuncGetParamInfo(function, index, offset, size)
-                    : ask_driver(function, index, offset, size);
+    int code = in_runtime ? (int)cudaFuncGetParamInfo(function, index, offset, size)
+                          : ask_driver(function, index, offset, size);
     if (code != cudaErrorInvalidValue)
         return code;
     acu_record_restore(&before); /* it is beyond the last one */
@@ -160,8 +160,7 @@ static int cluster_size(int *blocks, const acu_prepared_launch *prepared) {
     return (int)cudaOccupancyMaxPotentialClusterSize(blocks, prepared->kernel->raw, &config);
 }
 
-/* ---- launches -----------------------------------------------------------------------------------
- */
+/* ---- launches ---- */
 
 ACU_COLD static int launch_with_attributes(const acu_prepared_launch *p, cudaStream_t stream) {
     const void *function = p->kernel->raw;

@@ -1,6 +1,6 @@
-/* Kernels: what they need, and what fits. */
-#include "core/call.h"
+/* Kernels: their life, their attributes and parameters, and occupancy. */
 #include "safe/kernel/kernel.h"
+#include "core/call.h"
 #include "safe/kernel/launch.h"
 #include "safe/kernel/module.h"
 
@@ -10,7 +10,7 @@
 
 #define OUTCOME(kernel, code) acu_outcome(__func__, (kernel), (int)(code))
 
-/* Runs a call where the kernel is, and leaves the result in `code`. */
+/* Runs a call where the kernel is loaded; `code` receives the result. */
 #define WITH_KERNEL(kernel, code, call)                                                            \
     do {                                                                                           \
         acu_backend_guard guard;                                                                   \
@@ -20,15 +20,14 @@
         (kernel)->backend->leave(&guard);                                                          \
     } while (0)
 
-/* ---- making one ---------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 typedef struct limit {
     int *value;
     enum cudaDeviceAttr attribute;
 } limit;
 
-/* What the runtime is too old to know is -1. */
+/* The value is -1 where the runtime is too old to know the attribute. */
 static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -76,7 +75,8 @@ int acu_kernel_refresh(acu_kernel *kernel) {
     return code;
 }
 
-/* What nothing changes is written before anyone else has the kernel. */
+/* Asks for all attributes that launches need. Most never change, and are written only here, before
+ * another thread has the kernel. */
 static int ask_attributes(acu_kernel *kernel) {
     struct cudaFuncAttributes all = {0};
     int code = kernel->backend->attributes(&all, kernel->raw);
@@ -101,7 +101,8 @@ static int add_parameter(acu_kernel *kernel, size_t offset, size_t size) {
     return 0;
 }
 
-/* ACU_NOT_SUPPORTED, with nothing recorded, where CUDA does not tell. */
+/* Asks CUDA for the parameters; ACU_NOT_SUPPORTED, with nothing recorded, where it cannot report
+ * them. */
 static int ask_parameters(acu_kernel *kernel) {
     for (size_t i = 0;; i++) {
         size_t offset = 0, size = 0;
@@ -120,7 +121,7 @@ static int copy_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
     return code;
 }
 
-/* The PTX's word on types counts only where it agrees on everything else. */
+/* Whether the PTX has the same parameters as CUDA reports. Only then its types are used. */
 static bool agrees(const acu_kernel *kernel, const acu_ptx_entry *entry) {
     if (entry->count != kernel->count)
         return false;
@@ -131,16 +132,17 @@ static bool agrees(const acu_kernel *kernel, const acu_ptx_entry *entry) {
     return true;
 }
 
+/* Fills in the parameters, from CUDA or else from PTX, and how they are checked. */
 static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
     int code = ask_parameters(kernel);
     if (code && code != ACU_NOT_SUPPORTED)
         return code;
-    bool told = code == 0;
+    bool reported = code == 0;
     const acu_ptx_entry *known = entry && entry->known ? entry : NULL;
-    code = !told && known ? copy_parameters(kernel, known) : 0;
+    code = !reported && known ? copy_parameters(kernel, known) : 0;
     if (code)
         return code;
-    kernel->check = told || known ? ACU_CHECK_SIZES : ACU_CHECK_NOTHING;
+    kernel->check = reported || known ? ACU_CHECK_SIZES : ACU_CHECK_NOTHING;
     if (!known || !agrees(kernel, known))
         return 0;
     for (size_t i = 0; i < kernel->count; i++)
@@ -197,7 +199,8 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     kernel->place = source->place;
     kernel->module = source->module ? acu_module_retain(source->module) : NULL;
     kernel->raw = source->raw;
-    /* Those of libraries, since 13.0; before, the runtime refuses streams of another device. */
+    /* True for kernels of libraries since 13.0; before, the runtime refuses streams of another
+     * device. */
     kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
                         acu_call_version(&acu_cudart) >= 13000;
     kernel->name = name;
@@ -211,7 +214,7 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     return code;
 }
 
-/* The name of someone else's, "" where the runtime does not tell. */
+/* Asks for the name of a wrapped kernel; "" where the runtime does not report it. */
 static int ask_name(const acu_kernel_source *source, const char **name) {
     acu_saved_record before;
     acu_backend_guard guard;
@@ -259,8 +262,7 @@ acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw, acu_
     return wrap(__func__, device, &acu_driver_backend, raw, kernel);
 }
 
-/* ---- what it is ---------------------------------------------------------------------------------
- */
+/* ---- properties ---- */
 
 const void *acu_kernel_raw(const acu_kernel *kernel) {
     return acu_is(kernel, &acu_kernel_class) && kernel->backend == &acu_runtime_backend
@@ -341,16 +343,15 @@ acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute att
     int most = kernel->limits.shared_most - kernel->static_shared;
     ACU_REQUIRE_OF(
         kernel, attribute != ACU_KERNEL_MAX_SHARED || value <= most, ACU_ERROR_LIMIT,
-        "%d bytes of dynamic shared memory for %s: device %d has %d per block at most, of "
-        "which the code takes %d",
+        "%d bytes of dynamic shared memory for %s: device %d has %d per block, of which the code "
+        "takes %d",
         value, kernel->name, kernel->object.device, kernel->limits.shared_most,
         kernel->static_shared);
     WITH_KERNEL(kernel, code, set_and_refresh(kernel, (enum cudaFuncAttribute)attribute, value));
     return OUTCOME(kernel, code);
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 acu_parameter_check acu_kernel_parameter_check(const acu_kernel *kernel) {
     return acu_is(kernel, &acu_kernel_class) ? kernel->check : ACU_CHECK_NOTHING;
@@ -362,7 +363,8 @@ static int check_known(const char *call, const acu_kernel *kernel) {
     if (kernel->check == ACU_CHECK_NOTHING)
         return acu_fail_on(
             call, kernel, ACU_NOT_SUPPORTED,
-            "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
+            "the parameters of %s are not known: PTX declares them, and driver and runtime report "
+            "them since 12.4",
             kernel->name);
     return 0;
 }
@@ -380,14 +382,13 @@ acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index, acu_parame
     *parameter = (acu_parameter){0};
     ACU_TRY(check_known(__func__, kernel));
     ACU_REQUIRE_OF(kernel, index < kernel->count, ACU_ERROR_RANGE,
-                   "%s has %zu parameters, number %zu is asked for", kernel->name, kernel->count,
-                   index);
+                   "%s has %zu parameters, so there is no parameter %zu", kernel->name,
+                   kernel->count, index);
     *parameter = kernel->parameters[index];
     return 0;
 }
 
-/* ---- occupancy ----------------------------------------------------------------------------------
- */
+/* ---- occupancy ---- */
 
 static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, unsigned flags,
                       int *blocks) {
@@ -415,11 +416,12 @@ acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t t
     *blocks = 0;
     ACU_NEED(kernel, acu_kernel_class);
     ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
-                   "blocks of %zu threads", threads);
+                   "a block cannot have %zu threads", threads);
     return OUTCOME(kernel, blocks_per(kernel, threads, shared_bytes, flags, blocks));
 }
 
-/* One size of block: keeps it if more threads of it run at once than of the best so far. */
+/* Tries one size of block, which becomes the best if more of its threads run at once. `best`:
+ * threads of a block, and blocks on a multiprocessor. */
 static int try_block(const acu_kernel *kernel, const acu_block_need *need, size_t threads,
                      size_t best[2]) {
     int each = 0;
@@ -432,7 +434,7 @@ static int try_block(const acu_kernel *kernel, const acu_block_need *need, size_
     return code;
 }
 
-/* As CUDA's own headers do it: from the largest whole number of warps down. */
+/* Tries all sizes as CUDA's own headers do, from the largest whole number of warps down. */
 static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_t best[2]) {
     int warp = 0, whole = 0;
     int code = (int)cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, kernel->object.device);
@@ -445,7 +447,7 @@ static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_
     for (size_t up = (most + step - 1) / step * step; up > 0 && !code; up -= step) {
         code = try_block(kernel, need, up < most ? up : most, best);
         if (best[0] * best[1] == (size_t)whole)
-            break; /* there is no better */
+            break; /* the multiprocessor is full */
     }
     return code;
 }
@@ -474,12 +476,13 @@ acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_
     *bytes = 0;
     ACU_NEED(kernel, acu_kernel_class);
     ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
-                   "blocks of %zu threads", threads);
+                   "a block cannot have %zu threads", threads);
     WITH_KERNEL(kernel, code,
                 kernel->backend->available_shared(bytes, kernel->raw, blocks, (int)threads));
     return OUTCOME(kernel, code);
 }
 
+/* A function of the backend about clusters. */
 typedef int cluster_question(int *answer, const acu_prepared_launch *prepared);
 
 static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *grid, bool size,

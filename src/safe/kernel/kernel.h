@@ -7,31 +7,31 @@
 #include "safe/kernel/backend.h"
 #include "safe/kernel/ptx.h"
 
-/* What a device allows; -1 where the runtime does not know. */
+/* What a device allows; -1 where the runtime is too old to report it. */
 typedef struct acu_kernel_limits {
     int threads;           /* per block */
     int block[3], grid[3]; /* in x, y and z */
-    int shared_most;       /* bytes per block, where a kernel is set to have them */
-    int clusters;          /* it has thread block clusters */
-    int cooperative;       /* it launches cooperatively */
+    int shared_most;       /* bytes of shared memory per block, after ACU_KERNEL_MAX_SHARED */
+    int clusters;          /* whether it has thread block clusters */
+    int cooperative;       /* whether it launches cooperatively */
     int multiprocessors;
 } acu_kernel_limits;
 
 struct acu_kernel {
     acu_object object;
     const acu_backend *backend;
-    const void *raw;
-    acu_module *module; /* an owner of it; NULL: wrapped, and the place is its own */
+    const void *raw;    /* what the backend's functions take */
+    acu_module *module; /* an owner; NULL: a wrapped kernel, which has opened the place itself */
     acu_backend_place place;
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
-    int cluster_needed; /* atomic */
-    bool by_stream;     /* it is launched where the stream is, whichever device is current */
+    int cluster_needed; /* atomic: whether a launch must give cluster sizes */
+    bool by_stream;     /* CUDA launches it on the stream's device, whichever is current */
     acu_parameter_check check;
-    size_t count; /* of parameters */
+    size_t count; /* parameters */
     acu_parameter *parameters;
     acu_kernel_limits limits;
-    /* from here on not looked at by each launch */
+    /* Launches do not look at what follows. */
     int registers;     /* per thread */
     int static_shared; /* bytes */
     char *name;
@@ -43,19 +43,22 @@ extern ACU_OURS const acu_class acu_kernel_class;
 typedef struct acu_kernel_source {
     const acu_backend *backend;
     acu_backend_place place;
-    acu_module *module; /* NULL: it is someone else's `raw` */
+    acu_module *module; /* NULL: `raw` belongs to someone else */
     const void *raw;
-    const char *name, *lowered;
-    const acu_ptx_entry *entry; /* NULL: nothing is known but what CUDA tells */
+    const char *name, *lowered; /* as it was asked for, and in the code */
+    const acu_ptx_entry *entry; /* NULL: there is no PTX */
 } acu_kernel_source;
 
-/* The failure is recorded, but not yet in the name of `call`. */
+/* Makes a kernel, which owns the opened place if there is no module. Returns 0, or a failure that
+ * is recorded, but not yet for `call`; the place is closed then. */
 int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel **out);
 
-/* Asks anew for what can be set behind our back. */
+/* Asks again for the attributes that CUDA's own functions can set. Returns 0, or a recorded
+ * failure. */
 int acu_kernel_refresh(acu_kernel *kernel);
 
-/* Blocks of so many threads and dynamic bytes that run at once on the device. */
+/* Counts the blocks of so many threads and dynamic bytes that run on the device at once. Returns 0,
+ * or a recorded failure. */
 int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks);
 
 #endif

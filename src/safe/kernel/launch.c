@@ -1,4 +1,4 @@
-/* Launches: what is checked before CUDA sees one, and how it gets there. */
+/* Launches: the checks before CUDA sees one, and the launch itself. */
 #include "safe/kernel/launch.h"
 #include "safe/base/event.h"
 #include "safe/kernel/module.h"
@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The name of what the user called, which is a macro mostly. */
+/* For errors: the caller mostly uses this macro. */
 static const char launch_name[] = "acu_launch";
 
-/* ---- the grid -----------------------------------------------------------------------------------
- */
+/* ---- the grid ---- */
 
 static const char axes[] = "xyz";
 
@@ -18,21 +17,21 @@ static size_t at_least_one(size_t n) {
     return n ? n : 1;
 }
 
-/* False: the device cannot have so many; what is to be told then is apart from what is run by each
- * launch, here and below. */
+/* Converts a size for CUDA; false if the device cannot have it. The sentences of refusals are in
+ * other functions, here and below, so that they are not between the code that each launch runs. */
 static inline bool fill_dim(const acu_size3 *size, const int most[3], dim3 *dim) {
     size_t x = size->x, y = at_least_one(size->y), z = at_least_one(size->z);
     *dim = (dim3){(unsigned)x, (unsigned)y, (unsigned)z};
     return x > 0 && x <= (size_t)most[0] && y <= (size_t)most[1] && z <= (size_t)most[2];
 }
 
-ACU_COLD static int refuse_none(const char *call, const acu_kernel *kernel, const char *what,
-                                const acu_size3 *size) {
+ACU_COLD static int refuse_empty(const char *call, const acu_kernel *kernel, const char *what,
+                                 const acu_size3 *size) {
     acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
                 size->y, size->z);
     acu_fail_hint(
-        "a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
-        "to launch then");
+        "a grid for 0 elements, or with 0 threads per block, has no blocks: there is nothing to "
+        "launch");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -40,9 +39,9 @@ ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const
                                const acu_size3 *size, const int most[3]) {
     const size_t n[3] = {size->x, at_least_one(size->y), at_least_one(size->z)};
     if (n[0] == 0)
-        return refuse_none(call, kernel, what, size);
+        return refuse_empty(call, kernel, what, size);
     int axis = n[0] > (size_t)most[0] ? 0 : n[1] > (size_t)most[1] ? 1 : 2;
-    return acu_fail_on(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
+    return acu_fail_on(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d",
                        n[axis], what, axes[axis], kernel->object.device, most[axis]);
 }
 
@@ -56,11 +55,12 @@ ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, s
                            "%zu threads per block: device %d can have %d", threads,
                            kernel->object.device, kernel->limits.threads);
     acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
-                "%zu threads per block: %s can have %d on device %d, as it takes %d registers per "
-                "thread or was compiled for no more",
+                "%zu threads per block: %s can have %d on device %d, because it takes %d registers "
+                "per thread, or was compiled for so many",
                 threads, kernel->name, kernel->max_threads, kernel->object.device,
                 kernel->registers);
-    acu_fail_hint("use smaller blocks, or compile it with __launch_bounds__ or max_registers");
+    acu_fail_hint(
+        "use smaller blocks, or compile the kernel with __launch_bounds__ or max_registers");
     return ACU_ERROR_LIMIT;
 }
 
@@ -69,7 +69,7 @@ static bool has_room(const acu_kernel *kernel, size_t shared) {
     return shared <= (size_t)most;
 }
 
-/* Someone may have raised it by a call of CUDA's own. */
+/* Asks again for the limit, which may have been raised by CUDA's own functions. */
 static int look_again(acu_kernel *kernel) {
     acu_backend_guard guard;
     int code = kernel->backend->enter(&kernel->place, &guard);
@@ -79,6 +79,7 @@ static int look_again(acu_kernel *kernel) {
     return code;
 }
 
+/* Returns 0 if the kernel may have so much shared memory after all. */
 ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t shared) {
     int code = look_again(kernel);
     if (code)
@@ -97,9 +98,10 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
     return ACU_ERROR_LIMIT;
 }
 
-/* ---- what is not the default --------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
+/* Adds an attribute and returns its value, which the caller fills in. There is room for all
+ * attributes of a grid but the raw ones. */
 static cudaLaunchAttributeValue *add(acu_prepared_launch *p, cudaLaunchAttributeID id) {
     cudaLaunchAttribute *attribute = &p->attributes[p->attribute_count++];
     *attribute = (cudaLaunchAttribute){.id = id};
@@ -143,7 +145,7 @@ static int add_cluster(const char *call, const acu_grid *grid, acu_prepared_laun
                            kernel->object.device);
     if (p->blocks.x % c.x || p->blocks.y % c.y || p->blocks.z % c.z)
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
-                           "%u x %u x %u blocks are no whole clusters of %zu x %zu x %zu",
+                           "%u x %u x %u blocks cannot be divided into clusters of %zu x %zu x %zu",
                            p->blocks.x, p->blocks.y, p->blocks.z, c.x, c.y, c.z);
     cudaLaunchAttributeValue *value = add(p, cudaLaunchAttributeClusterDimension);
     value->clusterDim.x = (unsigned)c.x;
@@ -173,24 +175,24 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared_launch *
     unsigned left = ACU_LAUNCH_MAX_ATTRIBUTES - p->attribute_count;
     if (grid->raw_count > left || (grid->raw_count && !grid->raw))
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                           grid->raw ? "%u raw attributes, where there is room for %u"
-                                     : "%u raw attributes at NULL",
+                           grid->raw ? "'raw' has %u attributes, but there is room for %u"
+                                     : "'raw' is NULL, but 'raw_count' is %u",
                            grid->raw_count, left);
     for (unsigned i = 0; i < grid->raw_count; i++)
         p->attributes[p->attribute_count++] = grid->raw[i];
     return 0;
 }
 
-/* `cooperative` is the first: alone, runtimes of any age have a call for it. Most launches have no
- * attributes, and shall not have this between what they run. */
+/* Adds all attributes. `cooperative` comes first: where it is the only one, runtimes of any age
+ * have a function for it. */
 ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared_launch *p) {
     int code = 0;
     if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                           "a preferred cluster without the cluster that is good enough");
+                           "'preferred_cluster' is set, but 'cluster' is not");
     if (grid->at_start && !grid->programmatic_event)
         return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                           "'at_start' without a programmatic event");
+                           "'at_start' is set, but 'programmatic_event' is not");
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)
         return acu_fail_on(call, p->kernel, ACU_NOT_SUPPORTED,
@@ -222,6 +224,7 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
     return code ? code : add_raw(call, grid, p);
 }
 
+/* Whether the grid has no attributes. */
 static bool is_plain(const acu_grid *g) {
     return !(g->cooperative || g->priority || is_given(&g->cluster) ||
              is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
@@ -229,7 +232,7 @@ static bool is_plain(const acu_grid *g) {
              g->window || g->raw_count);
 }
 
-/* All but the arrays, which are large and counted. */
+/* Clears all fields but the arrays, which are large and have counts. */
 static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->kernel = kernel;
     p->blocks = p->threads = (dim3){1, 1, 1};
@@ -261,7 +264,7 @@ static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_g
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))
         code = acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
-                           "%s needs to be told the size of its clusters", kernel->name);
+                           "%s needs the size of its clusters: grid.cluster", kernel->name);
     return code;
 }
 
@@ -270,8 +273,7 @@ int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid
     return prepare_grid(call, kernel, grid, p);
 }
 
-/* ---- arguments ----------------------------------------------------------------------------------
- */
+/* ---- arguments ---- */
 
 static const char *const kind_names[] = {
     [ACU_ARG_SIGNED] = "a signed integer",
@@ -292,7 +294,7 @@ static const char *const type_names[] = {
     [ACU_PARAMETER_RECORD] = "a struct",
 };
 
-/* Which kinds may be given for a type, as bits. What is copied bytewise may be anything. */
+/* The kinds of arguments that a type of parameter accepts, as bits. */
 #define KIND(kind) (1u << (unsigned)(kind))
 #define NUMBERS    (KIND(ACU_ARG_SIGNED) | KIND(ACU_ARG_UNSIGNED) | KIND(ACU_ARG_WORD))
 #define BUFFERS    (KIND(ACU_ARG_IN) | KIND(ACU_ARG_OUT) | KIND(ACU_ARG_INOUT))
@@ -308,22 +310,23 @@ static const unsigned takes[] = {
 
 static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_parameter_type type = kernel->parameters[i].type;
-    acu_fail_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
-                kernel->name, kind_names[arg->kind], type_names[type]);
+    acu_fail_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, but the kernel takes %s",
+                i, kernel->name, kind_names[arg->kind], type_names[type]);
     if (type == ACU_PARAMETER_POINTER)
-        acu_fail_hint("are the arguments in order? An address in an integer goes as (void *)");
-    else
         acu_fail_hint(
-            "are the arguments in order? Else cast it to the type of the kernel's parameter");
+            "check the order of the arguments; cast an address in an integer to (void *)");
+    else
+        acu_fail_hint("check the order of the arguments, or cast this one to the type of the "
+                      "kernel's parameter");
     return ACU_ERROR_DTYPE;
 }
 
 static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
-                "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
-                kind_names[arg->kind], arg->size, kernel->parameters[i].size);
+                "argument %zu of %s is %s of %u bytes, but the kernel takes %zu bytes", i,
+                kernel->name, kind_names[arg->kind], arg->size, kernel->parameters[i].size);
     if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
-        acu_fail_hint("cast it to the type of the kernel's parameter");
+        acu_fail_hint("cast the argument to the type of the kernel's parameter");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -333,6 +336,7 @@ static int refuse_count(const char *call, const acu_kernel *kernel, size_t given
                        given);
 }
 
+/* Whether the buffer is in another device's memory. */
 static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
     return buffer->object.device != kernel->object.device && acu_buffer_is_device_memory(buffer);
 }
@@ -341,7 +345,7 @@ static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
                          const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class)) {
         int code = acu_object_refuse(call, buffer, &acu_buffer_class);
-        acu_fail_hint("it is argument %zu of %s", i, kernel->name);
+        acu_fail_hint("the buffer is argument %zu of %s", i, kernel->name);
         return code;
     }
     acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
@@ -362,16 +366,19 @@ static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
 ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
                                     const acu_arg *arg) {
     if (arg->kind > ACU_ARG_BYTES)
-        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                           "argument %zu is invalid: make arguments by acu_arg_of(), acu_in() …",
+                           i);
     if (!fits(kernel, i, arg))
         return arg->size != kernel->parameters[i].size ? refuse_size(call, kernel, i, arg)
                                                        : refuse_type(call, kernel, i, arg);
     if (KIND(arg->kind) & BUFFERS)
         return refuse_buffer(call, kernel, i, arg->value.buffer);
-    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                       "argument %zu is NULL: acu_bytes() needs the address of the bytes", i);
 }
 
-/* False: it cannot be passed. */
+/* Adds an argument; false if it must be refused. */
 static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg *arg) {
     if (arg->kind > ACU_ARG_BYTES || !fits(p->kernel, i, arg))
         return false;
@@ -397,8 +404,9 @@ int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *gri
         return refuse_count(call, kernel, count);
     if (count > ACU_MAX_ARGUMENTS || (count && !args))
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
-                           args ? "%zu arguments; there can be %d" : "%zu arguments at NULL", count,
-                           ACU_MAX_ARGUMENTS);
+                           args ? "there are %zu arguments, but there can be %d"
+                                : "'args' is NULL, but there are %zu arguments",
+                           count, ACU_MAX_ARGUMENTS);
     for (size_t i = 0; i < count; i++)
         if (!ACU_LIKELY(add_argument(p, i, &args[i])))
             return refuse_argument(call, kernel, i, &args[i]);
@@ -406,39 +414,39 @@ int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *gri
     return 0;
 }
 
-/* ---- what CUDA refused --------------------------------------------------------------------------
- */
+/* ---- CUDA's refusals ---- */
 
-/* More about a launch that CUDA refused, where there is more to say. Returns the code. */
+/* Adds to the record how many blocks would fit, where CUDA refused a cooperative launch. Returns
+ * the code. */
 ACU_COLD static int explain(const acu_prepared_launch *p, int code) {
-    char said[400];
+    char before[400];
     size_t threads = threads_of(p), fit = 0;
     if (code != cudaErrorCooperativeLaunchTooLarge)
         return code;
-    snprintf(said, sizeof said, "%s", acu_last_error_message());
+    snprintf(before, sizeof before, "%s", acu_last_error_message());
     if (acu_kernel_count_resident(p->kernel, (int)threads, p->shared_bytes, &fit))
-        return acu_record(code, "%s", said);
-    return acu_record(code, "%s; %zu blocks of %zu threads and %u bytes run at once, not %zu", said,
-                      fit, threads, p->shared_bytes,
+        return acu_record(code, "%s", before);
+    return acu_record(code, "%s; %zu blocks of %zu threads and %u bytes run at once, not %zu",
+                      before, fit, threads, p->shared_bytes,
                       (size_t)p->blocks.x * p->blocks.y * p->blocks.z);
 }
 
 static void hint_at_refusal(const acu_prepared_launch *p, int code) {
     if (code == cudaErrorCooperativeLaunchTooLarge)
         acu_fail_hint(
-            "use fewer blocks: acu_kernel_get_blocks_per_multiprocessor() tells how many fit");
+            "use fewer blocks: acu_kernel_get_blocks_per_multiprocessor() returns how many fit");
     else if (code == cudaErrorInvalidClusterSize)
         acu_fail_hint(
             "clusters of more than 8 blocks need acu_kernel_set_attribute(kernel, "
-            "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_get_max_cluster_size() tells what fits");
+            "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_get_max_cluster_size() returns what fits");
     else if (code == cudaErrorLaunchOutOfResources)
         acu_fail_hint("use smaller blocks: %s takes %d registers per thread", p->kernel->name,
                       p->kernel->registers);
 }
 
-/* ---- on a stream --------------------------------------------------------------------------------
- */
+/* ---- on a stream ---- */
 
+/* Begins the uses and counts them, up to one that fails. */
 static int begin_uses(acu_prepared_launch *p, acu_stream *stream, unsigned *begun) {
     int code = 0;
     for (*begun = 0; *begun < p->use_count && !code; *begun += code == 0) {
@@ -448,6 +456,7 @@ static int begin_uses(acu_prepared_launch *p, acu_stream *stream, unsigned *begu
     return code;
 }
 
+/* Ends the uses that have begun. Returns the first failure, which may be `code`. */
 static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned begun, int code) {
     for (unsigned i = 0; i < begun; i++) {
         const acu_launch_use *use = &p->uses[i];
@@ -457,8 +466,9 @@ static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned b
     return code;
 }
 
-/* The capture, or the module, remembers that the kernel will run. */
-static int note_use(const acu_prepared_launch *p, acu_stream *stream) {
+/* Records the coming launch in the stream's capture, which keeps kernel and events alive, or in the
+ * module, which is not unloaded before the kernel has ended. */
+static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
     if (capture) {
         int code = capture->use(capture, &p->kernel->object, false);
@@ -471,7 +481,8 @@ static int note_use(const acu_prepared_launch *p, acu_stream *stream) {
     return 0;
 }
 
-static void note_events(const acu_prepared_launch *p, const acu_stream *stream) {
+/* The events now stand for work on the stream. */
+static void record_events(const acu_prepared_launch *p, const acu_stream *stream) {
     for (unsigned i = 0; i < p->event_count && i < ACU_LAUNCH_MAX_EVENTS; i++) {
         __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
         if (acu_is_shared(&stream->shared))
@@ -481,7 +492,7 @@ static void note_events(const acu_prepared_launch *p, const acu_stream *stream) 
 
 static int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     unsigned begun = 0;
-    int code = note_use(p, stream);
+    int code = record_launch(p, stream);
     if (!code)
         code = begin_uses(p, stream, &begun);
     if (!code)
@@ -489,7 +500,7 @@ static int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     if (!ACU_LIKELY(code == 0))
         code = explain(p, code);
     else if (p->event_count > 0)
-        note_events(p, stream);
+        record_events(p, stream);
     return end_uses(p, stream, begun, code);
 }
 
@@ -510,8 +521,7 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
     return code;
 }
 
-/* ---- in a graph ---------------------------------------------------------------------------------
- */
+/* ---- in a graph ---- */
 
 size_t acu_launch_objects(const acu_prepared_launch *p,
                           acu_object_use kept[ACU_LAUNCH_MAX_OBJECTS]) {
@@ -524,7 +534,7 @@ size_t acu_launch_objects(const acu_prepared_launch *p,
     return count;
 }
 
-/* Runs a call where the kernel is. */
+/* Calls the backend where the kernel is loaded. */
 #define AT_KERNEL(p, code, call)                                                                   \
     do {                                                                                           \
         acu_backend_guard guard;                                                                   \
@@ -539,7 +549,7 @@ int acu_launch_add_node(const acu_prepared_launch *p, cudaGraph_t graph,
     int code = 0;
     *node = NULL;
     AT_KERNEL(p, code, add_node(p, graph, after, count, node));
-    if (code && *node) { /* it is there, but not as it should be */
+    if (code && *node) { /* CUDA has added the node, but its attributes could not be set */
         (void)cudaGraphDestroyNode(*node);
         *node = NULL;
     }

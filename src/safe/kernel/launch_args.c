@@ -7,14 +7,15 @@
 struct acu_args {
     acu_object object;
     size_t count;
-    acu_arg args[ACU_MAX_ARGUMENTS]; /* bytes are copies, buffers are owned in part */
+    acu_arg args[ACU_MAX_ARGUMENTS]; /* bytes are copies; the list is an owner of each buffer */
 };
 
 static bool is_buffer(const acu_arg *arg) {
     return arg->kind >= ACU_ARG_IN && arg->kind <= ACU_ARG_INOUT;
 }
 
-static int drop(acu_arg *arg) {
+/* Gives up what the list owns of an argument. */
+static int release_arg(acu_arg *arg) {
     int code = 0;
     if (is_buffer(arg))
         code = acu_object_release(NULL, arg->value.buffer, &acu_buffer_class);
@@ -24,17 +25,17 @@ static int drop(acu_arg *arg) {
     return code;
 }
 
-static int drop_all(acu_args *args) {
+static int release_all(acu_args *args) {
     int code = 0;
     while (args->count > 0) {
-        int dropped = drop(&args->args[--args->count]);
-        code = code ? code : dropped;
+        int released = release_arg(&args->args[--args->count]);
+        code = code ? code : released;
     }
     return code;
 }
 
 static int destroy_args(acu_object *object) {
-    return drop_all((acu_args *)object);
+    return release_all((acu_args *)object);
 }
 
 static const acu_class args_class = {"list of arguments", destroy_args, NULL};
@@ -62,17 +63,19 @@ size_t acu_args_count(const acu_args *args) {
     return acu_is(args, &args_class) ? args->count : 0;
 }
 
-/* What the list keeps of an argument. */
+/* Makes what the list keeps of an argument: a copy of the bytes, or an owner of the buffer. */
 static int keep(const char *call, acu_arg *kept, acu_arg arg) {
     *kept = arg;
     if (arg.kind > ACU_ARG_BYTES)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the argument is none");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "the argument is invalid: make arguments by acu_arg_of(), acu_in() …");
     if (is_buffer(&arg))
         return acu_object_retain(call, arg.value.buffer, &acu_buffer_class) ? 0 : acu_last_error();
     if (arg.kind != ACU_ARG_BYTES)
         return 0;
     if (!arg.value.pointer)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the argument's bytes are at NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "the argument is NULL: acu_bytes() needs the address of the bytes");
     void *copy = malloc(arg.size ? arg.size : 1);
     if (!copy)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %u bytes", arg.size);
@@ -84,7 +87,7 @@ acu_result acu_args_add(acu_args *args, acu_arg arg) {
     acu_arg kept;
     ACU_NEED(args, args_class);
     ACU_REQUIRE(args->count < ACU_MAX_ARGUMENTS, ACU_ERROR_RANGE,
-                "the list has %d arguments, the most there can be", ACU_MAX_ARGUMENTS);
+                "the list is full: it has %d arguments", ACU_MAX_ARGUMENTS);
     ACU_TRY(keep(__func__, &kept, arg));
     args->args[args->count++] = kept;
     return 0;
@@ -93,20 +96,20 @@ acu_result acu_args_add(acu_args *args, acu_arg arg) {
 acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg) {
     acu_arg kept;
     ACU_NEED(args, args_class);
-    ACU_REQUIRE(index < args->count, ACU_ERROR_RANGE, "the list has %zu arguments, not number %zu",
-                args->count, index);
+    ACU_REQUIRE(index < args->count, ACU_ERROR_RANGE,
+                "the list has %zu arguments, so there is no argument %zu", args->count, index);
     ACU_REQUIRE(arg.size == args->args[index].size, ACU_ERROR_ARGUMENT,
                 "argument %zu has %u bytes, the new one %u", index, args->args[index].size,
                 arg.size);
     ACU_TRY(keep(__func__, &kept, arg));
-    int code = drop(&args->args[index]);
+    int code = release_arg(&args->args[index]);
     args->args[index] = kept;
     return code;
 }
 
 acu_result acu_args_clear(acu_args *args) {
     ACU_NEED(args, args_class);
-    return drop_all(args);
+    return release_all(args);
 }
 
 acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,

@@ -1,4 +1,4 @@
-/* Modules: code that is loaded, and what is in it. */
+/* Modules: loading code, and finding kernels and variables in it. */
 #include "safe/kernel/module.h"
 #include "safe/kernel/kernel.h"
 #include "safe/base/active_capture.h"
@@ -12,10 +12,9 @@
 
 #define OUTCOME(module, code) acu_outcome(__func__, (module), (int)(code))
 
-enum { DEFAULT_LOG_BYTES = 8192, NAMES_TOLD = 8 };
+enum { DEFAULT_LOG_BYTES = 8192, NAMES_IN_HINT = 8 };
 
-/* ---- images -------------------------------------------------------------------------------------
- */
+/* ---- images ---- */
 
 typedef enum format { FORMAT_TEXT, FORMAT_CUBIN, FORMAT_FATBIN } format;
 
@@ -32,7 +31,8 @@ static format format_of(const void *bytes, size_t size) {
 
 static uint64_t read_number(const void *bytes, size_t at, size_t width) {
     uint64_t value = 0;
-    memcpy(&value, (const char *)bytes + at, width); /* these formats and machines are all little */
+    memcpy(&value, (const char *)bytes + at,
+           width); /* the formats and the machines are little-endian */
     return value;
 }
 
@@ -40,7 +40,8 @@ static bool fits(uint64_t at, uint64_t length, size_t size) {
     return at <= size && length <= size - at;
 }
 
-/* CUDA is not told how long an image is, and would read on. */
+/* Whether all parts of the ELF file are within its size. CUDA does not get the size, and would read
+ * beyond the end. */
 static bool is_whole_cubin(const void *bytes, size_t size) {
     if (size < 64 || read_number(bytes, 4, 1) != 2)
         return false;
@@ -63,11 +64,11 @@ static bool is_whole_fatbin(const void *bytes, size_t size) {
     return size >= 16 && fits(read_number(bytes, 6, 2), read_number(bytes, 8, 8), size);
 }
 
-/* With lazy loading CUDA takes any text, and knows no kernel of it later. It is ended by a zero. */
+/* With lazy loading CUDA accepts any text, and fails only when a kernel is asked for. */
 static int check_text(const char *call, const char *text) {
     if (!isprint((unsigned char)*text) || strstr(text, ".version"))
         return 0;
-    acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
+    acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is not PTX: it has no .version");
     acu_fail_hint("acu_module_compile() compiles CUDA C++");
     return ACU_ERROR_ARGUMENT;
 }
@@ -75,18 +76,17 @@ static int check_text(const char *call, const char *text) {
 static int check_image(const char *call, const acu_module_image *image) {
     format is = format_of(image->bytes, image->size);
     if (!image->bytes || image->size == 0)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no code: the size is 0");
     if (is == FORMAT_CUBIN && !is_whole_cubin(image->bytes, image->size))
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the cubin of %zu bytes is cut off or broken",
-                        image->size);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "the cubin of %zu bytes is incomplete or broken", image->size);
     if (is == FORMAT_FATBIN && !is_whole_fatbin(image->bytes, image->size))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "the fatbin of %zu bytes is cut off or broken", image->size);
+                        "the fatbin of %zu bytes is incomplete or broken", image->size);
     return is == FORMAT_TEXT ? check_text(call, image->bytes) : 0;
 }
 
-/* ---- options of the compiler --------------------------------------------------------------------
- */
+/* ---- options of the compiler ---- */
 
 static void add_option(acu_backend_jit *jit, enum cudaJitOption option, uintptr_t value) {
     jit->options[jit->count] = option;
@@ -119,18 +119,17 @@ static void fill_jit(acu_backend_jit *jit, const acu_jit_options *o, acu_module 
     add_number(jit, cudaJitOverrideDirectiveValues, o->override_directives);
 }
 
-/* Adds what the driver's compiler said to the failure just recorded. */
+/* Adds the compiler's log to the failure that was just recorded; returns the code. */
 static int with_log(const acu_module *module, int code) {
-    char said[512];
+    char before[512];
     if (!code || !module->error_log || !*module->error_log)
         return code;
-    snprintf(said, sizeof said, "%s", acu_last_error_message());
-    return acu_record(code, "%s; the compiler said: %s", said,
+    snprintf(before, sizeof before, "%s", acu_last_error_message());
+    return acu_record(code, "%s; the compiler's log: %s", before,
                       acu_record_one_line(module->error_log, (char[512]){0}, 512));
 }
 
-/* ---- life ---------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 void acu_module_record_stream(acu_module *module, acu_timeline *timeline) {
     for (size_t i = 0; i < ACU_MODULE_STREAMS; i++) {
@@ -139,7 +138,7 @@ void acu_module_record_stream(acu_module *module, acu_timeline *timeline) {
             return;
         if (!here && __atomic_compare_exchange_n(&module->streams[i], &here, timeline, false,
                                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-            (void)acu_timeline_retain(timeline); /* nobody gives it up while this launches */
+            (void)acu_timeline_retain(timeline); /* the caller's stream keeps it alive until here */
             return;
         }
         if (here == timeline)
@@ -148,8 +147,8 @@ void acu_module_record_stream(acu_module *module, acu_timeline *timeline) {
     __atomic_store_n(&module->crowded, true, __ATOMIC_RELAXED);
 }
 
-/* Unloading does not wait for kernels that run. */
-static int settle(const acu_module *module) {
+/* Waits until the module's kernels have ended, because CUDA does not wait when it unloads. */
+static int wait_for_kernels(const acu_module *module) {
     acu_guard guard;
     int code = 0;
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i] && !code; i++)
@@ -165,9 +164,9 @@ static int settle(const acu_module *module) {
     return code;
 }
 
-/* Another way to make the device's context current, where the first has failed: code must not stay
- * loaded for good. That failure is the one to be told. */
-static int unload_anyhow(const acu_module *module) {
+/* Unloads after entering the place has failed, by another way to make the device's context current:
+ * otherwise the code would stay loaded for good. Returns the first failure. */
+static int unload_after_failure(const acu_module *module) {
     acu_guard guard;
     acu_saved_record first;
     acu_record_save(&first);
@@ -181,7 +180,7 @@ static int unload_anyhow(const acu_module *module) {
 static int unload(const acu_module *module) {
     acu_backend_guard guard;
     if (module->backend->enter(&module->place, &guard))
-        return unload_anyhow(module);
+        return unload_after_failure(module);
     int code = module->backend->unload(module->raw);
     module->backend->leave(&guard);
     return code;
@@ -205,7 +204,7 @@ static int destroy_module(acu_object *object) {
     int code = 0, gone = 0, closed = 0;
     bool loaded = module->raw && module->owned && !acu_is_unloading();
     if (loaded)
-        code = acu_forgive_unloading(settle(module));
+        code = acu_forgive_unloading(wait_for_kernels(module));
     if (code == ACU_ERROR_CAPTURE)
         return ACU_LATER;
     if (loaded && !acu_is_unloading())
@@ -244,11 +243,11 @@ static int new_module(const char *call, acu_device device, const acu_backend *ba
     return code;
 }
 
-/* CUDA counts their bytes with 32 bits. */
+/* Allocates the logs, whose size CUDA has in 32 bits. */
 static int make_logs(const char *call, acu_module *module, size_t bytes) {
     if (bytes >= UINT32_MAX)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "logs of %zu bytes: 4 GiB is too much",
-                        bytes);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "a log cannot have %zu bytes: it must be smaller than 4 GiB", bytes);
     module->info_log = calloc(1, bytes + 1);
     module->error_log = calloc(1, bytes + 1);
     if (!module->info_log || !module->error_log)
@@ -271,11 +270,12 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
     acu_backend_guard guard;
     acu_backend_jit jit;
     if ((unsigned)options->level > ACU_JIT_O4)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "%d is not an optimisation level of the driver's compiler",
                         (int)options->level);
     if ((unsigned)options->cache > ACU_JIT_CACHE_L1)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler knows no cache %d",
-                        (int)options->cache);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "%d is not a cache mode of the driver's compiler", (int)options->cache);
     int code = make_logs(call, module, log_bytes);
     if (!code)
         code = read_ptx(call, module, image);
@@ -307,10 +307,9 @@ int acu_module_new(const char *call, acu_device device, const acu_module_image *
     return code;
 }
 
-/* ---- sources ------------------------------------------------------------------------------------
- */
+/* ---- sources ---- */
 
-/* Text needs a zero at its end; a copy has one. */
+/* Returns a copy that ends with a zero; NULL without memory. */
 static char *copy_text(const void *bytes, size_t size) {
     char *copy = malloc(size + 1);
     if (copy) {
@@ -320,7 +319,8 @@ static char *copy_text(const void *bytes, size_t size) {
     return copy;
 }
 
-/* Up to its end, or to where it cannot be read; ended by a zero. NULL: no memory. */
+/* Reads up to the file's end, or to an error. Returns the bytes with a zero at the end; NULL
+ * without memory. */
 static char *read_all(FILE *file, size_t *size) {
     size_t room = 65536, used = 0;
     char *bytes = malloc(room);
@@ -449,10 +449,9 @@ const char *acu_module_log(const acu_module *module) {
     return has ? module->info_log : "";
 }
 
-/* ---- what is in it ------------------------------------------------------------------------------
- */
+/* ---- kernels and variables ---- */
 
-/* The name in the code, of a C++ name. */
+/* Returns the name in the code: that of a C++ name, or the name itself. */
 static const char *name_in_code(const acu_module *module, const char *name) {
     for (size_t i = 0; i < module->lowered_count; i++)
         if (strcmp(module->lowered[i].expression, name) == 0)
@@ -460,23 +459,24 @@ static const char *name_in_code(const acu_module *module, const char *name) {
     return name;
 }
 
-/* A kernel was not found: says which there are, and which may be meant. */
+/* A kernel was not found: hints at the one that may be meant, or lists those that exist. */
 static void hint_at_names(const acu_module *module, const char *name) {
     char text[200] = "";
     size_t used = 0;
     for (size_t i = 0; i < module->ptx.count; i++)
         if (*name && strstr(module->ptx.entries[i].name, name)) {
-            acu_fail_hint("\"%s\" may be meant: C++ names are told by .expressions, or declare the "
-                          "kernel extern \"C\"",
-                          module->ptx.entries[i].name);
+            acu_fail_hint(
+                "\"%s\" may be meant: list C++ names in .expressions, or declare the kernel "
+                "extern \"C\"",
+                module->ptx.entries[i].name);
             return;
         }
-    for (size_t i = 0; i < module->ptx.count && i < NAMES_TOLD && used < sizeof text; i++)
+    for (size_t i = 0; i < module->ptx.count && i < NAMES_IN_HINT && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
                                  module->ptx.entries[i].name);
     if (module->has_ptx)
         acu_fail_hint("its kernels: %s%s", *text ? text : "none",
-                      module->ptx.count > NAMES_TOLD ? ", …" : "");
+                      module->ptx.count > NAMES_IN_HINT ? ", …" : "");
 }
 
 acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
@@ -497,13 +497,14 @@ acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kerne
         return 0;
     bool absent = code == cudaErrorSymbolNotFound;
     if (absent)
-        acu_record(code, "there is no kernel \"%s\"", name);
+        acu_record(code, "the module has no kernel \"%s\"", name);
     OUTCOME(module, code);
     if (absent)
         hint_at_names(module, name);
     return code;
 }
 
+/* The names in PTX. Under the lock, as the next three. */
 static int list_ptx(acu_module *module) {
     module->names = calloc(module->ptx.count + 1, sizeof *module->names);
     if (!module->names)
@@ -581,11 +582,11 @@ static int find_global(const acu_module *module, const char *name, void **at, si
         code = module->backend->global(at, bytes, module->raw, name_in_code(module, name));
     module->backend->leave(&guard);
     if (code == cudaErrorSymbolNotFound)
-        acu_record(code, "there is no variable \"%s\"", name);
+        acu_record(code, "the module has no variable \"%s\"", name);
     return with_log(module, code);
 }
 
-/* Of a variable: managed ones can be the host's, too. */
+/* Returns the kind of a variable's memory. */
 static acu_memory memory_at(const void *at) {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeDevice};
     acu_saved_record before;
@@ -610,7 +611,7 @@ acu_result acu_module_get_global(acu_module *module, const char *name, acu_strea
                    stream->object.device);
     ACU_TRY(OUTCOME(module, find_global(module, name, &at, &bytes)));
     ACU_REQUIRE_OF(module, size && bytes % size == 0, ACU_ERROR_DTYPE,
-                   "\"%s\" has %zu bytes, which are no whole elements of %s", name, bytes,
+                   "\"%s\" has %zu bytes, which is no multiple of the size of %s", name, bytes,
                    acu_dtype_name(dtype));
     return acu_storage_new(__func__,
                            &(acu_storage_request){.stream = stream,

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* A C++ name, and what the code calls it. */
+/* A C++ name of a kernel, and its name in the code. */
 typedef struct acu_module_name {
     char *expression, *name;
 } acu_module_name;
@@ -23,34 +23,36 @@ struct acu_module {
     acu_backend_place place;
     void *raw; /* cudaLibrary_t or CUmodule */
     bool owned;
-    bool opened;  /* the place was: to be closed */
-    bool has_ptx; /* `ptx` tells all of its kernels */
+    bool opened;  /* the place must be closed */
+    bool has_ptx; /* `ptx` has all kernels */
     acu_ptx ptx;
     acu_module_name *lowered;
     size_t lowered_count;
-    char *info_log, *error_log; /* CUDA may write to them as long as it is loaded */
-    /* Where its kernels may run: it is not unloaded before these have ended. Atomic, filled from
-     * the first one on; `crowded`: there were more. */
+    char *info_log, *error_log; /* CUDA may write to these until the module is unloaded */
+    /* Streams on which its kernels may run, so that it is not unloaded before they have ended.
+     * Atomic, filled from the first one on; `crowded`: there were more streams. */
     acu_timeline *streams[ACU_MODULE_STREAMS];
     bool crowded;
     pthread_mutex_t lock;
-    const char **names; /* under the lock */
+    const char **names; /* of kernels; under the lock; NULL: not asked for yet */
     size_t name_count;
 };
 
 extern ACU_OURS const acu_class acu_module_class;
 
-/* Code in memory, ended by a zero if it is text. The size is the caller's word. */
+/* Code in memory; text ends with a zero. */
 typedef struct acu_module_image {
     const void *bytes;
-    size_t size;
-    const char *ptx; /* where parameters are read from; NULL: from `bytes`, if that is text */
+    size_t size;     /* as the caller has given it; CUDA does not get it */
+    const char *ptx; /* declares the parameters; NULL: `bytes` does, if that is text */
     const acu_jit_options *jit;
 } acu_module_image;
+/* Loads the code. Returns 0, or a failure recorded for `call`. */
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module);
 
-/* A kernel of the module is about to be put on the stream; mostly it is the first one's again. */
+/* Records that a kernel of the module is about to be launched on the stream, which mostly is the
+ * first stream again. */
 void acu_module_record_stream(acu_module *module, acu_timeline *timeline);
 static inline void acu_module_record_use(acu_module *module, acu_timeline *timeline) {
     if (!ACU_LIKELY(__atomic_load_n(&module->streams[0], __ATOMIC_RELAXED) == timeline))

@@ -1,6 +1,6 @@
-/* CUDA C++ source into a module, by NVRTC. */
-#include "core/translate.h"
+/* Compiling CUDA C++ source into a module, with NVRTC. */
 #include "safe/kernel/module.h"
+#include "core/translate.h"
 
 #include <anycuda/nvrtc.h>
 
@@ -9,18 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log ---- */
 
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
-static pthread_key_t log_key; /* of the thread's text, on the heap */
-static bool log_has_key;
+static pthread_key_t log_key; /* each thread's log, on the heap */
+static bool log_has_key;      /* false: the process has no keys left, and logs are dropped */
 
 static void make_log_key(void) {
     log_has_key = pthread_key_create(&log_key, free) == 0;
 }
 
-/* Takes the text over. */
+/* Replaces the thread's log, and takes the text over. */
 static void keep_log(char *text) {
     (void)pthread_once(&log_once, make_log_key);
     char *before = log_has_key ? pthread_getspecific(log_key) : text;
@@ -35,20 +34,21 @@ const char *acu_module_compile_log(void) {
     return text ? text : "";
 }
 
-/* ---- one compilation ----------------------------------------------------------------------------
- */
+/* ---- one compilation ---- */
 
+/* A compilation, from source to names. */
 typedef struct job {
     const char *call;
     const acu_module_program *program;
     nvrtcProgram compiler;
-    char architecture[48]; /* an option; "" if the program brings one */
-    char *code, *ptx;      /* `code` is NULL: the PTX is all */
+    char architecture[48]; /* an option; "" if the caller's options have one */
+    char *code, *ptx;      /* what was compiled; `code` is NULL: PTX only */
     size_t code_bytes;
     acu_module_name *lowered;
     size_t lowered_count;
 } job;
 
+/* Returns the result as an acu_result. */
 static int of_nvrtc(nvrtcResult result) {
     return result == NVRTC_SUCCESS ? 0 : acu_translate_nvrtc((int)result);
 }
@@ -71,7 +71,7 @@ static bool names_architecture(const char *const *options) {
     return false;
 }
 
-/* The newest that this NVRTC knows and the device runs; 0: there is none. */
+/* Finds the newest architecture that this NVRTC knows and the device runs; 0: there is none. */
 static int best_architecture(int device_has, int *best) {
     int count = 0, code = of_nvrtc(nvrtcGetNumSupportedArchs(&count));
     int *all = code || count <= 0 ? NULL : malloc((size_t)count * sizeof *all);
@@ -99,11 +99,12 @@ static int choose_architecture(job *j, acu_device device) {
     if (!code)
         code = best_architecture(has, &best);
     if (!code && best == 0)
-        return acu_record(ACU_NOT_SUPPORTED,
-                          "this NVRTC compiles for nothing as old as device %d, which has compute "
-                          "capability %d.%d",
-                          device, major, minor);
-    bool exact = best == has && !acu_loaded(ACU_CUDART)->is_sim; /* which reads PTX only */
+        return acu_record(
+            ACU_NOT_SUPPORTED,
+            "this NVRTC cannot compile for device %d, whose compute capability %d.%d is too "
+            "old",
+            device, major, minor);
+    bool exact = best == has && !acu_loaded(ACU_CUDART)->is_sim; /* the simulator reads PTX only */
     snprintf(j->architecture, sizeof j->architecture, "--gpu-architecture=%s_%d",
              exact ? "sm" : "compute", best);
     return code;
@@ -129,6 +130,8 @@ static int create(job *j) {
     return code;
 }
 
+/* Allocates a text of so many bytes and a zero; NULL, and a recorded failure in *code, without
+ * memory. */
 static char *room_for(size_t size, int *code) {
     char *text = size > SIZE_MAX - 1 ? NULL : calloc(1, size + 1);
     if (!text)
@@ -148,7 +151,7 @@ static int read_log(const job *j) {
     return code;
 }
 
-/* The failure's message has the beginning of what the compiler said. */
+/* Compiles and keeps the log. The recorded failure has the beginning of the log. */
 static int compile(job *j) {
     char line[700];
     acu_saved_record failure;
@@ -172,13 +175,12 @@ static int compile(job *j) {
     return acu_record(code, "%s", acu_record_one_line(acu_module_compile_log(), line, sizeof line));
 }
 
-/* ---- what came of it ----------------------------------------------------------------------------
- */
+/* ---- its results ---- */
 
 static int read_cubin(job *j) {
     size_t size = 0;
     int code = of_nvrtc(nvrtcGetCUBINSize(j->compiler, &size));
-    if (code || size == 0) /* compiled for a virtual architecture */
+    if (code || size == 0) /* 0 for a virtual architecture */
         return code;
     j->code = room_for(size, &code);
     j->code_bytes = size;
@@ -235,7 +237,8 @@ static void free_job(job *j) {
     free(j->ptx);
 }
 
-/* NVRTC is a part of the toolkit that a runtime image often lacks. */
+/* Returns 0 if there is NVRTC; else a failure recorded for `call`. Images with the runtime often
+ * lack NVRTC. */
 static int need_nvrtc(const char *call) {
     int major = 0, minor = 0, result = (int)nvrtcVersion(&major, &minor);
     if (result == NVRTC_SUCCESS)
@@ -264,6 +267,7 @@ static int build(job *j, acu_device device) {
     return code ? code : read_names(j);
 }
 
+/* Loads the code; the module takes the names over. */
 static int load(job *j, acu_device device, acu_module **module) {
     const acu_module_image image = {.bytes = j->code ? j->code : j->ptx,
                                     .size = j->code ? j->code_bytes : strlen(j->ptx),
@@ -285,7 +289,7 @@ acu_result acu_module_compile(acu_device device, const acu_module_program *progr
     ACU_NEED_POINTER(module);
     *module = NULL;
     ACU_NEED_POINTER(program);
-    ACU_REQUIRE(program->text, ACU_ERROR_ARGUMENT, "the program has no text");
+    ACU_REQUIRE(program->text, ACU_ERROR_ARGUMENT, "'program->text' is NULL");
     acu_destroy_deferred();
     keep_log(NULL);
     ACU_TRY(acu_device_resolve(__func__, &device));

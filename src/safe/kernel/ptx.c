@@ -1,14 +1,14 @@
-/* A reader of PTX, as far as it declares kernels. */
+/* A reader of the kernels that PTX declares. */
 #include "safe/kernel/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* No size of a parameter is near it, and no product of two overflows. */
+/* Larger numbers are errors: all sizes of parameters are much smaller, and products of two numbers
+ * up to this one do not overflow. */
 enum { LARGEST = 1048576 };
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 typedef struct reader {
     const char *at, *end;
@@ -22,7 +22,7 @@ static bool is_of_word(char c) {
            c == '$' || c == '%' || c == '.';
 }
 
-/* To the end of what begins here, or of the text. */
+/* Advances behind the next mark, or to the end of the text. */
 static void skip_past(reader *r, const char *mark) {
     size_t length = strlen(mark);
     while ((size_t)(r->end - r->at) >= length && memcmp(r->at, mark, length) != 0)
@@ -63,7 +63,7 @@ static bool is(const reader *r, const char *text) {
     return r->length == strlen(text) && memcmp(r->word, text, r->length) == 0;
 }
 
-/* 0 of what is no number, or too large to be a size here. */
+/* Returns the word's value; 0 if it is not a number, or is larger than LARGEST. */
 static size_t number(const reader *r) {
     size_t value = 0;
     for (size_t i = 0; i < r->length; i++) {
@@ -74,10 +74,10 @@ static size_t number(const reader *r) {
     return value;
 }
 
-/* Room for one more, whose bytes are zero. */
+/* Returns the array with room for one more element, whose bytes are zero. */
 static void *append(reader *r, void *array, size_t *count, size_t size) {
     void *grown = array;
-    if ((*count & (*count - 1)) == 0) /* a power of two, or none: full */
+    if ((*count & (*count - 1)) == 0) /* a power of two, or 0: the array is full */
         grown = realloc(array, (*count ? 2 * *count : 1) * size);
     if (!grown) {
         r->no_memory = true;
@@ -87,17 +87,18 @@ static void *append(reader *r, void *array, size_t *count, size_t size) {
     return grown;
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
+/* The declaration of a parameter. */
 typedef struct declared {
     size_t element, align, extent;
     acu_parameter_type type;
-    bool after_ptr; /* an alignment that follows is that of what it leads to */
+    bool after_ptr; /* an alignment that follows is that of the memory it points to */
     bool good;
 } declared;
 
-/* ".u64", ".f32", ".b8": a letter or two that tell the kind, and bits. */
+/* Reads a type: ".u64", ".f32", ".b8" are a kind and a number of bits. False if the word is none.
+ */
 static bool take_type(declared *d, const reader *r) {
     static const struct {
         const char *prefix;
@@ -138,12 +139,12 @@ static void take_word(declared *d, reader *r) {
         d->type = ACU_PARAMETER_RECORD;
         d->good = d->good && d->extent != 0 && d->extent <= LARGEST;
     } else if (!take_type(d, r) && *r->word == '.') {
-        /* a state space that the pointer leads to; anything else is unknown here */
+        /* Behind .ptr this is a state space; any other word is not understood. */
         d->good = d->good && (d->after_ptr || is(r, ".param"));
     }
 }
 
-/* Up to a comma or the closing parenthesis, on which it stops. */
+/* Reads up to a comma or the closing parenthesis, and stops there. */
 static declared read_declaration(reader *r) {
     declared d = {.extent = 1, .good = true};
     for (; r->length && !is(r, ",") && !is(r, ")"); advance(r))
@@ -157,7 +158,7 @@ static declared read_declaration(reader *r) {
 static void read_parameters(reader *r, acu_ptx_entry *entry) {
     size_t end = 0;
     entry->known = true;
-    if (!is(r, "(")) /* an entry without parameters needs none */
+    if (!is(r, "(")) /* an entry without parameters needs no parentheses */
         return;
     advance(r);
     while (r->length && !is(r, ")") && !r->no_memory) {
@@ -177,8 +178,7 @@ static void read_parameters(reader *r, acu_ptx_entry *entry) {
     entry->known = entry->known && is(r, ")");
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 static void read_entry(reader *r, acu_ptx *ptx) {
     char *name = malloc(r->length + 1);

@@ -1,6 +1,6 @@
 /*
- * What PTX declares of its kernels: names and parameters. Read from the text, leniently: what is
- * not understood is not known, and it is the driver's compiler that judges.
+ * The names and parameters of the kernels that PTX declares. The reader accepts any text:
+ * parameters that it does not understand are unknown, and the driver's compiler finds the errors.
  */
 #ifndef ACU_PTX_H
 #define ACU_PTX_H
@@ -19,11 +19,12 @@ typedef struct acu_ptx {
     size_t count;
 } acu_ptx;
 
-/* False where the host has no memory; then there is nothing to clear. */
+/* Reads the text; the caller clears `ptx`. False without memory, and then there is nothing to
+ * clear. */
 bool acu_ptx_read(acu_ptx *ptx, const char *text, size_t size);
 void acu_ptx_clear(acu_ptx *ptx);
 
-/* NULL: there is none of that name. */
+/* Returns the kernel of that name; NULL if there is none. */
 const acu_ptx_entry *acu_ptx_find(const acu_ptx *ptx, const char *name);
 
 #endif

@@ -1,10 +1,9 @@
-/* What comes after what in a graph, and what nodes there are. */
-#include "safe/graph/graph.h"
+/* The nodes of a graph and their dependencies. */
+#include "safe/graph/node.h"
 
 #include <stdlib.h>
 
-/* ---- dependencies ------------------------------------------------------------------------------
- */
+/* ---- dependencies ---- */
 
 bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made) {
     *made = NULL;
@@ -19,6 +18,7 @@ bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **ma
     return data;
 }
 
+/* A change of dependencies, by the public function's parameters. */
 typedef struct dependencies {
     const char *call;
     acu_graph *graph;
@@ -39,6 +39,7 @@ static int gather_nodes(const dependencies *d, const acu_node *nodes, cudaGraphN
     return 0;
 }
 
+/* `raw` and `edges` have room for what CUDA is given. */
 static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdgeData *edges) {
     cudaGraphNode_t *to = raw + d->count;
     int code = gather_nodes(d, d->from, raw);
@@ -83,31 +84,21 @@ acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu_node *from,
     return change_dependencies(&d);
 }
 
-/* ---- questions ---------------------------------------------------------------------------------
- */
+/* ---- lists ---- */
 
-typedef struct question {
-    const char *call;
-    enum { NODES, ROOTS, EDGES, DEPENDENCIES, DEPENDENTS } about;
-    acu_graph *graph;
-    cudaGraphNode_t node;
-    acu_node *from, *to; /* the answer; `to` only of EDGES */
-    acu_edge *edges;
-    size_t *count;
-} question;
-
-static int ask(const question *q, cudaGraphNode_t *from, cudaGraphNode_t *to,
+/* Asks CUDA; `edges` and `to` only matter where the question has them. */
+static int ask(const acu_node_query *q, cudaGraphNode_t *from, cudaGraphNode_t *to,
                cudaGraphEdgeData *edges, size_t *count) {
     switch (q->about) {
-    case NODES:
+    case ACU_QUERY_NODES:
         return (int)cudaGraphGetNodes(q->graph->raw, from, count);
-    case ROOTS:
+    case ACU_QUERY_ROOT_NODES:
         return (int)cudaGraphGetRootNodes(q->graph->raw, from, count);
-    case EDGES:
+    case ACU_QUERY_EDGES:
         return (int)cudaGraphGetEdges(q->graph->raw, from, to, edges, count);
-    case DEPENDENCIES:
+    case ACU_QUERY_DEPENDENCIES:
         return (int)cudaGraphNodeGetDependencies(q->node, from, edges, count);
-    case DEPENDENTS:
+    case ACU_QUERY_DEPENDENT_NODES:
         break;
     }
     return (int)cudaGraphNodeGetDependentNodes(q->node, from, edges, count);
@@ -124,8 +115,9 @@ void acu_edge_list(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, 
         edges[i] = (acu_edge){raw[i].from_port, raw[i].to_port, raw[i].type};
 }
 
-/* Asked for edges without their data, CUDA fails if there is any; so it is always asked for. */
-static int tell(const question *q, size_t count, size_t room) {
+/* Asks for all and copies what there is room for. Edge data is always asked for, because CUDA fails
+ * where an edge has data and the caller gives no room for it. */
+static int fill(const acu_node_query *q, size_t count, size_t room) {
     int code = ACU_ERROR_HOST_MEMORY;
     cudaGraphNode_t *from = calloc(2 * count, sizeof *from);
     cudaGraphEdgeData *edges = calloc(count, sizeof *edges);
@@ -136,7 +128,7 @@ static int tell(const question *q, size_t count, size_t room) {
         acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
     if (room_for_all && !code) {
         acu_node_list(q->graph, from, *q->count, q->from, room);
-        if (q->about == EDGES)
+        if (q->about == ACU_QUERY_EDGES)
             acu_node_list(q->graph, from + count, *q->count, q->to, room);
         acu_edge_list(edges, *q->count, q->edges, room);
     }
@@ -145,7 +137,7 @@ static int tell(const question *q, size_t count, size_t room) {
     return code;
 }
 
-static int answer(const question *q) {
+int acu_node_answer(const acu_node_query *q) {
     size_t room, count = 0;
     if (!q->count)
         return acu_fail(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
@@ -157,37 +149,24 @@ static int answer(const question *q) {
     int code = ask(q, NULL, NULL, NULL, &count);
     *q->count = code ? 0 : count;
     if (!code && count > 0 && room > 0 && (q->from || q->to || q->edges))
-        code = tell(q, count, room);
+        code = fill(q, count, room);
     acu_graph_unlock();
     return acu_outcome(q->call, q->graph, code);
 }
 
 acu_result acu_graph_get_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
-    question q = {.call = __func__, NODES, graph, .from = nodes, .count = count};
-    return answer(&q);
+    acu_node_query q = {.call = __func__, ACU_QUERY_NODES, graph, .from = nodes, .count = count};
+    return acu_node_answer(&q);
 }
 
 acu_result acu_graph_get_root_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
-    question q = {.call = __func__, ROOTS, graph, .from = nodes, .count = count};
-    return answer(&q);
+    acu_node_query q = {
+        .call = __func__, ACU_QUERY_ROOT_NODES, graph, .from = nodes, .count = count};
+    return acu_node_answer(&q);
 }
 
 acu_result acu_graph_get_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
                                size_t *count) {
-    question q = {__func__, EDGES, graph, NULL, from, to, edges, count};
-    return answer(&q);
-}
-
-acu_result acu_node_get_dependencies(acu_node node, acu_node *nodes, acu_edge *edges,
-                                     size_t *count) {
-    question q = {__func__, DEPENDENCIES, node.graph, NULL, nodes, NULL, edges, count};
-    ACU_TRY(acu_node_check(__func__, node, &q.node));
-    return answer(&q);
-}
-
-acu_result acu_node_get_dependent_nodes(acu_node node, acu_node *nodes, acu_edge *edges,
-                                        size_t *count) {
-    question q = {__func__, DEPENDENTS, node.graph, NULL, nodes, NULL, edges, count};
-    ACU_TRY(acu_node_check(__func__, node, &q.node));
-    return answer(&q);
+    acu_node_query q = {__func__, ACU_QUERY_EDGES, graph, NULL, from, to, edges, count};
+    return acu_node_answer(&q);
 }

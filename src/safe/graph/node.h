@@ -1,0 +1,73 @@
+/* Nodes as graphs, executable graphs and captures see them. */
+#ifndef ACU_SRC_NODE_H
+#define ACU_SRC_NODE_H
+
+#include <anycuda/node.h>
+
+#include "safe/graph/graph.h"
+
+/* Returns 0 and the raw node, or a failure recorded for `call`. The caller holds no lock. */
+int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw);
+/* Returns the node of a raw one, with a new id if it has none; no node for NULL. The caller holds
+ * the lock, and acu_graph_reserve_nodes() has made room. */
+acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw);
+/* Asks for the type; also of nodes that the runtime does not know but the driver does. Returns
+ * CUDA's code. */
+int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
+/* Returns `text` with "kernel node 3", for messages. The node may be in a part of the graph. */
+const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]);
+
+/* ---- lists of nodes and edges ---- */
+
+/* Allocates CUDA's form of the edges, which the caller frees; *made is NULL for none. False without
+ * memory. */
+bool acu_edge_to_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made);
+/* Copies what CUDA returned into arrays with `room` elements, or NULL. As acu_node_from_raw(). */
+void acu_node_list(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
+                   size_t room);
+void acu_edge_list(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room);
+
+/* A question whose answer is a list. */
+typedef struct acu_node_query {
+    const char *call;
+    enum {
+        ACU_QUERY_NODES,
+        ACU_QUERY_ROOT_NODES,
+        ACU_QUERY_EDGES,
+        ACU_QUERY_DEPENDENCIES,
+        ACU_QUERY_DEPENDENT_NODES
+    } about;
+    acu_graph *graph;
+    cudaGraphNode_t node; /* of the last two */
+    acu_node *from, *to;  /* the answer; `to` for edges only; NULL if not wanted */
+    acu_edge *edges;      /* NULL if not wanted */
+    size_t *count;        /* the room, then how many there are */
+} acu_node_query;
+/* Answers the question. Returns 0, or a failure recorded for its call. */
+int acu_node_answer(const acu_node_query *query);
+
+/* ---- parameters ---- */
+
+/* The parameters of a copy or a fill, for CUDA, and the objects that the node keeps alive. */
+typedef struct acu_node_params {
+    int device; /* must be current for the call; -1: any */
+    union {
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+            enum cudaMemcpyKind kind;
+        } copy;
+        struct cudaMemsetParams fill;
+    };
+    unsigned count;
+    acu_object_use keeps[2];
+} acu_node_params;
+
+/* Check a copy or a fill and write its parameters. Return 0, or a failure recorded for `call`. */
+int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params);
+int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params);
+/* Adds a hint to the error if CUDA refused a copy between devices; returns the code. */
+int acu_node_hint_at_copy(const acu_copy *copy, int code);
+
+#endif
