@@ -278,6 +278,6 @@ CUresult acu_sim_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr sr
 
 CUresult acu_sim_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                               size_t srcOffset, size_t ByteCount) {
-    IN_CONTEXT(acu_sim_copy_arrays(as_array(dstArray), dstOffset, 0, as_array(srcArray), srcOffset,
-                                   0, ByteCount, cudaMemcpyDeviceToDevice, 0));
+    IN_CONTEXT(acu_sim_cudaMemcpyArrayToArray(as_array(dstArray), dstOffset, 0, as_array(srcArray),
+                                              srcOffset, 0, ByteCount, cudaMemcpyDeviceToDevice));
 }

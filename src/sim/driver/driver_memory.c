@@ -2,6 +2,7 @@
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/copy.h"
+#include "sim/memory/fill.h"
 #include "sim/memory/range.h"
 #include "sim/stream/stream.h"
 
@@ -241,7 +242,7 @@ static CUresult fill(CUdeviceptr to, size_t pitch, unsigned value, unsigned elem
                      size_t height, CUstream stream, bool async) {
     const struct cudaMemsetParams params = {pointer(to), pitch, value, element, width, height};
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    return why ? why : acu_sim_end(acu_sim_fill_with(&params, stream, async));
+    return why ? why : acu_sim_end(acu_sim_fill(&params, stream, async));
 }
 
 CUresult acu_sim_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N) {

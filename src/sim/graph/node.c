@@ -9,6 +9,7 @@
 #include "sim/graph/value_node.h"
 #include "sim/memory/batch.h"
 #include "sim/memory/copy.h"
+#include "sim/memory/fill.h"
 #include "sim/memory/external_semaphore.h"
 #include "sim/set.h"
 #include "sim/stream/edge_list.h"

@@ -1,6 +1,6 @@
 /*
- * Arrays and mipmapped arrays: how they are made, and what they are. Their elements lie row by row,
- * which no program can see: it reaches them by copies only.
+ * Arrays and mipmapped arrays. Their elements lie row by row, which no program can observe, because
+ * a program reaches them by copies only.
  */
 #include "sim/memory/array.h"
 #include "sim/caller.h"
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct mip {
+typedef struct mipmapped {
     acu_sim_device *device;
-    acu_sim_array **levels;
+    acu_sim_array **levels; /* the largest one first */
     unsigned level_count;
-    size_t taken; /* of the device's memory */
-    const void *where;
-    struct mip *next, *before;
-} mip;
+    size_t taken;      /* bytes of the device's memory */
+    const void *where; /* where the program made the mipmapped array */
+    struct mipmapped *next, *before;
+} mipmapped;
 
-static acu_sim_array *arrays; /* but not those that are levels */
-static mip *mipmaps;
+static acu_sim_array *arrays; /* all but levels */
+static mipmapped *mipmaps;
 static acu_sim_set array_handles, mipmap_handles;
 
 acu_sim_array *acu_sim_array_of(cudaArray_const_t handle) {
@@ -32,13 +32,13 @@ acu_sim_array *acu_sim_array_of(cudaArray_const_t handle) {
     return acu_sim_set_has(&array_handles, pointer) ? (acu_sim_array *)(uintptr_t)pointer : NULL;
 }
 
-static mip *mipmap_of(cudaMipmappedArray_const_t handle) {
+static mipmapped *mipmap_of(cudaMipmappedArray_const_t handle) {
     const void *pointer = handle;
-    return acu_sim_set_has(&mipmap_handles, pointer) ? (mip *)(uintptr_t)pointer : NULL;
+    return acu_sim_set_has(&mipmap_handles, pointer) ? (mipmapped *)(uintptr_t)pointer : NULL;
 }
 
 const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle) {
-    const mip *m = mipmap_of(handle);
+    const mipmapped *m = mipmap_of(handle);
     return m ? m->levels[0] : NULL;
 }
 
@@ -46,8 +46,7 @@ static cudaArray_t handle_of(acu_sim_array *array) {
     return (cudaArray_t)(void *)array;
 }
 
-/* ---- formats ------------------------------------------------------------------------------------
- */
+/* ---- formats ---- */
 
 static int bits_of(enum cudaChannelFormatKind kind) {
     switch ((int)kind) {
@@ -70,7 +69,7 @@ static int bits_of(enum cudaChannelFormatKind kind) {
     }
 }
 
-/* One, two or four channels, all of as many bits. */
+/* An element has one, two or four channels, all of as many bits. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc) {
     const int bits = desc->x, known = bits_of(desc->f);
     const int channels = 1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
@@ -91,14 +90,13 @@ struct cudaChannelFormatDesc acu_sim_cudaCreateChannelDesc(int x, int y, int z, 
     return (struct cudaChannelFormatDesc){x, y, z, w, f};
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------
- */
+/* ---- shapes ---- */
 
-typedef struct limits { /* attributes; 0: none */
+/* The attributes of a device that limit an extent; 0: no limit. */
+typedef struct limits {
     int width, height, depth;
 } limits;
 
-/* What limits the extent. */
 static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
     const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
     if (cube && layered)
@@ -128,7 +126,8 @@ static bool is_within(const acu_sim_device *device, size_t size, int attribute) 
            size <= (size_t)acu_sim_device_attribute(device, (enum cudaDeviceAttr)attribute);
 }
 
-/* A third dimension without a second one are layers. */
+/* Whether there are arrays of this shape. Only the layers of an array can be a third dimension
+ * without a second one. */
 static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
     if (!extent->width || (layered && !extent->depth))
@@ -141,14 +140,14 @@ static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     return layered || extent->height || !extent->depth;
 }
 
-static cudaError_t judge(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
-                         const struct cudaExtent *extent, unsigned flags) {
+static cudaError_t validate(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                            const struct cudaExtent *extent, unsigned flags) {
     const unsigned known = cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap |
                            cudaArrayTextureGather | cudaArrayColorAttachment | cudaArraySparse |
                            cudaArrayDeferredMapping;
     if (flags & ~known || !is_shape(extent, flags))
         return cudaErrorInvalidValue;
-    /* What the attributes of the device say, too. */
+    /* The attributes of the device report that these are not supported. */
     if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
         return cudaErrorNotSupported;
     if (!acu_sim_knows(&acu_cudart_type_cudaChannelFormatKind, desc->f))
@@ -165,8 +164,7 @@ static cudaError_t judge(const acu_sim_device *device, const struct cudaChannelF
                : cudaErrorInvalidValue;
 }
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static void free_array(acu_sim_array *array) {
     if (array->before)
@@ -181,7 +179,8 @@ static void free_array(acu_sim_array *array) {
     free(array);
 }
 
-/* A handle, but in no list and not charged. */
+/* An array that has a handle, but is in no list and not charged to the device; NULL without memory.
+ */
 static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                                 const struct cudaExtent *extent, unsigned flags) {
     acu_sim_array *array = calloc(1, sizeof *array);
@@ -205,17 +204,19 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     return NULL;
 }
 
-/* Bytes of the elements, as memory of the device is given out; the limits keep it small enough. */
-static size_t size_of(const struct cudaChannelFormatDesc *desc, const struct cudaExtent *extent) {
+/* The bytes that an array takes of the device's memory. The limits of an extent keep the product
+ * small enough. */
+static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
+                              const struct cudaExtent *extent) {
     return acu_sim_memory_rounded(acu_sim_array_format_size(desc) * extent->width *
                                   (extent->height ? extent->height : 1) *
                                   (extent->depth ? extent->depth : 1));
 }
 
 static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
-                              const struct cudaExtent *extent, unsigned flags, const void *where,
+                              const struct cudaExtent *extent, unsigned flags,
                               cudaArray_t *handle) {
-    const size_t size = size_of(desc, extent);
+    const size_t size = allocation_size(desc, extent);
     if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     acu_sim_array *array = new_array(device, desc, extent, flags);
@@ -223,7 +224,7 @@ static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFo
         device->used -= size;
         return cudaErrorMemoryAllocation;
     }
-    array->where = where;
+    array->where = SIM_CALLER;
     array->next = arrays;
     if (arrays)
         arrays->before = array;
@@ -233,47 +234,48 @@ static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFo
 }
 
 static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
-                                struct cudaExtent extent, unsigned flags, const void *where) {
+                                struct cudaExtent extent, unsigned flags) {
     acu_sim_device *device = acu_sim_device_now();
     if (!array || !desc)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge(device, desc, &extent, flags));
+    SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    return make_array(device, desc, &extent, flags, where, array);
+    return make_array(device, desc, &extent, flags, array);
 }
 
 cudaError_t acu_sim_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                     size_t width, size_t height, unsigned int flags) {
-    return malloc_array(array, desc, (struct cudaExtent){width, height, 0}, flags, SIM_CALLER);
+    return malloc_array(array, desc, (struct cudaExtent){width, height, 0}, flags);
 }
 
 cudaError_t acu_sim_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                       struct cudaExtent extent, unsigned int flags) {
-    return malloc_array(array, desc, extent, flags, SIM_CALLER);
+    return malloc_array(array, desc, extent, flags);
 }
 
-/* Like cudaFree() it waits for the device's work. */
+/* Takes an array out of the list and gives its memory back to the device. */
+static void release(acu_sim_array *array) {
+    array->device->used -= allocation_size(&array->desc, &array->extent);
+    free_array(array);
+}
+
 cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
     acu_sim_array *a = acu_sim_array_of(array);
-    if (array && (!a || a->is_level))
+    if (!array)
+        return cudaSuccess;
+    if (!a || a->is_level)
         return cudaErrorInvalidResourceHandle;
-    if (a)
-        SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (a) {
-        acu_sim_stream_wait_device(a->device);
-        a = acu_sim_array_of(array); /* the lock was given up */
-        if (a) {
-            a->device->used -= size_of(&a->desc, &a->extent);
-            free_array(a);
-        }
-    }
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    acu_sim_stream_wait_device(a->device);
+    /* The wait gave up the lock: another thread may have freed the array. */
+    if ((a = acu_sim_array_of(array)))
+        release(a);
     return cudaSuccess;
 }
 
-/* ---- mipmapped arrays ---------------------------------------------------------------------------
- */
+/* ---- mipmapped arrays ---- */
 
-static void free_mipmap(mip *m) {
+static void free_mipmap(mipmapped *m) {
     if (m->before)
         m->before->next = m->next;
     else if (mipmaps == m)
@@ -288,7 +290,7 @@ static void free_mipmap(mip *m) {
     free(m);
 }
 
-/* Half of the one above it in each dimension; layers stay. */
+/* Each level is half as large as the one before it in each dimension, but has all layers. */
 static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned flags,
                                       unsigned level) {
     struct cudaExtent e = *extent;
@@ -301,6 +303,7 @@ static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned 
     return e;
 }
 
+/* The number of levels that an extent can have, if the program asks for so many. */
 static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, unsigned levels) {
     size_t largest = extent->width > extent->height ? extent->width : extent->height;
     if (extent->depth > largest && !(flags & (cudaArrayLayered | cudaArrayCubemap)))
@@ -311,12 +314,13 @@ static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, un
     return levels < 1 ? 1 : levels > most ? most : levels;
 }
 
-static bool fill_mipmap(mip *m, const struct cudaChannelFormatDesc *desc,
+/* Makes the levels; returns false without memory, and the caller frees what was made. */
+static bool make_levels(mipmapped *m, const struct cudaChannelFormatDesc *desc,
                         const struct cudaExtent *extent, unsigned flags, unsigned levels) {
     m->levels = calloc(levels, sizeof(acu_sim_array *));
     for (unsigned i = 0; m->levels && i < levels; i++) {
         const struct cudaExtent e = level_extent(extent, flags, i);
-        const size_t size = size_of(desc, &e);
+        const size_t size = allocation_size(desc, &e);
         if (!acu_sim_memory_charge(m->device, size))
             return false;
         m->taken += size;
@@ -335,14 +339,14 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
     acu_sim_device *device = acu_sim_device_now();
     if (!mipmappedArray || !desc)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge(device, desc, &extent, flags));
+    SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    mip *m = calloc(1, sizeof *m);
+    mipmapped *m = calloc(1, sizeof *m);
     if (!m)
         return cudaErrorMemoryAllocation;
     m->device = device;
     m->where = SIM_CALLER;
-    if (!fill_mipmap(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
+    if (!make_levels(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
         free_mipmap(m);
         return cudaErrorMemoryAllocation;
     }
@@ -355,24 +359,23 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
 }
 
 cudaError_t acu_sim_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
-    mip *m = mipmap_of(mipmappedArray);
-    if (mipmappedArray && !m)
+    mipmapped *m = mipmap_of(mipmappedArray);
+    if (!mipmappedArray)
+        return cudaSuccess;
+    if (!m)
         return cudaErrorInvalidResourceHandle;
-    if (m)
-        SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (m) {
-        acu_sim_stream_wait_device(m->device);
-        m = mipmap_of(mipmappedArray); /* the lock was given up */
-        if (m)
-            free_mipmap(m);
-    }
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    acu_sim_stream_wait_device(m->device);
+    /* The wait gave up the lock: another thread may have freed the mipmapped array. */
+    if ((m = mipmap_of(mipmappedArray)))
+        free_mipmap(m);
     return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
                                                cudaMipmappedArray_const_t mipmappedArray,
                                                unsigned int level) {
-    const mip *m = mipmap_of(mipmappedArray);
+    const mipmapped *m = mipmap_of(mipmappedArray);
     if (!levelArray)
         return cudaErrorInvalidValue;
     if (!m)
@@ -383,8 +386,7 @@ cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
     return cudaSuccess;
 }
 
-/* ---- what they are ------------------------------------------------------------------------------
- */
+/* ---- properties ---- */
 
 cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                                      unsigned int *flags, cudaArray_t array) {
@@ -411,7 +413,7 @@ cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
     return cudaSuccess;
 }
 
-/* What only arrays have that there are none of: planes, and memory that is mapped later. */
+/* No array here has planes, or memory that is mapped later, so each question about them fails. */
 static cudaError_t refuse(const void *out, const acu_sim_set *known, const void *handle) {
     return out && !acu_sim_set_has(known, handle) ? cudaErrorInvalidResourceHandle
                                                   : cudaErrorInvalidValue;
@@ -448,36 +450,32 @@ acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *
     return refuse(sparseProperties, &mipmap_handles, mipmap);
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- drop, reset, leaks ---- */
 
 void acu_sim_arrays_reset(acu_sim_device *device) {
     acu_sim_array *next;
-    mip *next_mipmap;
+    mipmapped *next_mipmap;
     for (acu_sim_array *a = arrays; a; a = next) {
         next = a->next;
         if (!device || a->device == device)
             free_array(a);
     }
-    for (mip *m = mipmaps; m; m = next_mipmap) {
+    for (mipmapped *m = mipmaps; m; m = next_mipmap) {
         next_mipmap = m->next;
         if (!device || m->device == device)
             free_mipmap(m);
     }
 }
 
-/* A level goes with its mipmapped array, which has its memory. */
 void acu_sim_arrays_drop(const acu_sim_context *context) {
     acu_sim_array *next;
-    mip *next_mipmap;
+    mipmapped *next_mipmap;
     for (acu_sim_array *a = arrays; a; a = next) {
         next = a->next;
-        if (a->context != context)
-            continue;
-        a->device->used -= size_of(&a->desc, &a->extent);
-        free_array(a);
+        if (a->context == context)
+            release(a);
     }
-    for (mip *m = mipmaps; m; m = next_mipmap) {
+    for (mipmapped *m = mipmaps; m; m = next_mipmap) {
         next_mipmap = m->next;
         if (m->levels[0]->context == context)
             free_mipmap(m);
@@ -489,7 +487,7 @@ int acu_sim_arrays_leaks(int print) {
     for (const acu_sim_array *a = arrays; a; a = a->next, leaks++)
         if (print)
             acu_sim_caller_report("array", a, a->pitch * a->height * a->depth, a->where);
-    for (const mip *m = mipmaps; m; m = m->next, leaks++)
+    for (const mipmapped *m = mipmaps; m; m = m->next, leaks++)
         if (print)
             acu_sim_caller_report("mipmapped array", m, m->taken, m->where);
     return leaks;

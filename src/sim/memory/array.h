@@ -6,50 +6,35 @@
 
 typedef struct acu_sim_array acu_sim_array;
 
-void acu_sim_arrays_drop(const acu_sim_context *context);
-
 struct acu_sim_array {
     acu_sim_device *device;
+    const acu_sim_context *context; /* the context that was current when the array was made */
     struct cudaChannelFormatDesc desc;
-    struct cudaExtent extent;    /* as the program said it: 0 where there is no such dimension */
+    struct cudaExtent extent;    /* as the program gave it: 0 where there is no such dimension */
     size_t width, height, depth; /* in elements; at least 1 */
-    size_t element, pitch;       /* in bytes */
+    size_t element;              /* bytes of an element */
+    size_t pitch;                /* bytes of a row */
     unsigned flags;
-    char *bytes;
-    bool is_level; /* of a mipmapped array, which has its memory */
-    const void *where;
-    const acu_sim_context *context;
-    acu_sim_array *next, *before;
+    char *bytes;                  /* the elements, row by row and slice by slice */
+    bool is_level;                /* a level of a mipmapped array, which owns the level */
+    const void *where;            /* where the program made the array; NULL for a level */
+    acu_sim_array *next, *before; /* in the list of all arrays but levels */
 };
 
-/* NULL if there is none. */
+/* The array of a handle; NULL if there is no such array. */
 acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
 
-/* The first level of a mipmapped one. */
+/* The first level of a mipmapped array; NULL if there is no such mipmapped array. */
 const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle);
 
-/* Bytes of an element; 0: there are no arrays of this format. */
+/* The bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);
+
+/* Frees all arrays of a context that ends. */
+void acu_sim_arrays_drop(const acu_sim_context *context);
+/* Frees all arrays of the device; NULL: of all devices. */
 void acu_sim_arrays_reset(acu_sim_device *device);
+/* Counts, and with `print` reports, the arrays that the program has not freed. */
 int acu_sim_arrays_leaks(int print);
-cudaError_t acu_sim_copy_2d_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset,
-                                     const void *src, size_t spitch, size_t width, size_t height,
-                                     enum cudaMemcpyKind kind, cudaStream_t stream, bool async);
-cudaError_t acu_sim_copy_2d_from_array(void *dst, size_t dpitch, cudaArray_const_t src,
-                                       size_t wOffset, size_t hOffset, size_t width, size_t height,
-                                       enum cudaMemcpyKind kind, cudaStream_t stream, bool async);
-cudaError_t acu_sim_copy_2d_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-                                   cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
-                                   size_t width, size_t height, enum cudaMemcpyKind kind,
-                                   cudaStream_t stream);
-cudaError_t acu_sim_copy_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
-                                  size_t count, enum cudaMemcpyKind kind, cudaStream_t stream,
-                                  bool async);
-cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOffset,
-                                    size_t hOffset, size_t count, enum cudaMemcpyKind kind,
-                                    cudaStream_t stream, bool async);
-cudaError_t acu_sim_copy_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-                                cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
-                                size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * Copies and fills. Both ends are judged when the call is made, or the node; the bytes move in
- * stream order, from and to where they are then.
+ * Copies. Both ends are validated when the call or the node is made; the bytes are copied in stream
+ * order, from and to where they are then.
  *
- * What the host waits for is CUDA's: a call that is not asynchronous waits unless both ends are
- * device memory; an asynchronous one waits where pageable memory takes part, except that a small
- * pageable source is copied first.
+ * The host waits where CUDA does: in a call that is not asynchronous unless both ends are device
+ * memory, and in an asynchronous one where an end is pageable memory. A small pageable source is
+ * staged instead: its bytes are copied aside before the call returns.
  */
 #include "sim/memory/copy.h"
 #include "sim/device/device.h"
 #include "sim/memory/array.h"
-#include "sim/memory/guard.h"
+#include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
@@ -19,128 +19,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of the largest pageable source that is staged. */
 enum { STAGED_AT_MOST = 2 << 20 };
 
-/* ---- one end ------------------------------------------------------------------------------------
- */
-
-typedef struct end {
-    char *bytes;       /* where they are */
-    bool pageable;     /* memory that CUDA does not know */
-    bool pinned;       /* host memory that it knows */
-    bool host, device; /* who can reach it */
-    bool in_array;
-    const acu_sim_range *range; /* NULL: no device knows it */
-} end;
-
-/* How it is to be done. */
-typedef struct manner {
+typedef struct copy_options {
     bool async;
-    bool early;    /* what the host can read of the source is read before the call returns */
-    bool named;    /* the call says which devices */
-    bool in_bytes; /* x and width, also in arrays */
-} manner;
+    bool early;         /* the source is read before the call returns, if the host can read it */
+    bool named_devices; /* the call names the devices whose memory is copied */
+    bool in_bytes;      /* x and width are bytes also in arrays */
+} copy_options;
 
-/* False: not all of it may be touched. */
-static bool find_end(const void *address, size_t size, end *e) {
-    const acu_sim_range *range = acu_sim_range_of(address);
-    *e = (end){.bytes = (char *)(uintptr_t)address, .pageable = true, .host = true};
-    if (!range) { /* memory of the program, also if what comes behind it is registered */
-        acu_sim_guard_explain(address);
-        return address && !acu_sim_range_is_device_address(address);
-    }
-    if (size > range->base + range->size - (uintptr_t)address)
-        return false;
-    *e = (end){.bytes = acu_sim_range_bytes(range, address),
-               .pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
-               .host = range->kind != SIM_DEVICE,
-               .device = true,
-               .range = range};
-    return true;
-}
-
-/* Memory that has been shown to some devices: of a pool, or mapped. */
-static bool is_shown_to_some(const acu_sim_range *range) {
-    return range && (range->pool || range->bytes);
-}
-
-/* Not shown to the current device: a copy must name the memory's then. */
-static bool can_read(const end *e, bool named) {
-    return named || !is_shown_to_some(e->range) ||
-           acu_sim_range_allows_access(e->range, acu_sim_device_at(acu_sim_self()->device));
-}
-
-static bool can_write(const end *e, bool named) {
-    if (acu_sim_range_is_read_only(e->range))
-        return false;
-    return named || !is_shown_to_some(e->range) ||
-           acu_sim_range_allows_writing(e->range, acu_sim_device_at(acu_sim_self()->device));
-}
+/* ---- parameters ---- */
 
 static bool is_direction(enum cudaMemcpyKind kind) {
     return (unsigned)kind <= cudaMemcpyDefault;
 }
 
-/* With unified addresses a direction says only where there must not be pageable memory. */
-static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) {
-    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    return !(to_device && to->pageable) && !(from_device && from->pageable);
-}
-
-/* ---- what there is to copy ----------------------------------------------------------------------
- */
-
-/* One end of it, in bytes. */
-typedef struct layout {
-    char *at;
-    size_t pitch, slice, width, size;
-    bool in_array;
-} layout;
-
-/* False: there is no such number. */
-static bool lay_out(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
-                    const struct cudaExtent *extent, size_t element, layout *l) {
-    size_t rows, slices, skipped, offset;
-    l->in_array = false;
-    if (__builtin_mul_overflow(extent->width, element, &l->width) ||
-        __builtin_mul_overflow(ptr->pitch, ptr->ysize, &l->slice) ||
-        __builtin_mul_overflow(l->slice, extent->depth - 1, &slices) ||
-        __builtin_mul_overflow(ptr->pitch, extent->height - 1, &rows) ||
-        __builtin_add_overflow(slices, rows, &l->size) ||
-        __builtin_add_overflow(l->size, l->width, &l->size) ||
-        __builtin_mul_overflow(l->slice, pos->z, &offset) ||
-        __builtin_mul_overflow(ptr->pitch, pos->y, &skipped) ||
-        __builtin_add_overflow(offset, skipped, &offset) ||
-        __builtin_add_overflow(offset, pos->x, &offset) ||
-        (uintptr_t)ptr->ptr + offset < (uintptr_t)ptr->ptr)
-        return false;
-    l->at = ptr->ptr ? (char *)ptr->ptr + offset : NULL;
-    l->pitch = ptr->pitch;
-    return true;
-}
-
-static bool is_inside(size_t from, size_t count, size_t all) {
-    return from <= all && count <= all - from;
-}
-
-/* False: it is gone, or all of it is not inside. */
-static bool lay_out_array(cudaArray_const_t handle, const struct cudaPos *pos,
-                          const struct cudaExtent *extent, size_t unit, layout *l) {
-    const acu_sim_array *array = acu_sim_array_of(handle);
-    if (!array || !unit || !is_inside(pos->x, extent->width, array->pitch / unit) ||
-        !is_inside(pos->y, extent->height, array->height) ||
-        !is_inside(pos->z, extent->depth, array->depth))
-        return false;
-    *l = (layout){.pitch = array->pitch,
-                  .slice = array->pitch * array->height,
-                  .width = extent->width * unit,
-                  .in_array = true};
-    l->at = array->bytes + pos->z * l->slice + pos->y * l->pitch + pos->x * unit;
-    return true;
-}
-
-/* What x and width count: elements of the arrays, if there are any; 0 if theirs differ in size. */
+/* The bytes of what x and width count: elements of the arrays, if there are arrays; 0 if the
+ * elements of two arrays differ in size. */
 static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
     const acu_sim_array *from = acu_sim_array_of(copy->srcArray);
@@ -149,18 +45,19 @@ static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     return in_bytes ? 1 : to ? to->element : from ? from->element : 1;
 }
 
-static bool lay_out_to(const struct cudaMemcpy3DParms *copy, size_t unit, layout *l) {
-    return copy->dstArray ? lay_out_array(copy->dstArray, &copy->dstPos, &copy->extent, unit, l)
-                          : lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, unit, l);
+static bool lay_out_to(const struct cudaMemcpy3DParms *copy, size_t unit, acu_sim_layout *layout) {
+    return copy->dstArray
+               ? acu_sim_layout_of_array(copy->dstArray, &copy->dstPos, &copy->extent, unit, layout)
+               : acu_sim_layout_of_memory(&copy->dstPtr, &copy->dstPos, &copy->extent, unit,
+                                          layout);
 }
 
-static bool lay_out_from(const struct cudaMemcpy3DParms *copy, size_t unit, layout *l) {
-    return copy->srcArray ? lay_out_array(copy->srcArray, &copy->srcPos, &copy->extent, unit, l)
-                          : lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, unit, l);
-}
-
-static bool is_empty(const struct cudaExtent *extent) {
-    return !extent->width || !extent->height || !extent->depth;
+static bool lay_out_from(const struct cudaMemcpy3DParms *copy, size_t unit,
+                         acu_sim_layout *layout) {
+    return copy->srcArray
+               ? acu_sim_layout_of_array(copy->srcArray, &copy->srcPos, &copy->extent, unit, layout)
+               : acu_sim_layout_of_memory(&copy->srcPtr, &copy->srcPos, &copy->extent, unit,
+                                          layout);
 }
 
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
@@ -171,100 +68,142 @@ struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t 
                                       .kind = kind};
 }
 
-static struct cudaMemcpy3DParms params_of(const acu_sim_box *box, enum cudaMemcpyKind kind) {
-    void *src = (void *)(uintptr_t)box->from;
-    return (struct cudaMemcpy3DParms){.srcPtr = {src, box->from_pitch, box->width, box->height},
-                                      .dstPtr = {box->to, box->to_pitch, box->width, box->height},
-                                      .extent = {box->width, box->height, 1},
-                                      .kind = kind};
+struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
+    struct cudaMemcpy3DParms params = op->with.copy.params;
+    const acu_sim_array *array =
+        acu_sim_array_of(params.dstArray ? params.dstArray : params.srcArray);
+    if (!op->with.copy.in_bytes || !array)
+        return params;
+    params.extent.width /= array->element;
+    params.dstPos.x /= array->element;
+    params.srcPos.x /= array->element;
+    return params;
 }
 
-static bool find_layout(const layout *l, end *e) {
-    if (!l->in_array)
-        return find_end(l->at, l->size, e);
-    *e = (end){.bytes = l->at, .device = true, .in_array = true};
-    return true;
+/* ---- validating ---- */
+
+/* A copy must name the devices where the current one was granted no access to the memory. */
+static bool can_read(const acu_sim_endpoint *from, bool named_devices) {
+    return named_devices || !acu_sim_layout_is_granted(from->range) ||
+           acu_sim_range_allows_access(from->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
-/* Both ends are one: memory, or an array that there is. */
-static cudaError_t judge_ends(const struct cudaMemcpy3DParms *copy) {
+static bool can_write(const acu_sim_endpoint *to, bool named_devices) {
+    if (acu_sim_range_is_read_only(to->range))
+        return false;
+    return named_devices || !acu_sim_layout_is_granted(to->range) ||
+           acu_sim_range_allows_writing(to->range, acu_sim_device_at(acu_sim_self()->device));
+}
+
+/* Because addresses are unified, a direction says only where there must not be pageable memory. */
+static bool fits_direction(const acu_sim_endpoint *to, const acu_sim_endpoint *from,
+                           enum cudaMemcpyKind kind) {
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return !(to_device && to->pageable) && !(from_device && from->pageable);
+}
+
+/* Each end is either memory, or an array that exists. */
+static cudaError_t validate_ends(const struct cudaMemcpy3DParms *copy) {
     if ((copy->srcArray && copy->srcPtr.ptr) || (copy->dstArray && copy->dstPtr.ptr))
         return cudaErrorInvalidValue;
-    return (copy->srcArray && !acu_sim_array_of(copy->srcArray)) ||
-                   (copy->dstArray && !acu_sim_array_of(copy->dstArray))
-               ? cudaErrorInvalidResourceHandle
-               : cudaSuccess;
+    if ((copy->srcArray && !acu_sim_array_of(copy->srcArray)) ||
+        (copy->dstArray && !acu_sim_array_of(copy->dstArray)))
+        return cudaErrorInvalidResourceHandle;
+    return cudaSuccess;
 }
 
-static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner *how, end *to,
-                              end *from) {
-    layout to_layout, from_layout;
+static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_options *options,
+                            acu_sim_endpoint *to, acu_sim_endpoint *from) {
+    acu_sim_layout to_layout, from_layout;
     if (!is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
-    cudaError_t why = judge_ends(copy);
-    if (why)
-        return why;
-    const size_t unit = unit_of(copy, how->in_bytes);
-    return !is_empty(&copy->extent) && unit && lay_out_to(copy, unit, &to_layout) &&
-                   lay_out_from(copy, unit, &from_layout) && find_layout(&to_layout, to) &&
-                   find_layout(&from_layout, from) && fits_kind(to, from, copy->kind) &&
-                   can_write(to, how->named) && can_read(from, how->named)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    SIM_TRY(validate_ends(copy));
+    const size_t unit = unit_of(copy, options->in_bytes);
+    if (acu_sim_layout_is_empty(&copy->extent) || !unit || !lay_out_to(copy, unit, &to_layout) ||
+        !lay_out_from(copy, unit, &from_layout) || !acu_sim_layout_find(&to_layout, to) ||
+        !acu_sim_layout_find(&from_layout, from) || !fits_direction(to, from, copy->kind) ||
+        !can_write(to, options->named_devices) || !can_read(from, options->named_devices))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
-/* ---- moving -------------------------------------------------------------------------------------
- */
-
-/* Also what was freed, but is not gone yet: in the order of its stream that comes later. */
-static char *bytes_at(const layout *l, bool known, bool writes) {
-    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)l->at, 1);
-    if (!range)
-        return known || acu_sim_range_is_device_address(l->at) ? NULL : l->at;
-    if (range->dormant || (writes && acu_sim_range_is_read_only(range)))
-        return NULL;
-    return l->size <= range->base + range->size - (uintptr_t)l->at
-               ? acu_sim_range_bytes(range, l->at)
-               : NULL;
+/* The rows of memory must be as long as those that are copied. CUDA reports a single row that is
+ * too short as an invalid value. */
+static cudaError_t validate_rows(size_t dpitch, size_t spitch, size_t width, size_t height) {
+    const size_t least = dpitch < spitch ? dpitch : spitch;
+    if (!height || width <= least)
+        return cudaSuccess;
+    return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
 }
 
-/* They stay there until acu_sim_memory_move_end(). */
-static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
+static cudaError_t validate_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_t width) {
+    const size_t largest =
+        (size_t)acu_sim_device_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
+    if (!ptr->ptr)
+        return cudaSuccess;
+    if (ptr->pitch > largest || ptr->pitch < width)
+        return cudaErrorInvalidPitchValue;
+    return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* Whether a slice of the memory has all rows that are copied. */
+static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cudaExtent *extent) {
+    return !ptr->ptr || (extent->height <= ptr->ysize && y <= ptr->ysize - extent->height);
+}
+
+static cudaError_t validate_pitches(const struct cudaMemcpy3DParms *params) {
+    const size_t width = params->extent.width * unit_of(params, false);
+    if (!params->extent.depth)
+        return cudaSuccess;
+    if (!has_rows(&params->srcPtr, params->srcPos.y, &params->extent) ||
+        !has_rows(&params->dstPtr, params->dstPos.y, &params->extent))
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_pitch(&params->srcPtr, params->srcPos.x, width));
+    return validate_pitch(&params->dstPtr, params->dstPos.x, width);
+}
+
+/* ---- operations ---- */
+
+/* Lays both ends out where their bytes are now. The bytes stay there until
+ * acu_sim_memory_move_end(), which the caller must call also after a failure. */
+static bool find_bytes(const acu_sim_op *op, acu_sim_layout *to, acu_sim_layout *from) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_memory_move_begin();
     const size_t unit = unit_of(copy, op->with.copy.in_bytes);
-    bool good = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
-    if (good && !to->in_array)
-        to->at = bytes_at(to, op->with.copy.knew_to, true);
-    if (good && !from->in_array && !op->staged)
-        from->at = bytes_at(from, op->with.copy.knew_from, false);
+    bool found = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
+    if (found && !to->in_array)
+        to->at = acu_sim_layout_bytes(to, op->with.copy.knew_to, true);
+    if (found && !from->in_array && !op->staged)
+        from->at = acu_sim_layout_bytes(from, op->with.copy.knew_from, false);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (good && op->staged) {
+    if (found && op->staged) {
         from->at = op->staged;
         from->pitch = from->width;
         from->slice = from->pitch * copy->extent.height;
     }
-    return good && to->at && from->at;
+    return found && to->at && from->at;
 }
 
-static cudaError_t move(acu_sim_op *op) {
+static cudaError_t run(acu_sim_op *op) {
     const struct cudaExtent *extent = &op->with.copy.params.extent;
-    layout to, from;
-    const bool good = find_both(op, &to, &from);
-    for (size_t z = 0; good && z < extent->depth; z++)
+    acu_sim_layout to, from;
+    const bool found = find_bytes(op, &to, &from);
+    for (size_t z = 0; found && z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
             memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
                     to.width);
     acu_sim_memory_move_end();
-    return good ? cudaSuccess : cudaErrorIllegalAddress;
+    return found ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
-/* The source is free for the program when the call returns. */
+/* Copies the source aside, so that the program may change it once the call returns. Returns false
+ * without memory. */
 static bool stage(acu_sim_op *op) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     const size_t height = copy->extent.height;
-    layout from;
+    acu_sim_layout from;
     if (!lay_out_from(copy, unit_of(copy, op->with.copy.in_bytes), &from))
         return false;
     char *bytes = malloc(from.width * height * copy->extent.depth);
@@ -278,12 +217,13 @@ static bool stage(acu_sim_op *op) {
     return true;
 }
 
-static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const manner *how, const end *to,
-                           const end *from) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemcpy, move);
+/* NULL without memory. */
+static acu_sim_op *new_op(const struct cudaMemcpy3DParms *copy, const copy_options *options,
+                          const acu_sim_endpoint *to, const acu_sim_endpoint *from) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemcpy, run);
     if (op) {
         op->with.copy.params = *copy;
-        op->with.copy.in_bytes = how->in_bytes;
+        op->with.copy.in_bytes = options->in_bytes;
         op->with.copy.knew_to = !to->pageable;
         op->with.copy.knew_from = !from->pageable;
     }
@@ -291,17 +231,18 @@ static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const manner *h
 }
 
 cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
-    const manner how = {.async = true};
-    end to, from;
-    cudaError_t why = judge_copy(params, &how, &to, &from);
-    if (!why && !(*op = copy_op(params, &how, &to, &from)))
-        why = cudaErrorMemoryAllocation;
-    return why;
+    const copy_options options = {.async = true};
+    acu_sim_endpoint to, from;
+    SIM_TRY(validate(params, &options, &to, &from));
+    *op = new_op(params, &options, &to, &from);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* Whether the host waits; a small source is copied instead. */
-static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, const end *from,
-                  bool async) {
+/* ---- submitting ---- */
+
+/* Whether the host must wait for the copy; stages a small pageable source instead. */
+static bool must_wait(const acu_sim_stream *stream, acu_sim_op *op, const acu_sim_endpoint *to,
+                      const acu_sim_endpoint *from, bool async) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     const struct cudaExtent *extent = &copy->extent;
     if (!async ? !to->host && !from->host
@@ -313,52 +254,47 @@ static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, c
            acu_sim_stream_is_free(stream) || !stage(op);
 }
 
-/* A call that is not asynchronous is not captured; beside a capture it may be. */
-static cudaError_t allows(acu_sim_stream *stream, bool async) {
+/* A call that is not asynchronous is not captured. */
+static cudaError_t validate_capture(acu_sim_stream *stream, bool async) {
     return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES);
 }
 
-/* Under the lock, after acu_sim_enter(). */
-static cudaError_t copy_so(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
-                           manner how) {
-    end to, from;
+/* Validates the copy and gives it to the stream. */
+static cudaError_t submit(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
+                          copy_options options) {
+    acu_sim_endpoint to, from;
     acu_sim_stream *stream;
-    cudaError_t why = acu_sim_stream_of(handle, &stream);
-    if (!why && is_empty(&params->extent))
+    SIM_TRY(acu_sim_stream_of(handle, &stream));
+    if (acu_sim_layout_is_empty(&params->extent))
         return cudaSuccess;
-    if (!why)
-        why = judge_copy(params, &how, &to, &from);
-    if (!why)
-        why = allows(stream, how.async);
-    if (why)
-        return why;
-    acu_sim_op *op = copy_op(params, &how, &to, &from);
-    if (!op || (how.early && from.host && !stage(op))) {
+    SIM_TRY(validate(params, &options, &to, &from));
+    SIM_TRY(validate_capture(stream, options.async));
+    acu_sim_op *op = new_op(params, &options, &to, &from);
+    if (!op || (options.early && from.host && !stage(op))) {
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
     }
-    return acu_sim_stream_submit(
-        stream, op, op->staged ? to.pageable : waits(stream, op, &to, &from, how.async));
+    const bool wait = op->staged ? to.pageable : must_wait(stream, op, &to, &from, options.async);
+    return acu_sim_stream_submit(stream, op, wait);
 }
 
-static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
-    return copy_so(params, handle, (manner){.async = async});
+cudaError_t acu_sim_copy_box(const struct cudaMemcpy3DParms *params, bool in_bytes,
+                             cudaStream_t stream, bool async) {
+    return submit(params, stream, (copy_options){.async = async, .in_bytes = in_bytes});
 }
 
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
                              size_t count, cudaStream_t stream) {
-    cudaError_t why = cudaSuccess;
-    const manner how = {.async = true};
-    end to, from;
-    for (size_t i = 0; i < count && !why; i++)
-        why = judge_copy(&copies[i], &how, &to, &from);
-    for (size_t i = 0; i < count && !why; i++)
-        why = copy_so(&copies[i], stream, (manner){.async = true, .early = early[i]});
-    return why;
+    const copy_options options = {.async = true};
+    acu_sim_endpoint to, from;
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(validate(&copies[i], &options, &to, &from));
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(submit(&copies[i], stream, (copy_options){.async = true, .early = early[i]}));
+    return cudaSuccess;
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                          cudaStream_t stream, bool async) {
@@ -366,148 +302,7 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
     if (count && !is_direction(kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
-    return copy(&params, stream, async);
-}
-
-/* A single row is no copy of rows. */
-static cudaError_t judge_rows(const acu_sim_box *box) {
-    size_t least = box->to_pitch < box->from_pitch ? box->to_pitch : box->from_pitch;
-    if (!box->height || box->width <= least)
-        return cudaSuccess;
-    return box->height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
-}
-
-cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
-                            bool async) {
-    const struct cudaMemcpy3DParms params = params_of(box, kind);
-    SIM_TRY(judge_rows(box));
-    return copy(&params, stream, async);
-}
-
-cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_bytes,
-                                cudaStream_t stream, bool async) {
-    return copy_so(params, stream, (manner){.async = async, .in_bytes = in_bytes});
-}
-
-/* A row of memory must be as long as what is copied of it. */
-static cudaError_t judge_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_t width) {
-    const size_t largest =
-        (size_t)acu_sim_device_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
-    if (!ptr->ptr)
-        return cudaSuccess;
-    if (ptr->pitch > largest || ptr->pitch < width)
-        return cudaErrorInvalidPitchValue;
-    return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
-}
-
-/* A slice of memory must be as high. */
-static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cudaExtent *extent) {
-    return !ptr->ptr || (extent->height <= ptr->ysize && y <= ptr->ysize - extent->height);
-}
-
-static cudaError_t judge_pitches(const struct cudaMemcpy3DParms *params) {
-    const size_t width = params->extent.width * unit_of(params, false);
-    if (!params->extent.depth)
-        return cudaSuccess;
-    if (!has_rows(&params->srcPtr, params->srcPos.y, &params->extent) ||
-        !has_rows(&params->dstPtr, params->dstPos.y, &params->extent))
-        return cudaErrorInvalidValue;
-    cudaError_t why = judge_pitch(&params->srcPtr, params->srcPos.x, width);
-    return why ? why : judge_pitch(&params->dstPtr, params->dstPos.x, width);
-}
-
-cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
-                            bool async) {
-    SIM_TRY(params ? judge_pitches(params) : cudaErrorInvalidValue);
-    return copy(params, stream, async);
-}
-
-cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
-    return acu_sim_copy_3d(p, NULL, false);
-}
-
-cudaError_t acu_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
-    return acu_sim_copy_3d(p, stream, true);
-}
-
-/* Nothing, behind what is queued in the other stream, if there is one. */
-static cudaError_t follow(acu_sim_stream *stream, const acu_sim_stream *before) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
-    if (!op || (before && !acu_sim_op_after(op, before->last))) {
-        acu_sim_op_release(op);
-        return cudaErrorMemoryAllocation;
-    }
-    return acu_sim_stream_submit(stream, op, false);
-}
-
-/* The stream's next operation comes after, or its last one before, the work of another device. */
-static cudaError_t serialize(acu_sim_stream *stream, int index, bool after) {
-    acu_sim_device *device = acu_sim_device_at(index);
-    acu_sim_stream *legacy = device->active ? acu_sim_stream_legacy(&device->own) : NULL;
-    if (!legacy || device == stream->device)
-        return cudaSuccess;
-    if (!after)
-        return follow(legacy, stream);
-    cudaError_t why = follow(legacy, NULL);
-    return why ? why : follow(stream, legacy);
-}
-
-/* Memory of a pool is named as that of a device to which the pool is shown. */
-static bool is_shown(const void *address, int device) {
-    const acu_sim_range *range = acu_sim_range_of(address);
-    return !range || !range->pool || acu_sim_range_allows_access(range, acu_sim_device_at(device));
-}
-
-/*
- * The devices are checked; where the memory is, its addresses say. A copy that is not asynchronous
- * is in the order of both devices.
- */
-static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, int from,
-                                cudaStream_t handle, bool async) {
-    acu_sim_stream *stream;
-    if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
-        return cudaErrorInvalidDevice;
-    cudaError_t why = acu_sim_stream_of(handle, &stream);
-    if (!why && (!is_shown(params->dstPtr.ptr, to) || !is_shown(params->srcPtr.ptr, from)))
-        why = cudaErrorInvalidValue;
-    if (!why)
-        why = allows(stream, async);
-    if (!why && !async)
-        why = serialize(stream, to, true);
-    if (!why && !async)
-        why = serialize(stream, from, true);
-    if (!why)
-        why = copy_so(params, handle, (manner){.async = async, .named = true});
-    if (!why && !async)
-        why = serialize(stream, to, false);
-    if (!why && !async)
-        why = serialize(stream, from, false);
-    return why;
-}
-
-cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
-                                 bool async) {
-    if (!p)
-        return cudaErrorInvalidValue;
-    const struct cudaMemcpy3DParms params = {.srcArray = p->srcArray,
-                                             .srcPos = p->srcPos,
-                                             .srcPtr = p->srcPtr,
-                                             .dstArray = p->dstArray,
-                                             .dstPos = p->dstPos,
-                                             .dstPtr = p->dstPtr,
-                                             .extent = p->extent,
-                                             .kind = cudaMemcpyDefault};
-    SIM_TRY(judge_pitches(&params));
-    return copy_between(&params, p->dstDevice, p->srcDevice, stream, async);
-}
-
-cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
-    return acu_sim_copy_3d_peer(p, NULL, false);
-}
-
-cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
-                                          cudaStream_t stream) {
-    return acu_sim_copy_3d_peer(p, stream, true);
+    return submit(&params, stream, (copy_options){.async = async});
 }
 
 cudaError_t acu_sim_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
@@ -519,25 +314,113 @@ cudaError_t acu_sim_cudaMemcpyAsync(void *dst, const void *src, size_t count,
     return acu_sim_copy(dst, src, count, kind, stream, true);
 }
 
+static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                           size_t height, enum cudaMemcpyKind kind, cudaStream_t stream,
+                           bool async) {
+    const struct cudaMemcpy3DParms params = {
+        .srcPtr = {(void *)(uintptr_t)src, spitch, width, height},
+        .dstPtr = {dst, dpitch, width, height},
+        .extent = {width, height, 1},
+        .kind = kind};
+    SIM_TRY(validate_rows(dpitch, spitch, width, height));
+    return submit(&params, stream, (copy_options){.async = async});
+}
+
 cudaError_t acu_sim_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
                                  size_t width, size_t height, enum cudaMemcpyKind kind) {
-    const acu_sim_box box = {dst, src, dpitch, spitch, width, height};
-    return acu_sim_copy_2d(&box, kind, NULL, false);
+    return copy_2d(dst, dpitch, src, spitch, width, height, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
                                       size_t width, size_t height, enum cudaMemcpyKind kind,
                                       cudaStream_t stream) {
-    const acu_sim_box box = {dst, src, dpitch, spitch, width, height};
-    return acu_sim_copy_2d(&box, kind, stream, true);
+    return copy_2d(dst, dpitch, src, spitch, width, height, kind, stream, true);
 }
 
-static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
+cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
+                            bool async) {
+    if (!params)
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_pitches(params));
+    return submit(params, stream, (copy_options){.async = async});
+}
+
+cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+    return acu_sim_copy_3d(p, NULL, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+    return acu_sim_copy_3d(p, stream, true);
+}
+
+/* ---- calls that name devices ---- */
+
+/* Puts an empty operation into the stream, behind all work of the other stream, if that is given.
+ */
+static cudaError_t submit_empty(acu_sim_stream *stream, const acu_sim_stream *before) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    if (!op || (before && !acu_sim_op_after(op, before->last))) {
+        acu_sim_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    return acu_sim_stream_submit(stream, op, false);
+}
+
+/* The default stream of the device that the stream must be ordered with; NULL if the device has no
+ * work, or is the stream's own. */
+static acu_sim_stream *other_default(const acu_sim_stream *stream, int index) {
+    acu_sim_device *device = acu_sim_device_at(index);
+    if (!device->active || device == stream->device)
+        return NULL;
+    return acu_sim_stream_legacy(&device->own);
+}
+
+/* Orders the next operation of the stream behind all work of a device. */
+static cudaError_t wait_for_device(acu_sim_stream *stream, int device) {
+    acu_sim_stream *other = other_default(stream, device);
+    if (!other)
+        return cudaSuccess;
+    SIM_TRY(submit_empty(other, NULL));
+    return submit_empty(stream, other);
+}
+
+/* Orders all later work of a device behind the last operation of the stream. */
+static cudaError_t make_device_wait(acu_sim_stream *stream, int device) {
+    acu_sim_stream *other = other_default(stream, device);
+    return other ? submit_empty(other, stream) : cudaSuccess;
+}
+
+/* Memory of a pool may be named as that of any device that was granted access to the pool. */
+static bool may_be_named(const void *address, int device) {
+    const acu_sim_range *range = acu_sim_range_of(address);
+    return !range || !range->pool || acu_sim_range_allows_access(range, acu_sim_device_at(device));
+}
+
+/* Copies between devices, which are validated but not needed: the addresses say where the memory
+ * is. A copy that is not asynchronous is ordered with the work of both devices. */
+static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, int from,
+                                cudaStream_t handle, bool async) {
+    const copy_options options = {.async = async, .named_devices = true};
+    acu_sim_stream *stream;
+    if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
+        return cudaErrorInvalidDevice;
+    SIM_TRY(acu_sim_stream_of(handle, &stream));
+    if (!may_be_named(params->dstPtr.ptr, to) || !may_be_named(params->srcPtr.ptr, from))
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_capture(stream, async));
+    if (async)
+        return submit(params, handle, options);
+    SIM_TRY(wait_for_device(stream, to));
+    SIM_TRY(wait_for_device(stream, from));
+    SIM_TRY(submit(params, handle, options));
+    SIM_TRY(make_device_wait(stream, to));
+    return make_device_wait(stream, from);
+}
+
+static cudaError_t copy_peer(void *dst, int to, const void *src, int from, size_t count,
                              cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
-    if (count)
-        SIM_TRY(copy_between(&params, dstDevice, srcDevice, stream, async));
-    return cudaSuccess;
+    return count ? copy_between(&params, to, from, stream, async) : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
@@ -550,155 +433,27 @@ cudaError_t acu_sim_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *sr
     return copy_peer(dst, dstDevice, src, srcDevice, count, stream, true);
 }
 
-/* ---- fills --------------------------------------------------------------------------------------
- */
-
-static void fill_row(char *to, const struct cudaMemsetParams *fill) {
-    if (fill->elementSize == 1) {
-        memset(to, (int)fill->value, fill->width);
-        return;
-    }
-    for (size_t x = 0; x < fill->width; x++) /* little-endian, like the devices */
-        memcpy(to + x * fill->elementSize, &fill->value, fill->elementSize);
-}
-
-static bool lay_out_fill(const struct cudaMemsetParams *fill, layout *to) {
-    const struct cudaPos origin = {0};
-    const struct cudaPitchedPtr ptr = {fill->dst, fill->pitch, 0, fill->height};
-    struct cudaExtent extent = {0, fill->height, 1};
-    return !__builtin_mul_overflow(fill->width, (size_t)fill->elementSize, &extent.width) &&
-           lay_out(&ptr, &origin, &extent, 1, to);
-}
-
-static cudaError_t fill(acu_sim_op *op) {
-    const struct cudaMemsetParams *fill = &op->with.fill.params;
-    layout to;
-    if (!lay_out_fill(fill, &to))
+cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, cudaStream_t stream,
+                                 bool async) {
+    if (!peer)
         return cudaErrorInvalidValue;
-    pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_memory_move_begin();
-    to.at = bytes_at(&to, true, true);
-    pthread_mutex_unlock(&acu_sim_lock);
-    for (size_t y = 0; to.at && y < fill->height; y++)
-        fill_row(to.at + y * to.pitch, fill);
-    acu_sim_memory_move_end();
-    return to.at ? cudaSuccess : cudaErrorIllegalAddress;
+    const struct cudaMemcpy3DParms params = {.srcArray = peer->srcArray,
+                                             .srcPos = peer->srcPos,
+                                             .srcPtr = peer->srcPtr,
+                                             .dstArray = peer->dstArray,
+                                             .dstPos = peer->dstPos,
+                                             .dstPtr = peer->dstPtr,
+                                             .extent = peer->extent,
+                                             .kind = cudaMemcpyDefault};
+    SIM_TRY(validate_pitches(&params));
+    return copy_between(&params, peer->dstDevice, peer->srcDevice, stream, async);
 }
 
-static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {
-    layout l;
-    bool sized = fill->elementSize == 1 || fill->elementSize == 2 || fill->elementSize == 4;
-    return sized && fill->width && fill->height && lay_out_fill(fill, &l) &&
-                   (uintptr_t)fill->dst % fill->elementSize == 0 &&
-                   (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
-                                          fill->pitch >= fill->width * fill->elementSize)) &&
-                   find_end(l.at, l.size, to) && to->device &&
-                   !acu_sim_range_is_read_only(to->range)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
+    return acu_sim_copy_3d_peer(p, NULL, false);
 }
 
-static cudaError_t fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
-    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, fill)))
-        return cudaErrorMemoryAllocation;
-    (*op)->with.fill.params = *params;
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
-    end to;
-    cudaError_t why = judge_fill(params, &to);
-    return why ? why : fill_op(params, op);
-}
-
-/* Under the lock. A fill of host memory is waited for, unless it is asynchronous. */
-static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handle, bool async) {
-    end to;
-    acu_sim_op *op = NULL;
-    acu_sim_stream *stream;
-    cudaError_t why = acu_sim_stream_of(handle, &stream);
-    if (!why && (!params->width || !params->height))
-        return cudaSuccess;
-    if (!why && stream->capture) /* what is captured is not looked at */
-        to = (end){0};
-    else if (!why)
-        why = judge_fill(params, &to);
-    if (!why)
-        why = allows(stream, async);
-    if (!why && is_shown_to_some(to.range) &&
-        !acu_sim_range_allows_writing(to.range, stream->device))
-        why = cudaErrorInvalidValue;
-    if (!why)
-        why = fill_op(params, &op);
-    return why ? why : acu_sim_stream_submit(stream, op, !async && to.host);
-}
-
-cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,
-                              bool async) {
-    if (params->width && params->height)
-        SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
-    return set(params, stream, async);
-}
-
-cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
-                         cudaStream_t stream, bool async) {
-    const struct cudaMemsetParams params = {to, pitch, (unsigned char)value, 1, width, height};
-    return acu_sim_fill_with(&params, stream, async);
-}
-
-cudaError_t acu_sim_cudaMemset(void *devPtr, int value, size_t count) {
-    return acu_sim_fill(devPtr, count, value, count, 1, NULL, false);
-}
-
-cudaError_t acu_sim_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
-    return acu_sim_fill(devPtr, count, value, count, 1, stream, true);
-}
-
-cudaError_t acu_sim_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
-                                 size_t height) {
-    return acu_sim_fill(devPtr, pitch, value, width, height, NULL, false);
-}
-
-cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
-                                      size_t height, cudaStream_t stream) {
-    return acu_sim_fill(devPtr, pitch, value, width, height, stream, true);
-}
-
-/* Slice by slice, or at once where slices lie behind one another without a gap. */
-static cudaError_t set_slices(const struct cudaPitchedPtr *ptr, int value,
-                              const struct cudaExtent *extent, cudaStream_t stream, bool async) {
-    struct cudaMemsetParams fill = {ptr->ptr, ptr->pitch,    (unsigned char)value,
-                                    1,        extent->width, extent->height};
-    size_t slices = extent->depth, slice, all;
-    cudaError_t why = cudaSuccess;
-    if (is_empty(extent))
-        fill.height = 0, slices = 1; /* nothing, but the stream is judged */
-    else if (ptr->ysize < extent->height ||
-             (slices > 1 && (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) ||
-                             __builtin_mul_overflow(slice, slices, &all))))
-        return cudaErrorInvalidValue;
-    if (slices > 1 && ptr->ysize == extent->height) {
-        fill.height *= slices;
-        slices = 1;
-    }
-    for (size_t i = 0; !why && i < slices; i++) {
-        fill.dst = (char *)ptr->ptr + i * ptr->pitch * ptr->ysize;
-        why = set(&fill, stream, async);
-    }
-    return why;
-}
-
-cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
-                            cudaStream_t stream, bool async) {
-    return set_slices(&ptr, value, &extent, stream, async);
-}
-
-cudaError_t acu_sim_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
-                                 struct cudaExtent extent) {
-    return acu_sim_fill_3d(pitchedDevPtr, value, extent, NULL, false);
-}
-
-cudaError_t acu_sim_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
-                                      struct cudaExtent extent, cudaStream_t stream) {
-    return acu_sim_fill_3d(pitchedDevPtr, value, extent, stream, true);
+cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
+                                          cudaStream_t stream) {
+    return acu_sim_copy_3d_peer(p, stream, true);
 }

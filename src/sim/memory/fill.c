@@ -1,0 +1,172 @@
+/*
+ * Fills of memory. The memory is validated when the call or the node is made; the bytes are written
+ * in stream order, to where the memory is then.
+ */
+#include "sim/memory/fill.h"
+#include "sim/memory/layout.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
+
+#include <string.h>
+
+/* ---- operations ---- */
+
+static bool lay_out(const struct cudaMemsetParams *fill, acu_sim_layout *to) {
+    const struct cudaPos origin = {0};
+    const struct cudaPitchedPtr ptr = {fill->dst, fill->pitch, 0, fill->height};
+    struct cudaExtent extent = {0, fill->height, 1};
+    return !__builtin_mul_overflow(fill->width, (size_t)fill->elementSize, &extent.width) &&
+           acu_sim_layout_of_memory(&ptr, &origin, &extent, 1, to);
+}
+
+static void fill_row(char *to, const struct cudaMemsetParams *fill) {
+    if (fill->elementSize == 1) {
+        memset(to, (int)fill->value, fill->width);
+        return;
+    }
+    for (size_t x = 0; x < fill->width; x++) /* the value is little-endian, as on devices */
+        memcpy(to + x * fill->elementSize, &fill->value, fill->elementSize);
+}
+
+static cudaError_t run(acu_sim_op *op) {
+    const struct cudaMemsetParams *fill = &op->with.fill.params;
+    acu_sim_layout to;
+    if (!lay_out(fill, &to))
+        return cudaErrorInvalidValue;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_memory_move_begin();
+    to.at = acu_sim_layout_bytes(&to, true, true);
+    pthread_mutex_unlock(&acu_sim_lock);
+    for (size_t y = 0; to.at && y < fill->height; y++)
+        fill_row(to.at + y * to.pitch, fill);
+    acu_sim_memory_move_end();
+    return to.at ? cudaSuccess : cudaErrorIllegalAddress;
+}
+
+static bool is_element_size(unsigned size) {
+    return size == 1 || size == 2 || size == 4;
+}
+
+/* The pitch of a single row means nothing. */
+static bool is_aligned(const struct cudaMemsetParams *fill) {
+    return (uintptr_t)fill->dst % fill->elementSize == 0 &&
+           (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
+                                  fill->pitch >= fill->width * fill->elementSize));
+}
+
+static cudaError_t validate(const struct cudaMemsetParams *fill, acu_sim_endpoint *to) {
+    acu_sim_layout layout;
+    return is_element_size(fill->elementSize) && fill->width && fill->height &&
+                   lay_out(fill, &layout) && is_aligned(fill) && acu_sim_layout_find(&layout, to) &&
+                   to->device && !acu_sim_range_is_read_only(to->range)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+static cudaError_t new_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, run)))
+        return cudaErrorMemoryAllocation;
+    (*op)->with.fill.params = *params;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
+    acu_sim_endpoint to;
+    SIM_TRY(validate(params, &to));
+    return new_op(params, op);
+}
+
+/* ---- calls ---- */
+
+static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t handle, bool async) {
+    acu_sim_endpoint to = {0};
+    acu_sim_op *op;
+    acu_sim_stream *stream;
+    SIM_TRY(acu_sim_stream_of(handle, &stream));
+    if (!params->width || !params->height)
+        return cudaSuccess;
+    if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
+        SIM_TRY(validate(params, &to));
+    /* A call that is not asynchronous is not captured. */
+    SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
+    if (acu_sim_layout_is_granted(to.range) &&
+        !acu_sim_range_allows_writing(to.range, stream->device))
+        return cudaErrorInvalidValue;
+    SIM_TRY(new_op(params, &op));
+    return acu_sim_stream_submit(stream, op, !async && to.host);
+}
+
+cudaError_t acu_sim_fill(const struct cudaMemsetParams *params, cudaStream_t stream, bool async) {
+    if (params->width && params->height)
+        SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    return submit(params, stream, async);
+}
+
+static cudaError_t fill_bytes(void *to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream, bool async) {
+    const struct cudaMemsetParams params = {to, pitch, (unsigned char)value, 1, width, height};
+    return acu_sim_fill(&params, stream, async);
+}
+
+cudaError_t acu_sim_cudaMemset(void *devPtr, int value, size_t count) {
+    return fill_bytes(devPtr, count, value, count, 1, NULL, false);
+}
+
+cudaError_t acu_sim_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
+    return fill_bytes(devPtr, count, value, count, 1, stream, true);
+}
+
+cudaError_t acu_sim_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
+                                 size_t height) {
+    return fill_bytes(devPtr, pitch, value, width, height, NULL, false);
+}
+
+cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
+                                      size_t height, cudaStream_t stream) {
+    return fill_bytes(devPtr, pitch, value, width, height, stream, true);
+}
+
+/* Whether the box has no more rows than a slice of the memory, and its slices fit into memory. */
+static bool fits(const struct cudaPitchedPtr *ptr, const struct cudaExtent *extent) {
+    size_t slice, all;
+    if (ptr->ysize < extent->height)
+        return false;
+    return extent->depth == 1 || (!__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) &&
+                                  !__builtin_mul_overflow(slice, extent->depth, &all));
+}
+
+/* Fills slice by slice, or all slices at once where they lie behind one another without a gap. */
+static cudaError_t fill_slices(const struct cudaPitchedPtr *ptr, int value,
+                               const struct cudaExtent *extent, cudaStream_t stream, bool async) {
+    struct cudaMemsetParams fill = {ptr->ptr, ptr->pitch,    (unsigned char)value,
+                                    1,        extent->width, extent->height};
+    size_t slices = extent->depth;
+    if (acu_sim_layout_is_empty(extent)) {
+        fill.height = 0; /* nothing is filled, but the stream is validated */
+        return submit(&fill, stream, async);
+    }
+    if (!fits(ptr, extent))
+        return cudaErrorInvalidValue;
+    if (ptr->ysize == extent->height) {
+        fill.height *= slices;
+        slices = 1;
+    }
+    for (size_t i = 0; i < slices; i++) {
+        fill.dst = (char *)ptr->ptr + i * ptr->pitch * ptr->ysize;
+        SIM_TRY(submit(&fill, stream, async));
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                 struct cudaExtent extent) {
+    return fill_slices(&pitchedDevPtr, value, &extent, NULL, false);
+}
+
+cudaError_t acu_sim_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                      struct cudaExtent extent, cudaStream_t stream) {
+    return fill_slices(&pitchedDevPtr, value, &extent, stream, true);
+}

@@ -1,0 +1,14 @@
+/* Fills of memory (cudaMemset and its kin). */
+#ifndef ACU_SIM_MEMORY_FILL_H
+#define ACU_SIM_MEMORY_FILL_H
+
+#include "sim/sim.h"
+
+/* Fills in a stream. A fill of host memory that is not asynchronous is waited for, and the lock is
+ * given up meanwhile. Returns the error of the call. */
+cudaError_t acu_sim_fill(const struct cudaMemsetParams *params, cudaStream_t stream, bool async);
+
+/* Validates a fill and makes the operation of a node of it, which the caller owns. */
+cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op);
+
+#endif

@@ -1,0 +1,89 @@
+/* Where the bytes of a copy or fill lie, and what memory that is. */
+#include "sim/memory/layout.h"
+#include "sim/memory/array.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/range.h"
+
+bool acu_sim_layout_is_empty(const struct cudaExtent *extent) {
+    return !extent->width || !extent->height || !extent->depth;
+}
+
+bool acu_sim_layout_of_memory(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
+                              const struct cudaExtent *extent, size_t element,
+                              acu_sim_layout *layout) {
+    size_t rows, slices, skipped, offset;
+    layout->in_array = false;
+    if (__builtin_mul_overflow(extent->width, element, &layout->width) ||
+        __builtin_mul_overflow(ptr->pitch, ptr->ysize, &layout->slice) ||
+        __builtin_mul_overflow(layout->slice, extent->depth - 1, &slices) ||
+        __builtin_mul_overflow(ptr->pitch, extent->height - 1, &rows) ||
+        __builtin_add_overflow(slices, rows, &layout->size) ||
+        __builtin_add_overflow(layout->size, layout->width, &layout->size) ||
+        __builtin_mul_overflow(layout->slice, pos->z, &offset) ||
+        __builtin_mul_overflow(ptr->pitch, pos->y, &skipped) ||
+        __builtin_add_overflow(offset, skipped, &offset) ||
+        __builtin_add_overflow(offset, pos->x, &offset) ||
+        (uintptr_t)ptr->ptr + offset < (uintptr_t)ptr->ptr)
+        return false;
+    layout->at = ptr->ptr ? (char *)ptr->ptr + offset : NULL;
+    layout->pitch = ptr->pitch;
+    return true;
+}
+
+static bool is_inside(size_t from, size_t count, size_t all) {
+    return from <= all && count <= all - from;
+}
+
+bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos,
+                             const struct cudaExtent *extent, size_t unit, acu_sim_layout *layout) {
+    const acu_sim_array *array = acu_sim_array_of(handle);
+    if (!array || !unit || !is_inside(pos->x, extent->width, array->pitch / unit) ||
+        !is_inside(pos->y, extent->height, array->height) ||
+        !is_inside(pos->z, extent->depth, array->depth))
+        return false;
+    *layout = (acu_sim_layout){.pitch = array->pitch,
+                               .slice = array->pitch * array->height,
+                               .width = extent->width * unit,
+                               .in_array = true};
+    layout->at = array->bytes + pos->z * layout->slice + pos->y * layout->pitch + pos->x * unit;
+    return true;
+}
+
+static bool find_memory(const void *address, size_t size, acu_sim_endpoint *endpoint) {
+    const acu_sim_range *range = acu_sim_range_of(address);
+    *endpoint = (acu_sim_endpoint){.pageable = true, .host = true};
+    /* CUDA does not look at what comes behind pageable memory, even if that is registered. */
+    if (!range) {
+        acu_sim_guard_explain(address);
+        return address && !acu_sim_range_is_device_address(address);
+    }
+    if (size > range->base + range->size - (uintptr_t)address)
+        return false;
+    *endpoint =
+        (acu_sim_endpoint){.pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
+                           .host = range->kind != SIM_DEVICE,
+                           .device = true,
+                           .range = range};
+    return true;
+}
+
+bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoint) {
+    if (!layout->in_array)
+        return find_memory(layout->at, layout->size, endpoint);
+    *endpoint = (acu_sim_endpoint){.device = true};
+    return true;
+}
+
+char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes) {
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)layout->at, 1);
+    if (!range)
+        return known || acu_sim_range_is_device_address(layout->at) ? NULL : layout->at;
+    if (range->dormant || (writes && acu_sim_range_is_read_only(range)) ||
+        layout->size > range->base + range->size - (uintptr_t)layout->at)
+        return NULL;
+    return acu_sim_range_bytes(range, layout->at);
+}
+
+bool acu_sim_layout_is_granted(const acu_sim_range *range) {
+    return range && (range->pool || range->bytes);
+}
