@@ -138,3 +138,11 @@ def test_where_it_is_decided(question: str, file: str, function: str) -> None:
 
 def test_there_are_enough_questions() -> None:
     assert len(WHERE) >= 20
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/internals").glob("*.md")), ids=lambda page: page.stem)
+def test_inner_pages_are_short_and_their_pictures_narrow(page: Path) -> None:
+    text = page.read_text()
+    pictures = re.findall(r"^```\n(.*?)^```$", prose(text), flags=re.DOTALL | re.MULTILINE)
+    assert len(text.splitlines()) <= 120
+    assert [line for picture in pictures for line in picture.splitlines() if len(line) > 100] == []
