@@ -1,4 +1,4 @@
-/* Calls with attributes, or with many ranges: copies, prefetches, discards. */
+/* Calls with attributes, or with many ranges: they copy, prefetch or discard. */
 #include "sim/memory/batch.h"
 #include "sim/memory/array.h"
 #include "sim/memory/copy.h"
@@ -11,45 +11,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The attributes of `count` things: each set begins at an index, the first at 0. */
-static bool are_indices(const size_t *indices, size_t sets, size_t count) {
-    if (!indices || !sets || sets > count || indices[0] != 0)
+/* Attributes and locations are given in entries: entry `i` is that of all elements from
+ * `indices[i]` on, up to the next entry's. Whether the indices are valid for `count` elements. */
+static bool are_valid_indices(const size_t *indices, size_t entries, size_t count) {
+    if (!indices || !entries || entries > count || indices[0] != 0)
         return false;
-    for (size_t i = 1; i < sets; i++)
+    for (size_t i = 1; i < entries; i++)
         if (indices[i] <= indices[i - 1] || indices[i] >= count)
             return false;
     return true;
 }
 
-/* Which set the thing has: that of the one before it, or the next one. */
-static size_t set_of(const size_t *indices, size_t sets, size_t thing, size_t last) {
-    return last + 1 < sets && indices[last + 1] == thing ? last + 1 : last;
+/* The entry of an element: that of the element before it (`last`), or the next one. */
+static size_t entry_of(const size_t *indices, size_t entries, size_t element, size_t last) {
+    return last + 1 < entries && indices[last + 1] == element ? last + 1 : last;
 }
 
-/* None of these goes to the default stream that all others wait for, and no capture takes it. */
-static cudaError_t judge_stream(cudaStream_t handle) {
+/* These calls are given neither to the legacy default stream nor to a capture. */
+static cudaError_t validate_stream(cudaStream_t handle) {
     acu_sim_stream *stream;
     handle = acu_sim_stream_handle(handle);
     if (!handle || handle == cudaStreamLegacy)
         return cudaErrorInvalidValue;
-    cudaError_t why = acu_sim_stream_of(handle, &stream);
-    return why ? why : acu_sim_capture_allows(stream, SIM_REFUSES);
+    SIM_TRY(acu_sim_stream_of(handle, &stream));
+    return acu_sim_capture_allows(stream, SIM_REFUSES);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
-static bool is_order(enum cudaMemcpySrcAccessOrder order, unsigned flags) {
+static bool is_valid_order(enum cudaMemcpySrcAccessOrder order, unsigned flags) {
     return order >= cudaMemcpySrcAccessOrderStream && order <= cudaMemcpySrcAccessOrderAny &&
            !(flags & ~(unsigned)cudaMemcpyFlagPreferOverlapWithCompute);
 }
 
 typedef struct batch {
     struct cudaMemcpy3DParms *copies;
-    bool *early;
-    size_t count;
+    bool *early;  /* whether the source of a copy is read before the call returns */
+    size_t count; /* copies that were added */
 } batch;
 
+/* Returns false without memory; the caller frees the batch also then. */
 static bool new_batch(batch *b, size_t room) {
     *b = (batch){calloc(room, sizeof *b->copies), calloc(room, sizeof *b->early), 0};
     return b->copies && b->early;
@@ -66,33 +67,32 @@ static void add(batch *b, const struct cudaMemcpy3DParms *copy,
     b->early[b->count++] = order == cudaMemcpySrcAccessOrderDuringApiCall;
 }
 
-static cudaError_t fill_batch(batch *b, void *const *dsts, const void *const *srcs,
+static cudaError_t add_copies(batch *b, void *const *dsts, const void *const *srcs,
                               const size_t *sizes, size_t count,
                               const struct cudaMemcpyAttributes *attributes, const size_t *indices,
-                              size_t sets) {
-    size_t set = 0;
+                              size_t entries) {
+    size_t entry = 0;
     for (size_t i = 0; i < count; i++) {
-        set = set_of(indices, sets, i, set);
-        if (!sizes[i] || !is_order(attributes[set].srcAccessOrder, attributes[set].flags))
+        entry = entry_of(indices, entries, i, entry);
+        if (!sizes[i] || !is_valid_order(attributes[entry].srcAccessOrder, attributes[entry].flags))
             return cudaErrorInvalidValue;
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault);
-        add(b, &copy, attributes[set].srcAccessOrder);
+        add(b, &copy, attributes[entry].srcAccessOrder);
     }
     return cudaSuccess;
 }
 
 static cudaError_t copy_batch(void *const *dsts, const void *const *srcs, const size_t *sizes,
                               size_t count, const struct cudaMemcpyAttributes *attributes,
-                              const size_t *indices, size_t sets, cudaStream_t stream) {
+                              const size_t *indices, size_t entries, cudaStream_t stream) {
     batch b;
-    cudaError_t why = cudaSuccess;
-    if (!dsts || !srcs || !sizes || !count || !attributes || !are_indices(indices, sets, count))
+    if (!dsts || !srcs || !sizes || !count || !attributes ||
+        !are_valid_indices(indices, entries, count))
         return cudaErrorInvalidValue;
-    if (!new_batch(&b, count))
-        why = cudaErrorMemoryAllocation;
-    if (!why)
-        why = fill_batch(&b, dsts, srcs, sizes, count, attributes, indices, sets);
+    cudaError_t why = new_batch(&b, count)
+                          ? add_copies(&b, dsts, srcs, sizes, count, attributes, indices, entries)
+                          : cudaErrorMemoryAllocation;
     if (!why)
         why = acu_sim_copy_all(b.copies, b.early, b.count, stream);
     free_batch(&b);
@@ -103,7 +103,7 @@ cudaError_t acu_sim_cudaMemcpyBatchAsync(void *const *dsts, const void *const *s
                                          const size_t *sizes, size_t count,
                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
                                          size_t numAttrs, cudaStream_t stream) {
-    SIM_TRY(judge_stream(stream));
+    SIM_TRY(validate_stream(stream));
     return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
 }
 
@@ -115,12 +115,11 @@ cudaError_t acu_sim_cudaMemcpyWithAttributesAsync(void *dst, const void *src, si
     return copy_batch(&dst, &src, &size, 1, attr, &first, 1, stream);
 }
 
-/* ---- copies in one node -------------------------------------------------------------------------
- */
+/* ---- a node that copies ---- */
 
 struct acu_sim_batch {
-    struct cudaMemcpyBatchNodeParams params; /* its arrays are its own */
-    acu_sim_op **copies;                     /* NULL: of no bytes */
+    struct cudaMemcpyBatchNodeParams params; /* whose arrays the batch owns */
+    acu_sim_op **copies;                     /* NULL: a copy of no bytes */
 };
 
 static void free_node_batch(acu_sim_batch *b) {
@@ -141,11 +140,10 @@ static void drop_batch(acu_sim_op *op) {
 
 static cudaError_t run_batch(acu_sim_op *op) {
     const acu_sim_batch *b = op->with.batch;
-    cudaError_t result = cudaSuccess;
-    for (size_t i = 0; i < b->params.count && !result; i++)
+    for (size_t i = 0; i < b->params.count; i++)
         if (b->copies[i])
-            result = b->copies[i]->run(b->copies[i]);
-    return result;
+            SIM_TRY(b->copies[i]->run(b->copies[i]));
+    return cudaSuccess;
 }
 
 static void *duplicate(const void *from, size_t count, size_t size) {
@@ -153,6 +151,7 @@ static void *duplicate(const void *from, size_t count, size_t size) {
     return copy ? memcpy(copy, from, count * size) : NULL;
 }
 
+/* Copies the parameters; NULL without memory. */
 static acu_sim_batch *new_node_batch(const struct cudaMemcpyBatchNodeParams *p) {
     acu_sim_batch *b = calloc(1, sizeof *b);
     if (!b)
@@ -171,33 +170,33 @@ static acu_sim_batch *new_node_batch(const struct cudaMemcpyBatchNodeParams *p) 
     return NULL;
 }
 
-/* Those of no bytes are not looked at. */
+/* Makes the operations of the copies. A copy of no bytes is not validated. */
 static cudaError_t make_copies(acu_sim_batch *b) {
     const struct cudaMemcpyBatchNodeParams *p = &b->params;
-    cudaError_t why = cudaSuccess;
-    for (size_t i = 0, set = 0; i < p->count && !why; i++) {
-        set = set_of(p->attrsIdxs, p->numAttrs, i, set);
-        if (!is_order(p->attrs[set].srcAccessOrder, p->attrs[set].flags))
+    for (size_t i = 0, entry = 0; i < p->count; i++) {
+        entry = entry_of(p->attrsIdxs, p->numAttrs, i, entry);
+        if (!is_valid_order(p->attrs[entry].srcAccessOrder, p->attrs[entry].flags))
             return cudaErrorInvalidValue;
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(p->dsts[i], p->srcs[i], p->sizes[i], cudaMemcpyDefault);
         if (p->sizes[i])
-            why = acu_sim_copy_op(&copy, &b->copies[i]);
+            SIM_TRY(acu_sim_copy_op(&copy, &b->copies[i]));
     }
-    return why;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu_sim_op **op) {
     if (!params->dsts || !params->srcs || !params->sizes || !params->count || !params->attrs ||
-        !are_indices(params->attrsIdxs, params->numAttrs, params->count))
+        !are_valid_indices(params->attrsIdxs, params->numAttrs, params->count))
         return cudaErrorInvalidValue;
     acu_sim_batch *b = new_node_batch(params);
-    cudaError_t why = b ? make_copies(b) : cudaErrorMemoryAllocation;
+    if (!b)
+        return cudaErrorMemoryAllocation;
+    cudaError_t why = make_copies(b);
     if (!why && !(*op = acu_sim_op_new(cudaGraphNodeTypeMemcpyBatch, run_batch)))
         why = cudaErrorMemoryAllocation;
     if (why) {
-        if (b)
-            free_node_batch(b);
+        free_node_batch(b);
         return why;
     }
     (*op)->with.batch = b;
@@ -218,14 +217,15 @@ bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to) {
            memcmp(a->attrsIdxs, b->attrsIdxs, a->numAttrs * sizeof *a->attrsIdxs) == 0;
 }
 
-/* ---- copies of boxes ----------------------------------------------------------------------------
- */
+/* ---- copies of boxes ---- */
 
-/* Zero is as long, as high, as what is copied. */
-static bool is_packed(size_t given, size_t least) {
+/* Whether a row or layer is as long as what is copied of it, which 0 stands for. */
+static bool is_long_enough(size_t given, size_t least) {
     return !given || given >= least;
 }
 
+/* Translates an operand whose width and x are elements of `element` bytes; returns false if the
+ * operand is invalid. */
 static bool read_operand(const struct cudaMemcpy3DOperand *o, const struct cudaExtent *extent,
                          size_t element, cudaArray_t *array, struct cudaPos *pos,
                          struct cudaPitchedPtr *ptr) {
@@ -235,25 +235,27 @@ static bool read_operand(const struct cudaMemcpy3DOperand *o, const struct cudaE
         return *array != NULL;
     }
     const size_t row = o->op.ptr.rowLength, layer = o->op.ptr.layerHeight;
-    if (o->type != cudaMemcpyOperandTypePointer || !is_packed(row, extent->width) ||
-        !is_packed(layer, extent->height))
+    if (o->type != cudaMemcpyOperandTypePointer || !is_long_enough(row, extent->width) ||
+        !is_long_enough(layer, extent->height))
         return false;
     ptr->ptr = o->op.ptr.ptr;
     ptr->ysize = layer ? layer : extent->height;
     return !__builtin_mul_overflow(row ? row : extent->width, element, &ptr->pitch);
 }
 
+/* The bytes of an element of an array; 0 if the operand is no array. */
 static size_t element_of(const struct cudaMemcpy3DOperand *o) {
     const acu_sim_array *array =
         o->type == cudaMemcpyOperandTypeArray ? acu_sim_array_of(o->op.array.array) : NULL;
     return array ? array->element : 0;
 }
 
-static bool read_op(batch *b, const struct cudaMemcpy3DBatchOp *op) {
+/* Adds a copy to the batch; returns false if the copy is invalid. */
+static bool add_box(batch *b, const struct cudaMemcpy3DBatchOp *op) {
     struct cudaMemcpy3DParms copy = {.extent = op->extent, .kind = cudaMemcpyDefault};
     const size_t to = element_of(&op->dst), from = element_of(&op->src);
     const size_t element = to ? to : from ? from : 1;
-    if (!is_order(op->srcAccessOrder, op->flags) ||
+    if (!is_valid_order(op->srcAccessOrder, op->flags) ||
         !read_operand(&op->dst, &op->extent, element, &copy.dstArray, &copy.dstPos, &copy.dstPtr) ||
         !read_operand(&op->src, &op->extent, element, &copy.srcArray, &copy.srcPos, &copy.srcPtr))
         return false;
@@ -268,7 +270,7 @@ static cudaError_t copy_boxes(const struct cudaMemcpy3DBatchOp *ops, size_t coun
         return cudaErrorInvalidValue;
     cudaError_t why = new_batch(&b, count) ? cudaSuccess : cudaErrorMemoryAllocation;
     for (size_t i = 0; i < count && !why; i++)
-        if (!read_op(&b, &ops[i]))
+        if (!add_box(&b, &ops[i]))
             why = cudaErrorInvalidValue;
     if (!why)
         why = acu_sim_copy_all(b.copies, b.early, b.count, stream);
@@ -278,7 +280,7 @@ static cudaError_t copy_boxes(const struct cudaMemcpy3DBatchOp *ops, size_t coun
 
 cudaError_t acu_sim_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                            unsigned long long flags, cudaStream_t stream) {
-    SIM_TRY(judge_stream(stream));
+    SIM_TRY(validate_stream(stream));
     return copy_boxes(opList, numOps, flags, stream);
 }
 
@@ -288,42 +290,44 @@ cudaError_t acu_sim_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *
     return copy_boxes(op, 1, flags, stream);
 }
 
-/* ---- managed memory -----------------------------------------------------------------------------
- */
+/* ---- managed memory ---- */
 
-typedef struct places { /* NULL: it is not to be moved */
+/* Where ranges are prefetched to. */
+typedef struct targets {
     const struct cudaMemLocation *locations;
     const size_t *indices;
-    size_t sets;
-} places;
+    size_t count;
+} targets;
 
-static cudaError_t judge_ranges(void *const *at, const size_t *sizes, size_t count,
-                                const places *to, unsigned long long flags) {
-    size_t set = 0;
+/* `to`: NULL where nothing is prefetched. */
+static cudaError_t validate_ranges(void *const *at, const size_t *sizes, size_t count,
+                                   const targets *to, unsigned long long flags) {
+    size_t entry = 0;
     if (!at || !sizes || !count || flags ||
-        (to && (!to->locations || !are_indices(to->indices, to->sets, count))))
+        (to && (!to->locations || !are_valid_indices(to->indices, to->count, count))))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         if (!acu_sim_managed_range(at[i], sizes[i]))
             return cudaErrorInvalidValue;
-        if (to)
-            set = set_of(to->indices, to->sets, i, set);
-        cudaError_t why = to ? acu_sim_managed_validate_location(to->locations[set]) : cudaSuccess;
-        if (why)
-            return why;
+        if (!to)
+            continue;
+        entry = entry_of(to->indices, to->count, i, entry);
+        SIM_TRY(acu_sim_managed_validate_location(to->locations[entry]));
     }
     return cudaSuccess;
 }
 
-/* What is discarded may have any value, also its old one. */
-static cudaError_t manage(void *const *at, const size_t *sizes, size_t count, const places *to,
-                          unsigned long long flags, cudaStream_t stream) {
-    size_t set = 0;
-    SIM_TRY(judge_stream(stream));
-    SIM_TRY(judge_ranges(at, sizes, count, to, flags));
+/* Discards ranges, or prefetches them to the targets, if there are some. Discarded memory keeps its
+ * value here, because it may have any. */
+static cudaError_t discard_or_prefetch(void *const *at, const size_t *sizes, size_t count,
+                                       const targets *to, unsigned long long flags,
+                                       cudaStream_t stream) {
+    size_t entry = 0;
+    SIM_TRY(validate_stream(stream));
+    SIM_TRY(validate_ranges(at, sizes, count, to, flags));
     for (size_t i = 0; to && i < count; i++) {
-        set = set_of(to->indices, to->sets, i, set);
-        acu_sim_managed_range(at[i], sizes[i])->prefetched = to->locations[set];
+        entry = entry_of(to->indices, to->count, i, entry);
+        acu_sim_managed_range(at[i], sizes[i])->prefetched = to->locations[entry];
     }
     return cudaSuccess;
 }
@@ -333,8 +337,8 @@ cudaError_t acu_sim_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_
                                               struct cudaMemLocation *prefetchLocs,
                                               size_t *prefetchLocIdxs, size_t numPrefetchLocs,
                                               unsigned long long flags, cudaStream_t stream) {
-    const places to = {prefetchLocs, prefetchLocIdxs, numPrefetchLocs};
-    return manage(dptrs, sizes, count, &to, flags, stream);
+    const targets to = {prefetchLocs, prefetchLocIdxs, numPrefetchLocs};
+    return discard_or_prefetch(dptrs, sizes, count, &to, flags, stream);
 }
 
 cudaError_t acu_sim_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
@@ -343,17 +347,18 @@ cudaError_t acu_sim_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *si
                                                         size_t numPrefetchLocs,
                                                         unsigned long long flags,
                                                         cudaStream_t stream) {
-    const places to = {prefetchLocs, prefetchLocIdxs, numPrefetchLocs};
-    return manage(dptrs, sizes, count, &to, flags, stream);
+    const targets to = {prefetchLocs, prefetchLocIdxs, numPrefetchLocs};
+    return discard_or_prefetch(dptrs, sizes, count, &to, flags, stream);
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
 cudaError_t acu_sim_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                              unsigned long long flags, cudaStream_t stream) {
-    return manage(dptrs, sizes, count, NULL, flags, stream);
+    return discard_or_prefetch(dptrs, sizes, count, NULL, flags, stream);
 }
 
-/* Where it was prefetched to; what nobody moved is where nobody has been, as far as is known. */
+/* Reports where managed memory was prefetched to: to no location, if it never was. Pageable memory
+ * is on the host. */
 cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGranularity,
                                            size_t samplingGranularity,
                                            struct cudaMemLocation *location_out) {

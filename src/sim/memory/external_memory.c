@@ -1,7 +1,7 @@
 /*
- * Memory of other APIs: a file in memory that the program makes in the name of one, and imports.
- * Its bytes are shared with whoever else has it mapped; a device has addresses for them that the
- * host cannot reach.
+ * Memory of other APIs. There is no other API here, so the program makes a file in memory that
+ * stands for its memory (acu_sim_memory_export()), and imports that. The bytes are shared with all
+ * other mappings of the file; a device has addresses for them that the host cannot access.
  */
 #define _GNU_SOURCE /* memfd_create */
 
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 struct acu_sim_external {
-    unsigned refs; /* the program's, and those of buffers */
+    unsigned refs; /* one of the program's, and one of each buffer */
     acu_sim_device *device;
-    char *bytes;
-    size_t size;
-    const void *where;
+    char *bytes;       /* the mapping of the file */
+    size_t size;       /* bytes */
+    const void *where; /* where the program imported the memory */
     acu_sim_external *next;
 };
 
-static acu_sim_external *imports; /* the program's */
+static acu_sim_external *imports; /* all that the program has not destroyed */
 static acu_sim_set handles;
 
 int acu_sim_memory_export(size_t size) {
@@ -47,25 +47,26 @@ void acu_sim_external_release(acu_sim_external *external) {
     free(external);
 }
 
-/* ---- importing ----------------------------------------------------------------------------------
- */
+/* ---- importing ---- */
 
-static cudaError_t judge(const struct cudaExternalMemoryHandleDesc *desc) {
+static cudaError_t validate(const struct cudaExternalMemoryHandleDesc *desc) {
     if (!acu_sim_knows(&acu_cudart_type_cudaExternalMemoryHandleType, desc->type) || !desc->size ||
         desc->flags & ~(unsigned)cudaExternalMemoryDedicated)
         return cudaErrorInvalidValue;
     return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : cudaErrorNotSupported;
 }
 
-/* The file that another API exported, of at least that size. CUDA takes whatever file it is given.
- */
-static cudaError_t open_file(int fd, size_t size, char **bytes) {
-    static const char made_so[] = "/memfd:anycuda-memory";
+/* Maps a file that was made by acu_sim_memory_export() and has at least that size. CUDA closes the
+ * descriptor of any other file, too. */
+static cudaError_t map_file(int fd, size_t size, char **bytes) {
+    static const char exported[] = "/memfd:anycuda-memory";
     char name[128];
     struct stat file;
     if (!acu_sim_external_descriptor_name(fd, name, sizeof name) ||
-        strncmp(name, made_so, sizeof made_so - 1) != 0 || fstat(fd, &file))
-        return close(fd), cudaErrorUnknown;
+        strncmp(name, exported, sizeof exported - 1) != 0 || fstat(fd, &file)) {
+        (void)close(fd);
+        return cudaErrorUnknown;
+    }
     if (size > (size_t)file.st_size)
         return cudaErrorInvalidValue;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -76,13 +77,10 @@ static cudaError_t open_file(int fd, size_t size, char **bytes) {
 }
 
 static cudaError_t import(const struct cudaExternalMemoryHandleDesc *desc, acu_sim_device *device,
-                          const void *where, acu_sim_external **made) {
-    char *bytes = NULL;
-    cudaError_t why = judge(desc);
-    if (!why)
-        why = open_file(desc->handle.fd, (size_t)desc->size, &bytes);
-    if (why)
-        return why;
+                          acu_sim_external **made) {
+    char *bytes;
+    SIM_TRY(validate(desc));
+    SIM_TRY(map_file(desc->handle.fd, (size_t)desc->size, &bytes));
     acu_sim_external *external = calloc(1, sizeof *external);
     if (!external || !acu_sim_set_add(&handles, external)) {
         munmap(bytes, (size_t)desc->size);
@@ -93,10 +91,10 @@ static cudaError_t import(const struct cudaExternalMemoryHandleDesc *desc, acu_s
                                    .device = device,
                                    .bytes = bytes,
                                    .size = (size_t)desc->size,
-                                   .where = where,
+                                   .where = SIM_CALLER,
                                    .next = imports};
     *made = imports = external;
-    (void)close(desc->handle.fd); /* it is CUDA's now, and what is mapped stays */
+    (void)close(desc->handle.fd); /* CUDA owns the descriptor now; the mapping stays */
     return cudaSuccess;
 }
 
@@ -108,16 +106,15 @@ static acu_sim_external *external_of(cudaExternalMemory_t handle) {
 cudaError_t
 acu_sim_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
                                  const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
-    acu_sim_device *device = acu_sim_device_now();
-    acu_sim_external *made = NULL;
+    acu_sim_external *made;
     if (!extMem_out || !memHandleDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(import(memHandleDesc, device, SIM_CALLER, &made));
+    SIM_TRY(import(memHandleDesc, acu_sim_device_now(), &made));
     *extMem_out = (cudaExternalMemory_t)(void *)made;
     return cudaSuccess;
 }
 
-/* Buffers of it stay. */
+/* Gives up the program's reference. Buffers of the memory stay. */
 static void destroy(acu_sim_external *external) {
     acu_sim_external **link = &imports;
     while (*link != external)
@@ -146,25 +143,24 @@ void acu_sim_externals_reset(const acu_sim_device *device) {
 
 int acu_sim_externals_leaks(int print) {
     int count = 0;
-    for (const acu_sim_external *it = imports; it; it = it->next, count++)
+    for (const acu_sim_external *e = imports; e; e = e->next, count++)
         if (print)
-            acu_sim_caller_report("external memory", it, it->size, it->where);
+            acu_sim_caller_report("external memory", e, e->size, e->where);
     return count;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------
- */
+/* ---- buffers ---- */
 
-/* Addresses of the device's; it takes none of its memory. */
+/* Gives the buffer addresses of the device, but takes none of its memory. */
 static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemoryBufferDesc *desc,
-                       void **at, const void *where) {
+                       void **at) {
     if (desc->flags || !desc->size || desc->offset > external->size ||
         desc->size > external->size - desc->offset)
         return cudaErrorInvalidValue;
     acu_sim_range *range = acu_sim_memory_new_range(external->device, (size_t)desc->size);
     if (!range)
         return cudaErrorMemoryAllocation;
-    range->where = where;
+    range->where = SIM_CALLER;
     range->bytes = external->bytes + desc->offset;
     range->access = range->writes = (uint64_t)1 << external->device->index;
     range->external = external;
@@ -181,5 +177,5 @@ acu_sim_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t ex
         return cudaErrorInvalidResourceHandle;
     if (!devPtr || !bufferDesc)
         return cudaErrorInvalidValue;
-    return map(external, bufferDesc, devPtr, SIM_CALLER);
+    return map(external, bufferDesc, devPtr);
 }

@@ -1,15 +1,18 @@
-/* Memory of other APIs. */
+/* Memory of other APIs (graphics), which the program imports. */
 #ifndef ACU_SIM_MEMORY_EXTERNAL_MEMORY_H
 #define ACU_SIM_MEMORY_EXTERNAL_MEMORY_H
 
 #include "sim/sim.h"
 
-/* What the system calls a file descriptor; false if there is none. */
+/* Writes the name that the system has for the file of a descriptor; returns false if the
+ * descriptor is invalid. */
 bool acu_sim_external_descriptor_name(int fd, char *name, size_t size);
 
-/* A buffer of it is gone. */
+/* Gives up the reference of a buffer; the last one frees the memory. */
 void acu_sim_external_release(acu_sim_external *external);
+/* Destroys what was imported on the device. */
 void acu_sim_externals_reset(const acu_sim_device *device);
+/* Counts, and with `print` reports, the imports that the program has not destroyed. */
 int acu_sim_externals_leaks(int print);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Semaphores of other APIs. There is no other API here, so the program makes one that stands for
- * it, and imports that; anything else is refused, as CUDA refuses what is no semaphore's.
+ * Semaphores of other APIs. There is no other API here, so the program makes a semaphore that
+ * stands for one of another API (acu_sim_semaphore_create()), and imports that. Any other
+ * descriptor is refused, as CUDA refuses one that is not of a semaphore.
  *
- * A descriptor is known by the name that it was made with, in which the semaphore's number is.
+ * An exported descriptor is recognised by the name of its file, which has the semaphore's number.
  */
 #define _GNU_SOURCE /* memfd_create */
 
@@ -22,20 +23,22 @@
 #include <unistd.h>
 
 struct acu_sim_semaphore {
-    unsigned refs; /* the program's, those of imports and of operations */
-    unsigned long long number, value;
-    bool timeline; /* its value is a number; else it is 1 when it is signaled */
+    unsigned refs;             /* one of the program's, one of each import and operation */
+    unsigned long long number; /* no other semaphore has had it */
+    unsigned long long value;  /* of a binary semaphore: 1 if it is signaled */
+    bool timeline;             /* false: a binary semaphore */
     acu_sim_semaphore *next;
 };
 
+/* What the program gets for a semaphore that it imports. */
 typedef struct imported {
     acu_sim_semaphore *semaphore;
     acu_sim_device *device;
-    const void *where;
+    const void *where; /* where the program imported the semaphore */
     struct imported *next;
 } imported;
 
-/* What an operation signals or waits for; the two sorts of parameters are laid out alike. */
+/* What an operation signals or waits for. Signals and waits have parameters of the same layout. */
 typedef struct cudaExternalSemaphoreSignalNodeParamsV2 node_params;
 typedef struct cudaExternalSemaphoreSignalParams each_params;
 _Static_assert(sizeof(node_params) == sizeof(struct cudaExternalSemaphoreWaitNodeParamsV2) &&
@@ -45,23 +48,22 @@ _Static_assert(sizeof(node_params) == sizeof(struct cudaExternalSemaphoreWaitNod
                "signals and waits have the same parameters");
 
 struct acu_sim_semaphores {
-    node_params params; /* its arrays are its own */
-    acu_sim_semaphore **of;
+    node_params params;             /* whose arrays the operation owns */
+    acu_sim_semaphore **semaphores; /* one reference to each */
 };
 
 static acu_sim_semaphore *semaphores;
 static imported *imports;
 static acu_sim_set handles;
 
-/* ---- what is waited for -------------------------------------------------------------------------
- */
+/* ---- waits of graphs ---- */
 
-static acu_sim_op *awaited; /* marks of graphs' waits, the first come first */
+static acu_sim_op *awaited; /* the marks of waits that are not over, the oldest one first */
 
 static bool are_signaled(const acu_sim_op *op) {
     const acu_sim_semaphores *s = op->with.semaphores;
     for (unsigned i = 0; i < s->params.numExtSems; i++) {
-        const acu_sim_semaphore *semaphore = s->of[i];
+        const acu_sim_semaphore *semaphore = s->semaphores[i];
         if (semaphore->value <
             (semaphore->timeline ? s->params.paramsArray[i].params.fence.value : 1))
             return false;
@@ -69,17 +71,19 @@ static bool are_signaled(const acu_sim_op *op) {
     return true;
 }
 
-/* A signal that is no number is for one wait. */
+/* Ends a wait if all its semaphores are signaled: a binary semaphore is not signaled any more then.
+ */
 static bool take(const acu_sim_op *wait) {
     const acu_sim_semaphores *s = wait->with.semaphores;
     if (!are_signaled(wait))
         return false;
     for (unsigned i = 0; i < s->params.numExtSems; i++)
-        if (!s->of[i]->timeline)
-            s->of[i]->value = 0;
+        if (!s->semaphores[i]->timeline)
+            s->semaphores[i]->value = 0;
     return true;
 }
 
+/* Takes a mark out of the list. */
 static void forget(acu_sim_op *mark) {
     acu_sim_op **link = &awaited;
     while (*link && *link != mark)
@@ -106,8 +110,7 @@ void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark) {
     *link = mark;
 }
 
-/* ---- the other API's ----------------------------------------------------------------------------
- */
+/* ---- the other API ---- */
 
 static void release(acu_sim_semaphore *semaphore) {
     if (--semaphore->refs)
@@ -140,7 +143,7 @@ void acu_sim_semaphore_destroy(acu_sim_semaphore *semaphore) {
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
-enum { NAME = 64 };
+enum { NAME = 64 }; /* bytes of a file's name */
 
 static void write_name(const acu_sim_semaphore *semaphore, char name[NAME]) {
     snprintf(name, NAME, "anycuda-semaphore-%d-%llu", (int)getpid(), semaphore->number);
@@ -152,8 +155,8 @@ int acu_sim_semaphore_export(const acu_sim_semaphore *semaphore) {
     return memfd_create(name, MFD_CLOEXEC);
 }
 
-/* Under the lock. Whoever waited for it looks again. */
-static void set(acu_sim_semaphore *semaphore, unsigned long long value) {
+/* Signals a semaphore, and ends the waits that are over now. Under the lock. */
+static void set_value(acu_sim_semaphore *semaphore, unsigned long long value) {
     semaphore->value = semaphore->timeline ? value : 1;
     for (acu_sim_op **link = &awaited; *link;) {
         acu_sim_op *mark = *link;
@@ -169,7 +172,7 @@ static void set(acu_sim_semaphore *semaphore, unsigned long long value) {
 
 void acu_sim_semaphore_signal(acu_sim_semaphore *semaphore, unsigned long long value) {
     pthread_mutex_lock(&acu_sim_lock);
-    set(semaphore, value);
+    set_value(semaphore, value);
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
@@ -180,8 +183,7 @@ unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore) {
     return value;
 }
 
-/* ---- importing ----------------------------------------------------------------------------------
- */
+/* ---- importing ---- */
 
 bool acu_sim_external_descriptor_name(int fd, char *name, size_t size) {
     char path[64], target[128];
@@ -194,6 +196,7 @@ bool acu_sim_external_descriptor_name(int fd, char *name, size_t size) {
     return true;
 }
 
+/* The semaphore that was exported as the descriptor; NULL if there is none. */
 static acu_sim_semaphore *find(int fd) {
     char name[NAME], wanted[2 * NAME], found[2 * NAME];
     if (!acu_sim_external_descriptor_name(fd, found, sizeof found))
@@ -207,8 +210,8 @@ static acu_sim_semaphore *find(int fd) {
     return NULL;
 }
 
-/* The others are of other systems, and of other vendors' libraries. */
-static cudaError_t judge_type(enum cudaExternalSemaphoreHandleType type) {
+/* The other types are those of other systems and of other libraries. */
+static cudaError_t validate_type(enum cudaExternalSemaphoreHandleType type) {
     if (!acu_sim_knows(&acu_cudart_type_cudaExternalSemaphoreHandleType, type))
         return cudaErrorInvalidValue;
     return type == cudaExternalSemaphoreHandleTypeOpaqueFd ||
@@ -218,10 +221,10 @@ static cudaError_t judge_type(enum cudaExternalSemaphoreHandleType type) {
 }
 
 static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
-                          acu_sim_device *device, const void *where, imported **made) {
-    cudaError_t why = desc->flags ? cudaErrorInvalidValue : judge_type(desc->type);
-    if (why)
-        return why;
+                          acu_sim_device *device, imported **made) {
+    if (desc->flags)
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_type(desc->type));
     acu_sim_semaphore *semaphore = find(desc->handle.fd);
     if (!semaphore)
         return desc->handle.fd < 0 ? cudaErrorInvalidValue : cudaErrorUnknown;
@@ -232,10 +235,10 @@ static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
         free(*made);
         return cudaErrorMemoryAllocation;
     }
-    **made = (imported){semaphore, device, where, imports};
+    **made = (imported){semaphore, device, SIM_CALLER, imports};
     imports = *made;
     semaphore->refs++;
-    (void)close(desc->handle.fd); /* it is CUDA's now */
+    (void)close(desc->handle.fd); /* CUDA owns the descriptor now */
     return cudaSuccess;
 }
 
@@ -257,11 +260,10 @@ static imported *imported_of(cudaExternalSemaphore_t handle) {
 cudaError_t
 acu_sim_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
                                     const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
-    acu_sim_device *device = acu_sim_device_now();
-    imported *made = NULL;
+    imported *made;
     if (!extSem_out || !semHandleDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(import(semHandleDesc, device, SIM_CALLER, &made));
+    SIM_TRY(import(semHandleDesc, acu_sim_device_now(), &made));
     *extSem_out = (cudaExternalSemaphore_t)(void *)made;
     return cudaSuccess;
 }
@@ -291,15 +293,14 @@ int acu_sim_semaphores_leaks(int print) {
     return count;
 }
 
-/* ---- signaling and waiting ----------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 static void drop(acu_sim_op *op) {
     acu_sim_semaphores *s = op->with.semaphores;
     for (unsigned i = 0; i < s->params.numExtSems; i++)
-        if (s->of[i])
-            release(s->of[i]);
-    free(s->of);
+        if (s->semaphores[i])
+            release(s->semaphores[i]);
+    free(s->semaphores);
     free(s->params.extSemArray);
     free((void *)(uintptr_t)s->params.paramsArray);
     free(s);
@@ -309,12 +310,12 @@ static cudaError_t signal_all(acu_sim_op *op) {
     const acu_sim_semaphores *s = op->with.semaphores;
     pthread_mutex_lock(&acu_sim_lock);
     for (unsigned i = 0; i < s->params.numExtSems; i++)
-        set(s->of[i], s->params.paramsArray[i].params.fence.value);
+        set_value(s->semaphores[i], s->params.paramsArray[i].params.fence.value);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
 
-/* A stream does not begin it before it is due. */
+/* A stream does not run a wait before its semaphores are signaled. */
 static cudaError_t wait_all(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     (void)take(op);
@@ -322,8 +323,8 @@ static cudaError_t wait_all(acu_sim_op *op) {
     return cudaSuccess;
 }
 
-/* A node may have none; a stream is given some. */
-static cudaError_t judge(const node_params *params) {
+/* A node may have no semaphores, unlike a call. */
+static cudaError_t validate(const node_params *params) {
     if (params->numExtSems && (!params->extSemArray || !params->paramsArray))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < params->numExtSems; i++) {
@@ -335,6 +336,7 @@ static cudaError_t judge(const node_params *params) {
     return cudaSuccess;
 }
 
+/* Copies the parameters, and takes a reference to each semaphore; NULL without memory. */
 static acu_sim_semaphores *copy_of(const node_params *params) {
     const unsigned count = params->numExtSems;
     acu_sim_semaphores *s = calloc(1, sizeof *s);
@@ -342,29 +344,27 @@ static acu_sim_semaphores *copy_of(const node_params *params) {
         return s;
     each_params *each = calloc(count, sizeof *each);
     cudaExternalSemaphore_t *list = calloc(count, sizeof(cudaExternalSemaphore_t));
-    acu_sim_semaphore **of = calloc(count, sizeof(acu_sim_semaphore *));
-    if (!each || !list || !of) {
+    acu_sim_semaphore **found = calloc(count, sizeof(acu_sim_semaphore *));
+    if (!each || !list || !found) {
         free(s);
         free(each);
         free(list);
-        free(of);
+        free(found);
         return NULL;
     }
     memcpy(each, params->paramsArray, count * sizeof *each);
     memcpy(list, params->extSemArray, count * sizeof(cudaExternalSemaphore_t));
-    *s = (acu_sim_semaphores){{list, each, count, params->ctx}, of};
+    *s = (acu_sim_semaphores){{list, each, count, params->ctx}, found};
     for (unsigned i = 0; i < count; i++) {
-        of[i] = imported_of(list[i])->semaphore;
-        of[i]->refs++;
+        found[i] = imported_of(list[i])->semaphore;
+        found[i]->refs++;
     }
     return s;
 }
 
-static cudaError_t make(enum cudaGraphNodeType type, const node_params *params, acu_sim_op **op) {
+static cudaError_t new_op(enum cudaGraphNodeType type, const node_params *params, acu_sim_op **op) {
     const bool waits = type == cudaGraphNodeTypeExtSemaphoreWait;
-    cudaError_t why = judge(params);
-    if (why)
-        return why;
+    SIM_TRY(validate(params));
     acu_sim_op *made = acu_sim_op_new(type, waits ? wait_all : signal_all);
     if (!made || !(made->with.semaphores = copy_of(params))) {
         acu_sim_op_release(made);
@@ -379,7 +379,8 @@ static cudaError_t make(enum cudaGraphNodeType type, const node_params *params, 
 cudaError_t acu_sim_semaphores_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
     node_params p;
     memcpy(&p, &params->extSemSignal, sizeof p);
-    cudaError_t why = make(params->type, &p, op);
+    cudaError_t why = new_op(params->type, &p, op);
+    /* CUDA reports an invalid semaphore of a node as an invalid value. */
     return why == cudaErrorInvalidResourceHandle ? cudaErrorInvalidValue : why;
 }
 
@@ -391,14 +392,16 @@ unsigned acu_sim_semaphores_count(const acu_sim_op *op) {
     return op->with.semaphores->params.numExtSems;
 }
 
-static cudaError_t enqueue(enum cudaGraphNodeType type, const node_params *params,
-                           cudaStream_t stream) {
+/* ---- signaling and waiting ---- */
+
+static cudaError_t submit(enum cudaGraphNodeType type, const node_params *params,
+                          cudaStream_t stream) {
     acu_sim_stream *s;
-    acu_sim_op *op = NULL;
+    acu_sim_op *op;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     if (!params->numExtSems)
         return cudaErrorInvalidValue;
-    SIM_TRY(make(type, params, &op));
+    SIM_TRY(new_op(type, params, &op));
     return acu_sim_stream_submit(s, op, false);
 }
 
@@ -408,7 +411,7 @@ cudaError_t acu_sim_cudaSignalExternalSemaphoresAsync(
     cudaStream_t stream) {
     const node_params params = {(cudaExternalSemaphore_t *)(uintptr_t)extSemArray, paramsArray,
                                 numExtSems, NULL};
-    return enqueue(cudaGraphNodeTypeExtSemaphoreSignal, &params, stream);
+    return submit(cudaGraphNodeTypeExtSemaphoreSignal, &params, stream);
 }
 
 cudaError_t
@@ -417,5 +420,5 @@ acu_sim_cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArr
                                         unsigned int numExtSems, cudaStream_t stream) {
     const node_params params = {(cudaExternalSemaphore_t *)(uintptr_t)extSemArray,
                                 (const each_params *)(const void *)paramsArray, numExtSems, NULL};
-    return enqueue(cudaGraphNodeTypeExtSemaphoreWait, &params, stream);
+    return submit(cudaGraphNodeTypeExtSemaphoreWait, &params, stream);
 }

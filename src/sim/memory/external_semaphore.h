@@ -1,18 +1,23 @@
-/* Semaphores of other APIs. */
+/* Semaphores of other APIs (graphics), which the program imports, signals and waits for. */
 #ifndef ACU_SIM_MEMORY_EXTERNAL_SEMAPHORE_H
 #define ACU_SIM_MEMORY_EXTERNAL_SEMAPHORE_H
 
 #include "sim/sim.h"
 
-void acu_sim_semaphores_reset(const acu_sim_device *device);
-int acu_sim_semaphores_leaks(int print);
-
-/* What signals semaphores of other APIs, or waits for them. */
+/* Validates what signals semaphores, or waits for them, and makes the operation of a node of it,
+ * which the caller owns. */
 cudaError_t acu_sim_semaphores_op(const struct cudaGraphNodeParams *params, acu_sim_op **op);
+/* Writes the parameters of the node, whose arrays stay the operation's. */
 void acu_sim_semaphores_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
+/* The number of semaphores of the operation. */
 unsigned acu_sim_semaphores_count(const acu_sim_op *op);
 
-/* A graph's wait begins: `mark` is done when it is over, perhaps at once. */
+/* Begins the wait of a graph: `mark` is finished when the wait is over, perhaps at once. */
 void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark);
+
+/* Destroys what was imported on the device. */
+void acu_sim_semaphores_reset(const acu_sim_device *device);
+/* Counts, and with `print` reports, the imports that the program has not destroyed. */
+int acu_sim_semaphores_leaks(int print);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * With guard=1: who writes beside an allocation, or uses one that is freed, is told of.
+ * With guard=1, writes behind an allocation and uses after free are reported.
  *
- * Behind each allocation lies a zone with a pattern, which is looked at when the host synchronises
- * and when the memory is freed. Pinned and managed memory lies between two pages that fault, as
- * does the memory itself once it is freed. What was freed last is remembered, so that an address in
- * it can be explained.
+ * Behind each allocation lies a zone with a pattern, which is checked when the host synchronises
+ * and when the memory is freed. Pinned and managed memory lies between two pages that fault; the
+ * memory itself faults once it is freed. The ranges that were freed last are remembered, so that
+ * the use of an address in them can be reported.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
@@ -18,7 +18,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ZONE = 512, FREED = 256, PATTERN = 0xfd, POISON = 0xdd };
+enum {
+    ZONE = 512,     /* bytes behind device memory */
+    FREED = 256,    /* ranges that are remembered */
+    PATTERN = 0xfd, /* each byte of a zone */
+    POISON = 0xdd,  /* each byte of freed device memory */
+};
 
 typedef struct freed {
     uintptr_t base;
@@ -28,8 +33,8 @@ typedef struct freed {
 } freed;
 
 static freed last_freed[FREED];
-static unsigned next_freed;
-static int damages;
+static unsigned next_freed; /* the index of the oldest one, which the next one replaces */
+static int damages;         /* reports since the start or the last reset */
 
 static const char *const kinds[] = {"device memory", "pinned memory", "registered memory",
                                     "managed memory"};
@@ -42,8 +47,7 @@ size_t acu_sim_guard_size(void) {
     return is_on() ? ZONE : 0;
 }
 
-/* ---- host memory --------------------------------------------------------------------------------
- */
+/* ---- host memory ---- */
 
 static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -65,21 +69,21 @@ void *acu_sim_guard_map(size_t size) {
     return NULL;
 }
 
-/* Stays as addresses that fault, until enough others were freed. */
 void acu_sim_guard_unmap(void *at, size_t size) {
     (void)madvise(at, pages_of(size), MADV_DONTNEED);
     (void)mprotect(at, pages_of(size), PROT_NONE);
 }
 
+/* Gives the addresses of host memory that was freed back to the system. */
 static void forget(const freed *old) {
     if (old->size && old->kind != SIM_DEVICE)
         munmap((char *)old->base - page_size(), pages_of(old->size) + 2 * page_size());
 }
 
-/* ---- zones --------------------------------------------------------------------------------------
- */
+/* ---- zones ---- */
 
-/* Registered memory is the program's own, mapped memory is whole pages: neither has a zone. */
+/* The zone of a range, and its size; NULL if it has none: registered memory is the program's own,
+ * and mapped memory is whole pages. */
 static unsigned char *zone_of(const acu_sim_range *range, size_t *size) {
     if (!is_on() || range->bytes || range->kind == SIM_REGISTERED)
         return NULL;
@@ -106,10 +110,10 @@ static void check(acu_sim_range *range) {
     range->damaged = true;
     damages++;
     acu_sim_caller_describe(range->where, where, sizeof where);
-    fprintf(
-        stderr,
-        "anycuda: simulator: written behind its end: %s %p of %zu bytes, made at %s, at byte %zu\n",
-        kinds[range->kind], (void *)range->base, range->size, where, range->size + i);
+    fprintf(stderr,
+            "anycuda: simulator: a write behind the end of %s %p of %zu bytes, allocated at %s, "
+            "changed byte %zu: check the sizes of what writes there\n",
+            kinds[range->kind], (void *)range->base, range->size, where, range->size + i);
 }
 
 void acu_sim_guard_end(acu_sim_range *range) {
@@ -139,8 +143,8 @@ void acu_sim_guard_explain(const void *address) {
         damages++;
         acu_sim_caller_describe(f->where, where, sizeof where);
         fprintf(stderr,
-                "anycuda: simulator: used after it was freed: %p is in %s %p of %zu bytes, "
-                "made at %s\n",
+                "anycuda: simulator: address %p was used after it was freed: it is in %s %p of %zu "
+                "bytes, allocated at %s\n",
                 address, kinds[f->kind], (void *)f->base, f->size, where);
         return;
     }

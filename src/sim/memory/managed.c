@@ -1,11 +1,10 @@
-/* Managed memory: what is advised, prefetched and attached, and what can be asked of it. */
+/* Managed memory: advice, prefetches, attachments, and the attributes that report them. */
 #include "sim/memory/managed.h"
 #include "sim/device/device.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
 
-/* The managed range that has all these bytes. */
 acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
     acu_sim_range *range = acu_sim_range_of(address);
     return range && range->kind == SIM_MANAGED && size &&
@@ -14,9 +13,9 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
                : NULL;
 }
 
-/* The CPU is {Host, anything}; a device's number is checked, and that of a node. A device that
- * does not share the memory while it runs takes it as a whole, so that it is no place for a part.
- */
+/* The id of the host is not looked at; those of a device and of a NUMA node are. A device without
+ * concurrent managed access takes all managed memory while it runs, so that a part of the memory
+ * cannot be moved there. */
 cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location) {
     const acu_sim_device *device = acu_sim_device_at(location.id);
     switch ((int)location.type) {
@@ -34,8 +33,8 @@ cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location) {
     }
 }
 
-static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation location) {
+static void advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
+                   struct cudaMemLocation location) {
     bool device = location.type == cudaMemLocationTypeDevice;
     bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
     uint64_t bit = known ? (uint64_t)1 << location.id : 0;
@@ -59,26 +58,27 @@ static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
         range->cpu_accesses &= device;
         break;
     }
-    return cudaSuccess;
 }
 
-/* Where nothing is said of a place, none is looked at. */
-static bool has_place(enum cudaMemoryAdvise advice) {
+/* Whether the location means something with the advice; else CUDA does not look at it. */
+static bool needs_location(enum cudaMemoryAdvise advice) {
     return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
            advice == cudaMemAdviseUnsetAccessedBy;
 }
 
-/* Accesses are by devices and the CPU as a whole. From 12.2 on, with places in the call, a device
- * that does not exist is a value like others. */
-static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-    cudaError_t result = acu_sim_managed_validate_location(location);
-    if (result == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
-        result = cudaErrorInvalidValue;
-    if (!result && advice != cudaMemAdviseSetPreferredLocation &&
-        (location.type == cudaMemLocationTypeHostNuma ||
-         location.type == cudaMemLocationTypeHostNumaCurrent))
-        result = cudaErrorInvalidValue;
-    return result;
+/* Memory is accessed by a device or by the CPU as a whole, not by a NUMA node. From 12.2 on, where
+ * cudaMemAdvise() takes a location, a device that does not exist is an invalid value. */
+static cudaError_t validate_location(enum cudaMemoryAdvise advice,
+                                     struct cudaMemLocation location) {
+    cudaError_t why = acu_sim_managed_validate_location(location);
+    if (why == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
+        return cudaErrorInvalidValue;
+    if (why)
+        return why;
+    const bool of_node = location.type == cudaMemLocationTypeHostNuma ||
+                         location.type == cudaMemLocationTypeHostNumaCurrent;
+    return of_node && advice != cudaMemAdviseSetPreferredLocation ? cudaErrorInvalidValue
+                                                                  : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
@@ -86,9 +86,10 @@ cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMem
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
     if (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
         return cudaErrorInvalidValue;
-    if (has_place(advice))
-        SIM_TRY(judge_place(advice, location));
-    return advise(range, advice, location);
+    if (needs_location(advice))
+        SIM_TRY(validate_location(advice, location));
+    advise(range, advice, location);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
@@ -121,7 +122,8 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
     return acu_sim_capture_allows(s, SIM_REFUSES);
 }
 
-/* A place as the older attributes number it: a device, or -1 for the CPU, or -2 for none. */
+/* The number of a location in the older attributes: a device, -1 for the CPU, or -2 for no
+ * location. */
 static int number_of(struct cudaMemLocation location) {
     switch ((int)location.type) {
     case cudaMemLocationTypeDevice:

@@ -1,4 +1,4 @@
-/* Ranges of memory: which addresses are whose, and what a pointer is. */
+/* Ranges of addresses that CUDA knows. */
 #include "sim/memory/range.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All ranges, by address. Those of a device in the order of its addresses, too. */
+/* All ranges, in the order of their addresses. */
 static acu_sim_range **ranges;
 static size_t count, room;
 
@@ -119,8 +119,7 @@ acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kin
     return NULL;
 }
 
-/* ---- what a pointer is --------------------------------------------------------------------------
- */
+/* ---- attributes of pointers ---- */
 
 static void describe(const acu_sim_range *range, void *address, struct cudaPointerAttributes *a) {
     static const enum cudaMemoryType types[] = {[SIM_DEVICE] = cudaMemoryTypeDevice,

@@ -1,65 +1,78 @@
-/* Ranges of addresses that CUDA knows, and what each of them is. */
+/* Ranges of addresses that CUDA knows: what each of them is, and whose. */
 #ifndef ACU_SIM_MEMORY_RANGE_H
 #define ACU_SIM_MEMORY_RANGE_H
 
 #include "sim/sim.h"
 
-typedef enum acu_sim_memory { SIM_DEVICE, SIM_PINNED, SIM_REGISTERED, SIM_MANAGED } acu_sim_memory;
+typedef enum acu_sim_memory {
+    SIM_DEVICE,     /* memory of a device */
+    SIM_PINNED,     /* host memory that CUDA allocated */
+    SIM_REGISTERED, /* host memory of the program's that was registered */
+    SIM_MANAGED,    /* managed memory */
+} acu_sim_memory;
 
+/* Memory that is known to CUDA. A range owns neither its bytes nor what it points to, but for a
+ * reference to `external`. */
 struct acu_sim_range {
-    uintptr_t base;
-    size_t size;
+    uintptr_t base; /* its first address */
+    size_t size;    /* bytes */
     acu_sim_memory kind;
-    unsigned flags;
-    acu_sim_device *device;
+    unsigned flags;         /* of cudaHostAlloc() or cudaHostRegister() */
+    acu_sim_device *device; /* the device that has the memory, or was current when it was made */
+    const acu_sim_context *context; /* the context that was current when the range was made */
+    const void *where;              /* where the program made the range; NULL: the simulator did */
+
     acu_sim_pool *pool;             /* NULL: not from a pool */
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
-    /* With `allocation`: makes the operation that frees the memory; NULL where no launch has
-     * allocated it. */
+    /* With `allocation`: makes the operation that frees the memory; returns NULL if no launch has
+     * allocated the memory. */
     acu_sim_op *(*new_free_op)(acu_sim_range *range);
-    char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
-    uint64_t access, writes;        /* of mapped memory, a bit per device */
-    const void *where;              /* the call that made it */
-    acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
-    const acu_sim_context *context; /* in whose context */
-    bool freed;                     /* freed in stream order: no longer the program's */
-    bool dormant;                   /* the graph has not been there yet, or has freed it */
-    bool of_module;                 /* a variable: goes with its module */
-    bool damaged;                   /* that was reported */
-    /* Managed memory: what was advised. Locations as {type, id}. */
+    acu_sim_external *external; /* memory of another API that is mapped here; NULL: it is not */
+
+    char *
+        bytes; /* of mapped memory: where the bytes are; NULL: in the device's view, or at `base` */
+    uint64_t access, writes; /* of mapped memory: which devices may access and write it, as bits */
+
+    bool freed;     /* freed in stream order: no longer the program's */
+    bool dormant;   /* a graph's memory that is not allocated at the moment */
+    bool of_module; /* a variable, which is freed with its module */
+    bool damaged;   /* a write behind the end was reported */
+
+    /* What was advised about managed memory. */
     bool read_mostly, cpu_accesses;
     struct cudaMemLocation preferred, prefetched;
-    uint64_t accessed_by; /* bit per device */
+    uint64_t accessed_by; /* a bit per device */
 };
 
-/* The range with that address, also inside; NULL if there is none that the program may use. */
+/* The range that has the address and that the program may use; NULL if there is none. */
 acu_sim_range *acu_sim_range_of(const void *address);
 
-/* Any range that has a byte of these. */
+/* The first range with one of these bytes, also if it was freed in stream order; NULL if there is
+ * none. */
 acu_sim_range *acu_sim_range_overlapping(uintptr_t base, size_t size);
 
-/* The first that ends behind the address. */
+/* The first range that ends behind the address; NULL if there is none. */
 acu_sim_range *acu_sim_range_next(uintptr_t address);
 
-/* The address is one that only devices have, allocated or not. */
+/* Whether only devices can have memory at the address, allocated or not. */
 bool acu_sim_range_is_device_address(const void *address);
 
-/* The device's kernels may touch it. */
+/* Whether kernels of the device may read the range, and whether they may write it. */
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device);
-
-/* Whether it can also write it. */
 bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device);
 
-/* The program's, registered so that devices only read it; NULL is not. */
+/* Whether this is host memory that was registered so that devices only read it; false for NULL. */
 bool acu_sim_range_is_read_only(const acu_sim_range *range);
 
-/* Where the bytes are. */
+/* Where the simulator can reach the byte of an address in the range. */
 void *acu_sim_range_bytes(const acu_sim_range *range, const void *address);
 
-/* NULL without memory. */
+/* Makes a range and adds it to all ranges; NULL without memory. */
 acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kind,
                                  acu_sim_device *device, const void *where);
+/* Adds a range that the caller allocated; returns false, and changes nothing, without memory. */
 bool acu_sim_range_add(acu_sim_range *range);
+/* Takes the range out of all ranges and frees it, but not its bytes. */
 void acu_sim_range_remove(acu_sim_range *range);
 
 #endif

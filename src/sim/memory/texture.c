@@ -1,6 +1,7 @@
 /*
- * Texture and surface objects: handles that remember what they were made of. Nothing samples them:
- * what a kernel does is a C function. They are their context's, and of its arrays.
+ * Texture and surface objects: handles with the descriptors that they were made of. Nothing samples
+ * a texture, because kernels are C functions here. An object belongs to the context that was
+ * current, and so do the arrays that it can be made of.
  */
 #include "sim/memory/texture.h"
 #include "sim/caller.h"
@@ -17,20 +18,22 @@ typedef struct object {
     const acu_sim_context *context;
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
-    bool is_surface;
+    bool is_surface; /* false: a texture */
     struct cudaResourceViewDesc view;
-    const void *where;
+    const void *where; /* where the program made the object */
     struct object *next, *before;
 } object;
 
 static object *objects;
 static acu_sim_set handles;
 
-static object *object_of(unsigned long long handle, bool surface) {
+/* The object of a handle; NULL if there is no such object, or one of the other sort. */
+static object *object_of(unsigned long long handle, bool is_surface) {
     object *o = (object *)(uintptr_t)handle;
-    return acu_sim_set_has(&handles, o) && o->is_surface == surface ? o : NULL;
+    return acu_sim_set_has(&handles, o) && o->is_surface == is_surface ? o : NULL;
 }
 
+/* Adds a copy of the object to all objects; NULL without memory. */
 static object *new_object(const object *content) {
     object *o = calloc(1, sizeof *o);
     if (!o || !acu_sim_set_add(&handles, o)) {
@@ -56,84 +59,86 @@ static void free_object(object *o) {
     free(o);
 }
 
-/* ---- judging ------------------------------------------------------------------------------------
- */
+/* ---- validating ---- */
 
-/* Device-accessible memory, all of it in one allocation. */
+/* Whether this is memory that devices can access, all of it in one allocation. */
 static bool is_memory(const void *address, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(address);
     return range && size && size <= range->base + range->size - (uintptr_t)address;
 }
 
-/* The attribute holds for the largest elements, of 16 bytes; those below 4 are no more than of 4.
- */
+static size_t attribute(const acu_sim_device *device, enum cudaDeviceAttr which) {
+    return (size_t)acu_sim_device_attribute(device, which);
+}
+
+/* The most elements of a texture in linear memory. The device's attribute is that of the largest
+ * elements, which have 16 bytes; there are no more elements below 4 bytes than elements of 4. */
 static size_t linear_width(const acu_sim_device *device, size_t element) {
-    const size_t least = element < 4 ? 4 : element;
-    return (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 /
-           least;
+    const size_t size = element < 4 ? 4 : element;
+    return attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / size;
 }
 
-static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaResourceDesc *r) {
-    const size_t element = acu_sim_array_format_size(&r->res.linear.desc);
+static bool is_aligned(const acu_sim_device *device, const void *address) {
+    return (uintptr_t)address % attribute(device, cudaDevAttrTextureAlignment) == 0;
+}
+
+static cudaError_t validate_linear(const acu_sim_device *device,
+                                   const struct cudaResourceDesc *resource) {
+    const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
+    const void *at = resource->res.linear.devPtr;
+    const size_t size = resource->res.linear.sizeInBytes;
     if (!element)
         return cudaErrorInvalidChannelDescriptor;
-    return is_memory(r->res.linear.devPtr, r->res.linear.sizeInBytes) &&
-                   (uintptr_t)r->res.linear.devPtr %
-                           (size_t)acu_sim_device_attribute(device, cudaDevAttrTextureAlignment) ==
-                       0 &&
-                   r->res.linear.sizeInBytes / element <= linear_width(device, element)
+    return is_memory(at, size) && is_aligned(device, at) &&
+                   size / element <= linear_width(device, element)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
-static cudaError_t judge_pitch(const acu_sim_device *device, const struct cudaResourceDesc *r) {
-    const size_t element = acu_sim_array_format_size(&r->res.pitch2D.desc);
-    const size_t width = r->res.pitch2D.width, height = r->res.pitch2D.height;
-    const size_t pitch = r->res.pitch2D.pitchInBytes;
+static bool is_pitch(const acu_sim_device *device, size_t pitch) {
+    return pitch <= attribute(device, cudaDevAttrMaxTexture2DLinearPitch) &&
+           pitch % attribute(device, cudaDevAttrTexturePitchAlignment) == 0;
+}
+
+static cudaError_t validate_pitched(const acu_sim_device *device,
+                                    const struct cudaResourceDesc *resource) {
+    const size_t element = acu_sim_array_format_size(&resource->res.pitch2D.desc);
+    const size_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
+    const size_t pitch = resource->res.pitch2D.pitchInBytes;
+    const void *at = resource->res.pitch2D.devPtr;
     if (!element)
         return cudaErrorInvalidChannelDescriptor;
-    return width && height &&
-                   width <= (size_t)acu_sim_device_attribute(device,
-                                                             cudaDevAttrMaxTexture2DLinearWidth) &&
-                   height <= (size_t)acu_sim_device_attribute(
-                                 device, cudaDevAttrMaxTexture2DLinearHeight) &&
-                   pitch <= (size_t)acu_sim_device_attribute(device,
-                                                             cudaDevAttrMaxTexture2DLinearPitch) &&
-                   pitch % (size_t)acu_sim_device_attribute(device,
-                                                            cudaDevAttrTexturePitchAlignment) ==
-                       0 &&
-                   pitch >= width * element &&
-                   (uintptr_t)r->res.pitch2D.devPtr %
-                           (size_t)acu_sim_device_attribute(device, cudaDevAttrTextureAlignment) ==
-                       0 &&
-                   is_memory(r->res.pitch2D.devPtr, pitch * (height - 1) + width * element)
+    return width && height && width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
+                   height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
+                   is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
+                   is_memory(at, pitch * (height - 1) + width * element)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
-/* Of the current context; though what may be copied is not so bound. */
-static cudaError_t judge_array(const acu_sim_array *array) {
-    return !array                                    ? cudaErrorInvalidResourceHandle
-           : array->context != acu_sim_context_now() ? cudaErrorPeerAccessNotEnabled
-                                                     : cudaSuccess;
+/* An array must belong to the current context, although copies may name any array. */
+static cudaError_t validate_array(const acu_sim_array *array) {
+    if (!array)
+        return cudaErrorInvalidResourceHandle;
+    return array->context == acu_sim_context_now() ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
 }
 
-static cudaError_t judge_resource(const acu_sim_device *device,
-                                  const struct cudaResourceDesc *resource) {
+static cudaError_t validate_resource(const acu_sim_device *device,
+                                     const struct cudaResourceDesc *resource) {
     switch (resource->resType) {
     case cudaResourceTypeArray:
-        return judge_array(acu_sim_array_of(resource->res.array.array));
+        return validate_array(acu_sim_array_of(resource->res.array.array));
     case cudaResourceTypeMipmappedArray:
-        return judge_array(acu_sim_array_mipmap_level(resource->res.mipmap.mipmap));
+        return validate_array(acu_sim_array_mipmap_level(resource->res.mipmap.mipmap));
     case cudaResourceTypeLinear:
-        return judge_linear(device, resource);
+        return validate_linear(device, resource);
     case cudaResourceTypePitch2D:
-        return judge_pitch(device, resource);
+        return validate_pitched(device, resource);
     }
     return cudaErrorInvalidValue;
 }
 
-/* The format of what is sampled; a mipmapped array's is that of its levels, which nobody asks. */
+/* The format of what is sampled; None for a mipmapped array, where CUDA does not look at it. */
 static enum cudaChannelFormatKind kind_of(const struct cudaResourceDesc *resource) {
     switch (resource->resType) {
     case cudaResourceTypeArray:
@@ -148,8 +153,8 @@ static enum cudaChannelFormatKind kind_of(const struct cudaResourceDesc *resourc
     return cudaChannelFormatKindNone;
 }
 
-static cudaError_t judge_texture(const struct cudaTextureDesc *t,
-                                 const struct cudaResourceDesc *resource) {
+static cudaError_t validate_texture(const struct cudaTextureDesc *t,
+                                    const struct cudaResourceDesc *resource) {
     const enum cudaChannelFormatKind kind = kind_of(resource);
     const bool whole = kind == cudaChannelFormatKindSigned || kind == cudaChannelFormatKindUnsigned;
     for (int i = 0; i < 3; i++)
@@ -159,20 +164,20 @@ static cudaError_t judge_texture(const struct cudaTextureDesc *t,
         (unsigned)t->mipmapFilterMode > cudaFilterModeLinear ||
         (unsigned)t->readMode > cudaReadModeNormalizedFloat)
         return cudaErrorInvalidValue;
-    /* Between whole numbers there is nothing. */
+    /* Integers cannot be interpolated. */
     return whole && t->filterMode == cudaFilterModeLinear && t->readMode == cudaReadModeElementType
                ? cudaErrorInvalidFilterSetting
                : cudaSuccess;
 }
 
-static bool is_view(const struct cudaResourceViewDesc *view, const struct cudaResourceDesc *r) {
+static bool is_valid_view(const struct cudaResourceViewDesc *view,
+                          const struct cudaResourceDesc *r) {
     return (r->resType == cudaResourceTypeArray || r->resType == cudaResourceTypeMipmappedArray) &&
            acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
            view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
 }
 
-/* ---- textures -----------------------------------------------------------------------------------
- */
+/* ---- textures ---- */
 
 cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
                                             const struct cudaResourceDesc *pResDesc,
@@ -181,9 +186,9 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     object content = {.where = SIM_CALLER, .device = acu_sim_device_now()};
     if (!pTexObject || !pResDesc || !pTexDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge_resource(content.device, pResDesc));
-    SIM_TRY(judge_texture(pTexDesc, pResDesc));
-    if (pResViewDesc && !is_view(pResViewDesc, pResDesc))
+    SIM_TRY(validate_resource(content.device, pResDesc));
+    SIM_TRY(validate_texture(pTexDesc, pResDesc));
+    if (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc))
         return cudaErrorInvalidValue;
     content.resource = *pResDesc;
     content.texture = *pTexDesc;
@@ -196,9 +201,9 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     return cudaSuccess;
 }
 
-/* Of what is no object, or no more, CUDA does not complain. */
-static cudaError_t destroy(unsigned long long handle, bool surface) {
-    object *o = object_of(handle, surface);
+/* CUDA ignores the handle of an object that does not exist. */
+static cudaError_t destroy(unsigned long long handle, bool is_surface) {
+    object *o = object_of(handle, is_surface);
     if (o)
         free_object(o);
     return cudaSuccess;
@@ -208,10 +213,10 @@ cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
     return destroy(texObject, false);
 }
 
-/* Enters, and finds what the call asks for in this context. */
-static cudaError_t find(const void *out, unsigned long long handle, bool surface,
+/* Finds an object of the current context that a call asks about. */
+static cudaError_t find(const void *out, unsigned long long handle, bool is_surface,
                         const object **o) {
-    if (!out || !(*o = object_of(handle, surface)) || (*o)->context != acu_sim_context_now())
+    if (!out || !(*o = object_of(handle, is_surface)) || (*o)->context != acu_sim_context_now())
         return cudaErrorInvalidValue;
     return cudaSuccess;
 }
@@ -240,14 +245,13 @@ cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceView
     return cudaSuccess;
 }
 
-/* ---- surfaces -----------------------------------------------------------------------------------
- */
+/* ---- surfaces ---- */
 
-/* That the array was made for surfaces is not looked at. */
-static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
+/* CUDA does not look at whether the array was made for surfaces. */
+static cudaError_t validate_surface(const struct cudaResourceDesc *resource) {
     if (resource->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
-    return judge_array(acu_sim_array_of(resource->res.array.array));
+    return validate_array(acu_sim_array_of(resource->res.array.array));
 }
 
 cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
@@ -255,7 +259,7 @@ cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
     object content = {.where = SIM_CALLER, .is_surface = true, .device = acu_sim_device_now()};
     if (!pSurfObject || !pResDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge_surface(pResDesc));
+    SIM_TRY(validate_surface(pResDesc));
     content.resource = *pResDesc;
     object *o = new_object(&content);
     if (!o)
@@ -289,8 +293,7 @@ cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
     return cudaSuccess;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- drop, reset, leaks ---- */
 
 void acu_sim_textures_reset(acu_sim_device *device) {
     object *next;
