@@ -1,10 +1,10 @@
 /*
- * Two layers between a program and CUDA: a trace of all calls, and faults made on purpose.
+ * Two layers between a program and CUDA: a trace of all calls, and injected errors.
  *
- * Both work over every libcudart and over the simulator, and cost nothing while they are off. The
- * environment sets them for any program; these functions set them from within, at any time, though
- * a call that is under way in another thread may still pass them by. Each copy of this library in a
- * process has layers of its own.
+ * Both work with every libcudart and with the simulator, and cost nothing while they are off. The
+ * environment switches them on for any program; these functions switch them on and off at any time,
+ * but a call that another thread has already begun may not be affected. Each copy of this library
+ * in a process has its own layers.
  */
 #ifndef ACU_LAYERS_H
 #define ACU_LAYERS_H

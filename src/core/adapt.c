@@ -26,7 +26,7 @@ static walk begin(const acu_function *function, unsigned param) {
     return (walk){function, &function->params[param], acu_call_version(function->library)};
 }
 
-/* NULL: as presented. */
+/* The older layout in force; NULL if the version has the presented one. */
 static const acu_layout *layout_in(const acu_type *type, int version) {
     for (const acu_layout *l = type->layouts; l && l->until; l++)
         if (l->since <= version && version < l->until)
@@ -49,7 +49,7 @@ bool acu_adapt_lacks(const acu_type *type, const acu_field *field, int version) 
                            : field->offset >= layout->size;
 }
 
-/* Padding that shares its bytes with a real field (the long one of a union) is no padding. */
+/* Whether padding shares its bytes with a real field (the longest of a union), and so is none. */
 static bool is_shared(const acu_type *type, const acu_field *padding) {
     const acu_field *f = type->fields;
     for (uint32_t i = 0; i < type->count; i++, f++)
@@ -65,7 +65,8 @@ static bool is_zero(const unsigned char *at, size_t size) {
     return size == 0;
 }
 
-/* Does it ask for something? Looks at fields, not at the compiler's padding between them. */
+/* Whether a field asks for something that the library lacks: a value that is not zero, absent or
+ * harmless. Fields are read, not the compiler's padding between them. */
 static bool in_use(const acu_type *owner, const acu_field *field, const unsigned char *record,
                    int32_t tag) {
     const acu_type *type = field->type;
@@ -89,7 +90,7 @@ static bool in_use(const acu_type *owner, const acu_field *field, const unsigned
            !acu_value_equal(type, value, field->harmless);
 }
 
-/* ---- on the way in: refuse what would be lost ---- */
+/* ---- checking records on the way in ---- */
 
 static int refuse_newer(const walk *w, const acu_field *field, const acu_path *path) {
     char what[160];
@@ -159,7 +160,7 @@ int acu_adapt_check(const acu_function *function, unsigned param, const void *re
     return check_each(&w, w.param->type, record, count, tag, &path, w.param->length >= 0);
 }
 
-/* ---- on the way out: give what was not written its default ---- */
+/* ---- filling records on the way out ---- */
 
 static void set_absent(const acu_field *field, unsigned char *at, bool keeps_harmless) {
     const acu_type *type = field->type;
@@ -177,7 +178,7 @@ static void set_absent(const acu_field *field, unsigned char *at, bool keeps_har
 }
 
 static void fill(const walk *w, const acu_type *type, unsigned char *record, int32_t tag) {
-    /* What went in was checked: in an in-out record the caller's own values stay. */
+    /* In an in-out record the caller's own values stay, because they were checked on the way in. */
     bool is_inout = w->param->direction == ACU_INOUT;
     const acu_layout *layout = layout_in(type, w->version);
     if (!is_inout && layout && !layout->offsets && layout->size < type->size)

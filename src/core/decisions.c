@@ -9,7 +9,7 @@
 #include "loader/driver.h"
 #include "loader/load.h"
 
-/* ---- edge data */
+/* ---- edge data ---- */
 
 bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count) {
     static const cudaGraphEdgeData plain;
@@ -30,8 +30,7 @@ void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *re
 
 cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeData **edges,
                               size_t count) {
-    /* All plain edges look the same, so all calls can share one array of zeros, which nobody
-     * writes. */
+    /* All plain edges are equal, so all calls share one array of zeros, which is never written. */
     enum { MOST = 4096 };
     static cudaGraphEdgeData plain[MOST];
 
@@ -39,7 +38,7 @@ cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeD
         *edges = NULL;
         return (cudaError_t)acu_refuse(
             function, cudaErrorNotSupported,
-            "the stream depends on more than 4096 nodes; ask without edge data");
+            "the stream depends on more than 4096 nodes; call it without edge data");
     }
     if (edges != NULL) {
         *edges = plain;
@@ -47,7 +46,7 @@ cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeD
     return cudaSuccess;
 }
 
-/* ---- locations */
+/* ---- locations ---- */
 
 bool acu_advice_is_local(enum cudaMemoryAdvise advice) {
     return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
@@ -86,7 +85,7 @@ struct cudaMemLocation acu_device_location(int device) {
     return location;
 }
 
-/* ---- results in another form */
+/* ---- results in another form ---- */
 
 cudaError_t acu_driver_entry_status(cudaError_t result, void **entry,
                                     enum cudaDriverEntryPointQueryResult *status) {
@@ -131,7 +130,7 @@ void acu_unknown_index(cudaError_t result, size_t *index) {
     }
 }
 
-/* ---- device properties */
+/* ---- device properties ---- */
 
 static int ask_attribute(const acu_attribute *row, int device, int *value) {
     int (*from_runtime)(int *, int, int);
@@ -142,7 +141,7 @@ static int ask_attribute(const acu_attribute *row, int device, int *value) {
             (int (*)(int *, int, int))acu_load_symbol(&acu_cudart, "cudaDeviceGetAttribute");
         return from_runtime == NULL ? -1 : from_runtime(value, row->attribute, device);
     }
-    /* A device's ordinal is its CUdevice: cuDeviceGet maps the one to the other as they are. */
+    /* A device's ordinal is used as its CUdevice, because cuDeviceGet returns equal numbers. */
     from_driver = (int (*)(int *, int, int))acu_load_symbol(acu_driver_of(&acu_cudart),
                                                             "cuDeviceGetAttribute");
     return from_driver == NULL ? -1 : from_driver(value, row->attribute, device);
@@ -162,12 +161,12 @@ void acu_fill_from_attributes(const acu_attribute_table *table, void *properties
 
             memcpy(field, &wide,
                    row->size < sizeof wide ? row->size
-                                           : sizeof wide); /* little-endian, both machines */
+                                           : sizeof wide); /* both machines are little-endian */
         }
     }
 }
 
-/* ---- hooks */
+/* ---- hooks ---- */
 
 static bool is_unrecognized(const char *text) {
     return text == NULL || strstr(text, "unrecognized") != NULL;
@@ -190,19 +189,19 @@ const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error) {
         is_unrecognized(text) ? acu_value_name(acu_cudart_info.result_type, (int64_t)error) : NULL;
 
     if (ours != NULL) {
-        return error == cudaSuccess ? "no error" : ours; /* the name says more than nothing */
+        return error == cudaSuccess ? "no error" : ours; /* the name, as there is no better text */
     }
     return text != NULL ? text : "unrecognized error code";
 }
 
 struct cudaChannelFormatDesc acu_hook_cudaCreateChannelDesc(acu_fn real, int x, int y, int z, int w,
                                                             enum cudaChannelFormatKind f) {
-    (void)real; /* it only puts its arguments together */
+    (void)real; /* the function only copies its arguments into a struct */
     return (struct cudaChannelFormatDesc){.x = x, .y = y, .z = z, .w = w, .f = f};
 }
 
-/* An error made here is newer than any the library holds: whatever the library reported since has
- * replaced it. */
+/* An error made here comes first, because it is newer than the library's own: a later error of the
+ * library would have replaced it. */
 cudaError_t acu_hook_cudaGetLastError(acu_fn real) {
     cudaError_t own = (cudaError_t)acu_record_own_error(true);
     cudaError_t theirs = real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();

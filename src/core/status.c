@@ -19,64 +19,71 @@ typedef struct words {
 } words;
 
 static const words ours[] = {
-    {ACU_ERROR_ARGUMENT, "ACU_ERROR_ARGUMENT", "an argument that the call cannot take", ""},
+    {ACU_ERROR_ARGUMENT, "ACU_ERROR_ARGUMENT", "invalid argument", ""},
     {ACU_ERROR_HANDLE, "ACU_ERROR_HANDLE", "not a live handle of this kind",
-     "look for a release too many, or for one of another kind"},
+     "look for an object that is released twice, or passed as an object of another kind"},
     {ACU_ERROR_HOST_MEMORY, "ACU_ERROR_HOST_MEMORY", "the host is out of memory", ""},
-    {ACU_ERROR_DTYPE, "ACU_ERROR_DTYPE", "elements of another type", ""},
-    {ACU_ERROR_RANGE, "ACU_ERROR_RANGE", "outside of the buffer", ""},
-    {ACU_ERROR_OVERFLOW, "ACU_ERROR_OVERFLOW", "a size that cannot be addressed",
+    {ACU_ERROR_DTYPE, "ACU_ERROR_DTYPE", "the elements have another type", ""},
+    {ACU_ERROR_RANGE, "ACU_ERROR_RANGE", "outside the buffer", ""},
+    {ACU_ERROR_OVERFLOW, "ACU_ERROR_OVERFLOW", "a size that no machine can address",
      "look for a negative number that became a size"},
     {ACU_ERROR_DEVICE, "ACU_ERROR_DEVICE", "objects of different devices", ""},
     {ACU_ERROR_STATE, "ACU_ERROR_STATE", "the object's state does not allow it", ""},
-    {ACU_ERROR_CAPTURE, "ACU_ERROR_CAPTURE", "not while the stream is being captured",
-     "do it before the capture begins, or on a stream outside of it"},
-    {ACU_ERROR_MEMORY_KIND, "ACU_ERROR_MEMORY_KIND", "this kind of memory cannot do that", ""},
+    {ACU_ERROR_CAPTURE, "ACU_ERROR_CAPTURE", "not allowed while the stream is being captured",
+     "call it before the capture begins, or on a stream outside the capture"},
+    {ACU_ERROR_MEMORY_KIND, "ACU_ERROR_MEMORY_KIND",
+     "this kind of memory does not support the operation", ""},
     {ACU_ERROR_COMPILE, "ACU_ERROR_COMPILE", "the source does not compile",
-     "acu_module_compile_log() has all that the compiler said"},
-    {ACU_ERROR_LIMIT, "ACU_ERROR_LIMIT", "more than the device or the kernel can have", ""},
+     "acu_module_compile_log() returns the compiler's whole log"},
+    {ACU_ERROR_LIMIT, "ACU_ERROR_LIMIT", "above a limit of the device or the kernel", ""},
 };
 
-/* Without CUDA's name, of 13.3: this is compiled for older presented APIs, too. */
+/* cudaErrorGraphRecaptureFailure of 13.3, as a number, because this file is also compiled for
+ * older presented APIs. */
 enum { RECAPTURE_FAILURE = 918 };
 
-/* What to do about CUDA's own, where that can be said without knowing more. */
+/* What to do about errors of CUDA, where the code alone is enough for a hint. */
 static const words cudas[] = {
     {cudaErrorMemoryAllocation, "", "", "release buffers, trim pools, or work in smaller pieces"},
-    {cudaErrorStubLibrary, "", "", "acu_load_trace() tells where a real library was looked for"},
+    {cudaErrorStubLibrary, "", "", "acu_load_trace() lists where a real library was searched"},
     {cudaErrorInsufficientDriver, "", "", "install a newer driver, or use an older CUDA runtime"},
-    {cudaErrorCallRequiresNewerDriver, "", "", "install a newer driver, or do without the call"},
-    {cudaErrorNoDevice, "", "", "look at CUDA_VISIBLE_DEVICES, and at what nvidia-smi lists"},
-    {cudaErrorInvalidDevice, "", "", "acu_device_get_count() tells how many there are"},
+    {cudaErrorCallRequiresNewerDriver, "", "", "install a newer driver, or avoid the call"},
+    {cudaErrorNoDevice, "", "",
+     "check CUDA_VISIBLE_DEVICES, and the devices that nvidia-smi lists"},
+    {cudaErrorInvalidDevice, "", "", "acu_device_get_count() returns the number of devices"},
     {cudaErrorSharedObjectInitFailed, "", "",
      "acu-info prints the search; ANYCUDA_CUDART=path chooses a library, =sim the simulator"},
     {cudaErrorNotSupported, "", "",
-     "acu_supports() tells what runtime and driver have; it may be the device, too, or what these "
-     "objects are made of"},
+     "acu_supports() reports what the runtime, the driver and the device support; the kind of "
+     "these "
+     "objects may be the reason, too"},
     {cudaErrorIllegalAddress, "", "",
-     "the contexts of this process are lost: compute-sanitizer finds the access"},
+     "this process cannot use its contexts any more; compute-sanitizer finds the access"},
     {cudaErrorLaunchFailure, "", "",
-     "the contexts of this process are lost: compute-sanitizer finds the access"},
+     "this process cannot use its contexts any more; compute-sanitizer finds the access"},
     {cudaErrorStreamCaptureUnsupported, "", "",
-     "CUDA refuses this while a stream is being captured, and has broken that capture: do it "
-     "before or after"},
+     "CUDA refuses this call while a stream is being captured, and has invalidated that capture: "
+     "call it before or after the capture"},
     {cudaErrorStreamCaptureInvalidated, "", "",
-     "an earlier call has broken the capture; end it, and look for what failed with 900 to 908"},
-    {cudaErrorStreamCaptureMerge, "", "", "the streams are in two captures, which cannot join"},
+     "an earlier call has invalidated the capture: end the capture, and look for the call that "
+     "failed with 900 to 908"},
+    {cudaErrorStreamCaptureMerge, "", "",
+     "the streams are in two different captures, which cannot join"},
     {cudaErrorStreamCaptureUnmatched, "", "", "end the capture on the stream where it began"},
     {cudaErrorStreamCaptureUnjoined, "", "",
-     "acu_stream_join() all that was forked into the first stream before the end"},
+     "before the end, acu_stream_join() all forked streams into the first stream"},
     {cudaErrorStreamCaptureIsolation, "", "",
-     "the capture cannot wait for what is outside of it, but by acu_stream_wait_event_external()"},
+     "a capture can wait for work outside it only by acu_stream_wait_event_external()"},
     {cudaErrorStreamCaptureImplicit, "", "",
-     "the legacy default stream would wait for the capture: use others, made non-blocking"},
+     "the legacy default stream would wait for the capture: use non-blocking streams"},
     {cudaErrorCapturedEvent, "", "",
-     "the event means work that is being captured; acu_event_record_external() makes one that does "
-     "not"},
+     "the event was recorded in a capture; acu_event_record_external() records an event that can "
+     "be "
+     "used outside"},
     {cudaErrorStreamCaptureWrongThread, "", "",
-     "end it in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
+     "end the capture in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
     {RECAPTURE_FAILURE, "", "",
-     "capture again what was captured before, in the same order; or capture a new graph"},
+     "capture the same work in the same order as before, or capture a new graph"},
     {cudaErrorNotPermitted, "", "", "host callbacks must not call CUDA"},
 };
 
@@ -91,14 +98,14 @@ static const words *find(const words *list, size_t count, acu_result code) {
 
 static const char *hint_for(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
-        return "install an NVIDIA driver"; /* CUDA says "insufficient" where there is none, too */
+        return "install an NVIDIA driver"; /* CUDA reports "insufficient" also without a driver */
     const words *known = find(ours, COUNT(ours), code);
     if (!known)
         known = find(cudas, COUNT(cudas), code);
     return known ? known->hint : "";
 }
 
-/* What the runtime calls a code that it does not know, "unrecognized error code". */
+/* Whether the runtime does not know a code: its text is then "unrecognized error code". */
 static bool is_unknown(const char *text) {
     return !text || strncmp(text, "unrecognized", 12) == 0;
 }
@@ -115,7 +122,7 @@ const char *acu_result_name(acu_result result) {
     return is_unknown(name) ? "unknown error" : name;
 }
 
-/* "cudaErrorStreamCaptureMerge" says it, too: "stream capture merge". */
+/* Turns "cudaErrorStreamCaptureMerge" into "stream capture merge". */
 static const char *spell(const char *name) {
     static _Thread_local char text[96];
     size_t used = 0;

@@ -1,8 +1,9 @@
 /*
- * Run-time gates: three questions, to the library, the driver and the device, in this order.
+ * Run-time gates: the library, the driver and the device are asked, in this order.
  *
- * The device is asked through the driver API: a failing call there leaves the runtime's last error
- * alone, and an attribute that is newer than the driver is told from one that is 0.
+ * The device is asked through the driver API, because a failing call there does not change the
+ * runtime's last error, and because it tells an attribute that is newer than the driver from one
+ * that is 0.
  */
 #include <anycuda/supports.h>
 
@@ -31,8 +32,7 @@ const char *acu_feature_id(acu_feature feature) {
     return info ? info->id : "unknown feature";
 }
 
-/* ---- the library -------------------------------------------------------------------------------
- */
+/* ---- the library ---- */
 
 static acu_library *library_of(const acu_feature_info *feature) {
     return feature->library == ACU_CUDART ? &acu_cudart
@@ -40,16 +40,16 @@ static acu_library *library_of(const acu_feature_info *feature) {
                                           : &acu_nvrtc;
 }
 
-/* Loads it if that was not tried yet; 0, or the recorded error. */
+/* Loads the library if that was not tried yet; returns 0 or the recorded error. */
 static int need(const acu_feature_info *feature, acu_library *library) {
     while (!acu_load_once(library)) {
         char why[2 * ACU_WHY_SIZE];
         int code = acu_load_why(library, why, sizeof why);
-        if (code && library->id == ACU_NVRTC) /* its numbers are not the runtime's */
+        if (code && library->id == ACU_NVRTC) /* NVRTC's numbers are not the runtime's */
             code = cudaErrorSharedObjectInitFailed;
         if (code)
             return acu_record(code, "%s: %s", feature->title, why);
-    } /* no reason: another thread has loaded it in the meantime */
+    } /* without a reason, another thread has loaded the library in the meantime */
     return 0;
 }
 
@@ -72,18 +72,17 @@ static int ask_library(const acu_feature_info *feature) {
     return 0;
 }
 
-/* ---- the driver --------------------------------------------------------------------------------
- */
+/* ---- the driver ---- */
 
-/* 0: none; -1: it does not say. */
+/* ACU_DRIVER_NONE, ACU_DRIVER_SILENT, or 12040. */
 static int driver_version(const acu_feature_info *feature) {
-    if (feature->library == ACU_CUDA) /* it is the driver */
+    if (feature->library == ACU_CUDA) /* the library is the driver */
         return acu_cuda.loaded.version;
     return acu_driver_version(&acu_cudart);
 }
 
 static int ask_driver(const acu_feature_info *feature) {
-    if (feature->library == ACU_NVRTC) /* compiles without one */
+    if (feature->library == ACU_NVRTC) /* NVRTC needs no driver */
         return 0;
     int version = driver_version(feature);
     bool carries = feature->library == ACU_CUDA || version < 0 ||
@@ -101,8 +100,7 @@ static int ask_driver(const acu_feature_info *feature) {
     return 0;
 }
 
-/* ---- the device --------------------------------------------------------------------------------
- */
+/* ---- the device ---- */
 
 typedef CUresult init_call(unsigned);
 typedef CUresult count_call(int *);
@@ -127,7 +125,7 @@ static bool bind_driver(acu_library *library, asked_driver *driver) {
     return driver->init && driver->count && driver->device && driver->attribute && driver->name;
 }
 
-/* What the driver says when it cannot be asked. */
+/* Records that a call of the driver failed; returns the code. */
 static int failed(const acu_feature_info *feature, const char *call, CUresult result) {
     char why[160];
     if (result == CUDA_ERROR_NO_DEVICE) {
@@ -158,7 +156,7 @@ static int lacks(const acu_feature_info *feature, const asked_driver *driver, in
                  CUdevice device, const char *why) {
     char name[256] = "";
     if (driver->name(name, sizeof name, device) != CUDA_SUCCESS)
-        snprintf(name, sizeof name, "nameless");
+        snprintf(name, sizeof name, "unknown name");
     return acu_record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal,
                       name, feature->title, why);
 }
@@ -169,7 +167,8 @@ static int ask_attribute(const acu_feature_info *feature, const asked_driver *dr
     int value = 0;
     CUresult result =
         driver->attribute(&value, (CUdevice_attribute)feature->attribute_number, device);
-    if (result == CUDA_ERROR_INVALID_VALUE) /* newer than the driver, whose version will do */
+    if (result == CUDA_ERROR_INVALID_VALUE) /* unknown to this driver, whose version is new enough
+                                               for the feature */
         return 0;
     if (result != CUDA_SUCCESS)
         return failed(feature, "cuDeviceGetAttribute", result);
@@ -204,8 +203,8 @@ static int ask_device(const acu_feature_info *feature, int ordinal) {
     if (code)
         return code;
     if (!bind_driver(library, &driver))
-        return acu_record(cudaErrorNotSupported, "%s: the driver lacks a call that asks devices",
-                          feature->title);
+        return acu_record(cudaErrorNotSupported,
+                          "%s: the driver lacks a function that queries devices", feature->title);
     code = find_device(feature, &driver, ordinal, &device);
     if (!code && feature->attribute)
         code = ask_attribute(feature, &driver, ordinal, device);

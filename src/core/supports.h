@@ -1,19 +1,19 @@
-/* What generated/src/features.c says of each feature. */
+/* The table of features in generated/src/features.c. */
 #ifndef ACU_SUPPORTS_TABLE_H
 #define ACU_SUPPORTS_TABLE_H
 
 #include <anycuda/features.h>
 #include <anycuda/load.h>
 
-/* Versions are 12030; 0 where nothing is asked. */
+/* What one feature needs. A version is 12030; 0 means that there is no such condition. */
 typedef struct acu_feature_info {
     const char *id, *title;
     acu_library_id library;
     int since, until;       /* versions of the library that have it */
-    int gone;               /* the first known one that lacks it again */
-    int driver;             /* the oldest that will do */
-    const char *attribute;  /* of a device, not 0 there; NULL: none */
-    int attribute_number;   /* as the driver counts; the runtime counts alike */
+    int gone;               /* the first known version that lacks it again */
+    int driver;             /* the oldest version of the driver that supports it */
+    const char *attribute;  /* of a device, which must not be 0; NULL: no condition */
+    int attribute_number;   /* equal in the driver and the runtime */
     int compute_capability; /* 90 for 9.0 */
 } acu_feature_info;
 

@@ -73,7 +73,7 @@ void acu_value_write(const acu_type *type, void *at, int64_t value) {
     }
 }
 
-/* A table may give 0xffffffff or -1 for the same 32 bits. */
+/* Compares only the bytes of the type, because a table may give 0xffffffff or -1 for 32 bits. */
 bool acu_value_equal(const acu_type *type, int64_t a, int64_t b) {
     uint64_t differ = (uint64_t)a ^ (uint64_t)b;
     return type->size >= 8 ? differ == 0 : (differ & ((UINT64_C(1) << (8U * type->size)) - 1)) == 0;
@@ -96,7 +96,7 @@ int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *
     int32_t own;
     if (field->tag_offset < 0)
         return tag;
-    /* Fields without tags say offset 0, in records of two bytes too. */
+    /* Fields without tags have the offset 0, also in records of less than four bytes. */
     if ((size_t)field->tag_offset + sizeof own > type->size)
         return 0;
     memcpy(&own, (const char *)record + field->tag_offset, sizeof own);

@@ -1,6 +1,4 @@
-/*
- * Faults made on purpose: the rules, read from a text, and the calls that they let fail.
- */
+/* Injected errors: the rules, which are read from a text, and the calls that they make fail. */
 #define _POSIX_C_SOURCE 200809L
 #include "layers/inject.h"
 
@@ -18,43 +16,46 @@
 #include "layers/line.h"
 #include "loader/library.h"
 
-/* ---- the rules of faults ------------------------------------------------------------------- */
+/* ---- reading the rules ---- */
 
 enum { RULES = 32, NAME = 96, COUNTERS = 2048, MILLION = 1000000 };
 
 typedef enum when { WHEN_AT, WHEN_FROM, WHEN_CHANCE } when;
 
-typedef struct fault {
-    char text[3 * NAME]; /* as it was given */
-    char function[NAME];
+typedef struct rule {
+    char text[3 * NAME]; /* as the user wrote it */
+    char function[NAME]; /* the name, or its beginning */
     bool is_prefix;
     when when;
-    uint64_t number;   /* of the call; of a million, if by chance */
-    char result[NAME]; /* "": `code` says it */
-    int code;
-    bool met, complained; /* a function that it is about was called; its result's name is unknown */
-} fault;
+    uint64_t number;   /* of the call; by chance: how many of a million calls fail */
+    char result[NAME]; /* the error's name; "" if `code` is given */
+    int code;          /* 0 if `result` is given */
+    bool met;          /* a function to which the rule applies was called */
+    bool complained;   /* a message about the unknown name in `result` was written */
+} rule;
 
-/* By name, which both variants of a function (default stream per thread or not) share. */
+/* The calls of one function. */
 typedef struct counter {
+    /* The address identifies the function: the variants for the two meanings of the default stream
+     * share it. */
     const char *name;
     uint64_t calls;
 } counter;
 
-/* Read and counted under the lock; a new one takes its place as a whole. */
+/* All rules and counters; under the lock. A new set replaces the old one as a whole. */
 typedef struct rule_set {
     uint64_t seed;
     unsigned count;
-    fault rules[RULES];
-    counter counters[COUNTERS]; /* hashed; more than all libraries' functions */
+    rule rules[RULES];
+    counter counters[COUNTERS]; /* a hash table with more places than there are functions */
 } rule_set;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static rule_set *faults;
-static atomic_bool failing;
-static atomic_int owner; /* the process that set the rules: a child says nothing of them at exit */
+static rule_set *rules; /* owned; under the lock */
+static atomic_bool is_on;
+static atomic_int owner; /* the process that set the rules; a child reports nothing at exit */
 
-/* What is wrong with an item of the list, and what is expected instead, with an example. */
+/* What is wrong with a rule, and what is expected instead, with an example. */
 typedef struct mistake {
     const char *wrong, *expected;
 } mistake;
@@ -65,7 +66,7 @@ static const mistake no_function = {
 static const mistake no_at = {"has no '@' after the function's name",
                               "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMalloc*@3:2"};
 static const mistake no_calls = {
-    "does not say after '@' which calls fail",
+    "does not name after '@' the calls that fail",
     "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2"};
 static const mistake no_error = {
     "does not end with ':' and an error",
@@ -76,9 +77,9 @@ static const mistake too_many = {
 static const mistake too_long = {"is too long for a rule",
                                  "at most 287 characters, as in cudaMalloc@3:2"};
 
-static void say_mistake(const char *about, const char *item, size_t size, const mistake *m) {
+static void report_mistake(const char *about, const char *item, size_t size, const mistake *m) {
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_put_complaint(&out, about, " makes no call fail: ", item, size);
+    acu_line_put_complaint(&out, about, " injects no errors: ", item, size);
     acu_line_put(&out, " ");
     acu_line_put(&out, m->wrong);
     acu_line_put(&out, "\n  expected: ");
@@ -86,7 +87,7 @@ static void say_mistake(const char *about, const char *item, size_t size, const 
     acu_line_write(&out, STDERR_FILENO);
 }
 
-/* Locale-free: the environment of a program must not change what a rule means. */
+/* Independent of the locale, because a rule must mean the same in every program. */
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -95,7 +96,7 @@ static bool is_word(char c) {
     return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A number up to `most`; where it ends, or NULL. */
+/* Reads a number of at most `most`; returns its end, or NULL if there is none. */
 static const char *read_number(const char *at, uint64_t most, uint64_t *number) {
     const char *start = at;
     for (*number = 0; is_digit(*at); at++) {
@@ -107,7 +108,7 @@ static const char *read_number(const char *at, uint64_t most, uint64_t *number) 
     return at == start ? NULL : at;
 }
 
-/* A word into `name`; where it ends, or NULL if there is none or it is too long. */
+/* Copies a word into `name`; returns its end, or NULL if the word is too long. */
 static const char *read_word(const char *at, char name[NAME]) {
     size_t length = 0;
     while (is_word(at[length]))
@@ -119,7 +120,7 @@ static const char *read_word(const char *at, char name[NAME]) {
     return at + length;
 }
 
-/* "5%", "0.25%": a part of a million. */
+/* Reads the rest of "5%" or "0.25%", as calls of a million; returns its end, or NULL. */
 static const char *read_chance(const char *at, uint64_t whole, uint64_t *number) {
     uint64_t unit = MILLION / 100;
     *number = whole * unit;
@@ -131,7 +132,7 @@ static const char *read_chance(const char *at, uint64_t whole, uint64_t *number)
     return *at == '%' && *number <= MILLION ? at + 1 : NULL;
 }
 
-static const char *read_when(const char *at, fault *r) {
+static const char *read_when(const char *at, rule *r) {
     if (*at == '*') {
         r->when = WHEN_FROM;
         r->number = 1;
@@ -148,7 +149,7 @@ static const char *read_when(const char *at, fault *r) {
     return *at == '+' ? at + 1 : at;
 }
 
-static const char *read_result(const char *at, fault *r) {
+static const char *read_result(const char *at, rule *r) {
     uint64_t code = 0;
     if (!is_digit(*at)) {
         at = read_word(at, r->result);
@@ -159,8 +160,8 @@ static const char *read_result(const char *at, fault *r) {
     return code ? at : NULL;
 }
 
-/* FUNCTION@WHEN:RESULT; what is wrong with it, or NULL. */
-static const mistake *read_rule(const char *at, fault *r) {
+/* Reads FUNCTION@WHEN:RESULT; returns what is wrong with it, or NULL. */
+static const mistake *read_rule(const char *at, rule *r) {
     at = read_word(at, r->function);
     if (at && *at == '*') {
         r->is_prefix = true;
@@ -177,7 +178,7 @@ static const mistake *read_rule(const char *at, fault *r) {
     return at && !*at ? NULL : &no_error;
 }
 
-/* One item of the list, without blanks around it. */
+/* Reads one item of the list, without blanks around it; returns what is wrong with it, or NULL. */
 static const mistake *read_item(const char *item, rule_set *set) {
     static const char seed[] = "seed=";
     if (strncmp(item, seed, sizeof seed - 1) == 0) {
@@ -186,7 +187,7 @@ static const mistake *read_item(const char *item, rule_set *set) {
     }
     if (set->count == RULES)
         return &too_many;
-    fault *r = &set->rules[set->count++];
+    rule *r = &set->rules[set->count++];
     memcpy(r->text, item, strlen(item) + 1);
     return read_rule(item, r);
 }
@@ -195,13 +196,13 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Says what is wrong, if anything is. */
-static bool read_rules(const char *rules, rule_set *set, const char *about) {
-    while (*rules) {
+/* Reads a list; reports the first mistake and returns false if there is one. */
+static bool read_rules(const char *list, rule_set *set, const char *about) {
+    while (*list) {
         char item[sizeof set->rules[0].text];
-        size_t size = strcspn(rules, ";,");
-        const char *start = rules;
-        rules += size + (rules[size] != '\0');
+        size_t size = strcspn(list, ";,");
+        const char *start = list;
+        list += size + (list[size] != '\0');
         for (; size && is_blank(*start); size--)
             start++;
         while (size && is_blank(start[size - 1]))
@@ -212,21 +213,21 @@ static bool read_rules(const char *rules, rule_set *set, const char *about) {
         item[size < sizeof item ? size : 0] = '\0';
         const mistake *wrong = size < sizeof item ? read_item(item, set) : &too_long;
         if (wrong) {
-            say_mistake(about, start, size, wrong);
+            report_mistake(about, start, size, wrong);
             return false;
         }
     }
     return true;
 }
 
-int acu_inject_set(const char *rules, const char *about) {
+int acu_inject_set(const char *list, const char *about) {
     int error = 0;
     rule_set *set = NULL;
-    if (rules && *rules) {
+    if (list && *list) {
         set = calloc(1, sizeof *set);
         if (!set)
             error = ENOMEM;
-        else if (!read_rules(rules, set, about))
+        else if (!read_rules(list, set, about))
             error = EINVAL;
     }
     if (error || (set && set->count == 0)) {
@@ -234,20 +235,20 @@ int acu_inject_set(const char *rules, const char *about) {
         set = NULL;
     }
     pthread_mutex_lock(&lock);
-    rule_set *old = faults;
-    faults = set;
+    rule_set *old = rules;
+    rules = set;
     atomic_store(&owner, getpid());
-    atomic_store(&failing, set != NULL);
+    atomic_store(&is_on, set != NULL);
     pthread_mutex_unlock(&lock);
     free(old);
     return error;
 }
 
 bool acu_inject_on(void) {
-    return atomic_load(&failing);
+    return atomic_load(&is_on);
 }
 
-/* ---- injecting ----------------------------------------------------------------------------- */
+/* ---- injecting ---- */
 
 static uint64_t count_call(rule_set *set, const char *name) {
     size_t at = ((uintptr_t)name >> 4U) % COUNTERS;
@@ -258,7 +259,8 @@ static uint64_t count_call(rule_set *set, const char *name) {
     return ++set->counters[at].calls;
 }
 
-/* Evenly spread, and the same for the same seed, function and call (splitmix64 over FNV-1a). */
+/* An evenly spread number below a million, which depends only on the seed, the function and the
+ * number of the call (splitmix64 over FNV-1a). */
 static uint64_t chance(uint64_t seed, const char *name, uint64_t call) {
     uint64_t hash = 0xcbf29ce484222325;
     while (*name)
@@ -269,16 +271,14 @@ static uint64_t chance(uint64_t seed, const char *name, uint64_t call) {
     return (hash ^ (hash >> 31U)) % MILLION;
 }
 
-static bool concerns(const fault *r, const acu_function *function) {
-    const unsigned queries =
-        (unsigned)ACU_QUIRK_GET_LAST_ERROR | (unsigned)ACU_QUIRK_PEEK_LAST_ERROR;
+static bool applies(const rule *r, const acu_function *function) {
     if (!r->is_prefix)
         return strcmp(r->function, function->name) == 0;
     return strncmp(r->function, function->name, strlen(r->function)) == 0 &&
-           !(function->quirks & queries);
+           !acu_function_repeats_errors(function);
 }
 
-static bool is_due(const fault *r, const acu_function *function, uint64_t seed, uint64_t call) {
+static bool is_due(const rule *r, const acu_function *function, uint64_t seed, uint64_t call) {
     switch (r->when) {
     case WHEN_AT:
         return call == r->number;
@@ -290,14 +290,14 @@ static bool is_due(const fault *r, const acu_function *function, uint64_t seed, 
     return false;
 }
 
-/* The example is a name that this library has: of its error 2. */
-static void say_unknown_error(const fault *r, const acu_library_info *about) {
+/* The example is the name of the library's error 2. */
+static void report_unknown_error(const rule *r, const acu_library_info *about) {
     const char *example = acu_value_name(about->result_type, 2);
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_line_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
-    acu_line_put(&out, " spares ");
+    acu_line_put_complaint(&out, "injected error", " rule ", r->text, sizeof r->text);
+    acu_line_put(&out, " does not apply to ");
     acu_line_put(&out, about->name);
-    acu_line_put(&out, ", which has no error of that name\n"
+    acu_line_put(&out, ", which has no error with that name\n"
                        "  expected: one of its names, or a number, as in ");
     if (example) {
         acu_line_put(&out, example);
@@ -307,8 +307,9 @@ static void say_unknown_error(const fault *r, const acu_library_info *about) {
     acu_line_write(&out, STDERR_FILENO);
 }
 
-/* The rule's result as this library numbers it; 0, said once, if it has none of that name. */
-static int code_of(fault *r, const acu_function *function) {
+/* The rule's result in this library's numbers. Returns 0, and reports it once, if the library has
+ * no error with that name. */
+static int code_of(rule *r, const acu_function *function) {
     const acu_library_info *about = acu_library_about(function->library);
     if (r->code)
         return r->code;
@@ -316,27 +317,28 @@ static int code_of(fault *r, const acu_function *function) {
     if (error)
         return (int)error->value;
     if (!r->complained)
-        say_unknown_error(r, about);
+        report_unknown_error(r, about);
     r->complained = true;
     return 0;
 }
 
-/* The code of the first rule that lets this call fail, or 0. */
-static int fault_of(const acu_function *function, char *why, size_t size) {
+/* Counts the call. Returns the code of the first rule that makes it fail, or 0; `why` is the reason
+ * then. */
+static int injected_code(const acu_function *function, char *why, size_t size) {
     int code = 0;
     uint64_t call = 0;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; faults && i < faults->count; i++) {
-        fault *r = &faults->rules[i];
-        if (!concerns(r, function))
+    for (unsigned i = 0; rules && i < rules->count; i++) {
+        rule *r = &rules->rules[i];
+        if (!applies(r, function))
             continue;
         r->met = true;
         if (!call)
-            call = count_call(faults, function->name);
+            call = count_call(rules, function->name);
         int would = code ? 0 : code_of(r, function);
-        if (would && is_due(r, function, faults->seed, call)) {
+        if (would && is_due(r, function, rules->seed, call)) {
             code = would;
-            snprintf(why, size, "fault injected by rule \"%s\", call %" PRIu64, r->text, call);
+            snprintf(why, size, "error injected by rule \"%s\", call %" PRIu64, r->text, call);
         }
     }
     pthread_mutex_unlock(&lock);
@@ -345,33 +347,33 @@ static int fault_of(const acu_function *function, char *why, size_t size) {
 
 void acu_inject_call(acu_call *call) {
     char why[3 * NAME + 64];
-    if (!atomic_load(&failing) || call->function->returns != ACU_RETURNS_STATUS)
+    if (!atomic_load(&is_on) || call->function->returns != ACU_RETURNS_STATUS)
         return;
-    int code = fault_of(call->function, why, sizeof why);
-    if (!code || !call->fn) /* a refused call fails as it is */
+    int code = injected_code(call->function, why, sizeof why);
+    if (!code || !call->fn) /* a refused call keeps its own error */
         return;
     call->fn = NULL;
     call->made_here = call->injected = true;
     call->result = acu_refuse(call->function, code, why);
 }
 
-/* ---- at exit ------------------------------------------------------------------------------- */
+/* ---- at exit ---- */
 
-/* At exit, after all that the program has for it: a name that is misspelt would be silent for ever.
- */
-__attribute__((destructor)) static void say_unmet(void) {
-    if (!atomic_load(&failing) || atomic_load(&owner) != getpid())
+/* Reports each rule that met no call, because a misspelt name would otherwise never be noticed. A
+ * destructor, so that calls which the program makes at exit count, too. */
+__attribute__((destructor)) static void report_unmet(void) {
+    if (!atomic_load(&is_on) || atomic_load(&owner) != getpid())
         return;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; faults && i < faults->count; i++) {
-        const fault *r = &faults->rules[i];
+    for (unsigned i = 0; rules && i < rules->count; i++) {
+        const rule *r = &rules->rules[i];
         acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
         if (r->met)
             continue;
-        acu_line_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
+        acu_line_put_complaint(&out, "injected error", " rule ", r->text, sizeof r->text);
         acu_line_put(&out, r->is_prefix
-                               ? " met no call: no function whose name begins so was called"
-                               : " met no call: no function of that name was called");
+                               ? " met no call: no function whose name begins like this was called"
+                               : " met no call: no function with that name was called");
         acu_line_write(&out, STDERR_FILENO);
     }
     pthread_mutex_unlock(&lock);

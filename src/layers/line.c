@@ -13,7 +13,7 @@ void acu_line_put_bytes(acu_line *out, const char *piece, size_t size) {
     if (size > out->limit - out->used) {
         out->cut = true;
         piece = ACU_ELLIPSIS;
-        size = sizeof ACU_ELLIPSIS - 1; /* there is room for it beyond the limit */
+        size = sizeof ACU_ELLIPSIS - 1; /* fits beyond the limit */
     }
     memcpy(out->text + out->used, piece, size);
     out->used += size;

@@ -1,6 +1,4 @@
-/*
- * The trace: a line per call. No pointer is followed that the tables do not say may be.
- */
+/* The trace: one line per call. A pointer is followed only where the tables allow it. */
 #define _GNU_SOURCE /* dup3, syscall */
 #include "layers/trace.h"
 
@@ -19,12 +17,12 @@
 #include "loader/library.h"
 
 enum {
-    SHOWN = 4, /* elements of an array */
-    FIELDS_SHOWN = 16,
-    DEPTH_SHOWN = 3, /* records in records */
+    SHOWN = 4,         /* elements of an array */
+    FIELDS_SHOWN = 16, /* of a record */
+    DEPTH_SHOWN = 3,   /* records in records */
 };
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 static const void *read_pointer(const void *at) {
     const void *pointer;
@@ -39,7 +37,7 @@ static void put_pointer(acu_line *out, const void *pointer) {
         acu_line_put(out, "NULL");
 }
 
-/* A name of the whole value, else the names of its single bits and what is left as a number. */
+/* The name of the whole value; if there is none, the names of its bits and the rest as a number. */
 static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
     const char *whole = acu_value_name(type, (int64_t)bits);
     const char *between = "";
@@ -159,7 +157,7 @@ static void put_field(acu_line *out, const acu_type *type, const acu_field *fiel
         put_value(out, field->type, at, tag, depth);
 }
 
-/* The array in a union that only gives it its size (cudaLaunchAttributeValue.pad). */
+/* Whether a field is the array that only gives a union its size (cudaLaunchAttributeValue.pad). */
 static bool is_filler(const acu_type *type, const acu_field *field) {
     size_t end = field->offset + (size_t)field->count * field->type->size;
     if (field->tags || field->count == 1)
@@ -171,7 +169,7 @@ static bool is_filler(const acu_type *type, const acu_field *field) {
     return false;
 }
 
-/* The fields that mean something: neither padding nor a union's inactive members. */
+/* Shows the fields that mean something: neither padding nor inactive members of a union. */
 static void put_record(acu_line *out, const acu_type *type, const char *record, int32_t tag,
                        int depth) {
     int shown = 0;
@@ -191,9 +189,9 @@ static void put_record(acu_line *out, const acu_type *type, const char *record, 
     acu_line_put(out, "}");
 }
 
-/* ---- a call -------------------------------------------------------------------------------- */
+/* ---- a call ---- */
 
-/* What a pointer leads to is shown only where something readable is known to be there. */
+/* Whether the target of a pointer is known to be readable. */
 static bool can_follow(const acu_param *param, const void *pointer, bool written) {
     if (!pointer || !param->type || (param->direction == ACU_OUT && !written))
         return false;
@@ -253,7 +251,8 @@ static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
         put_argument(&out, call, i, succeeded && !call->made_here);
     }
     out.cut = false;
-    out.limit = ACU_LINE - sizeof ACU_ELLIPSIS - 1; /* the result has its room, and a line end */
+    out.limit =
+        ACU_LINE - sizeof ACU_ELLIPSIS - 1; /* leaves room for the result and the line's end */
     acu_line_put(&out, ")");
     put_result(&out, call);
     acu_line_print(&out, "  %" PRIu64 ".%" PRIu64 " us", duration_ns / 1000,
@@ -261,11 +260,12 @@ static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
     acu_line_write(&out, fd);
 }
 
-/* ---- where it goes ------------------------------------------------------------------------- */
+/* ---- the target ---- */
 
 static atomic_int trace_fd = -1;
 
-/* The file's descriptor is never closed, only replaced: another thread may be about to write. */
+/* The file's descriptor is never closed, only replaced, because another thread may be about to
+ * write to it. */
 int acu_trace_set(const char *target, const char *about) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int file = -1; /* under the lock */

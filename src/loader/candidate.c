@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place for one more; NULL without memory. */
+/* Returns room for one more candidate; NULL if there is no memory. */
 static acu_candidate *make_room(acu_search *s) {
     if (s->count == s->room) {
         size_t room = s->room * 2 + 4;

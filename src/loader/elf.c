@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "anycuda knows little-endian machines only"
+#error "anycuda supports little-endian machines only"
 #elif defined(__x86_64__) && defined(__LP64__)
 enum { OWN_MACHINE = EM_X86_64 };
 #elif defined(__aarch64__) && defined(__LP64__)
 enum { OWN_MACHINE = EM_AARCH64 };
 #else
-#error "anycuda knows Linux on x86-64 and aarch64"
+#error "anycuda supports Linux on x86-64 and aarch64 only"
 #endif
 
 /* strerror() may share a buffer between threads, and its text depends on the locale. */
@@ -44,7 +44,8 @@ static const char *reason(int error) {
     }
 }
 
-/* A libcudart has its headers and its hash table at its start; little else is asked for. */
+/* Bytes to read at once: a libcudart has its headers and hash table at its start, and little else
+ * is read. */
 enum { START = 4096, GLANCE = 1024 };
 
 static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
@@ -55,7 +56,7 @@ static bool holds(const acu_window *w, uint64_t at, size_t length) {
     return at >= w->at && length <= w->length && at - w->at <= w->length - length;
 }
 
-/* Returns whether the window has `length` bytes then. */
+/* Reads from an offset on; returns whether the window then holds at least `length` bytes. */
 static bool fill(acu_window *w, int fd, uint64_t at, size_t length) {
     w->at = at;
     w->length = 0;
@@ -63,14 +64,15 @@ static bool fill(acu_window *w, int fd, uint64_t at, size_t length) {
         ssize_t got = pread(fd, w->bytes + w->length, w->room - w->length, (off_t)(at + w->length));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) /* its end, or it shrank while being read */
+        if (got <= 0) /* the end, which may come early if the file shrank */
             break;
         w->length += (size_t)got;
     }
     return length <= w->length;
 }
 
-/* `length` bytes at an offset of the file, until the next call; NULL outside of it. */
+/* Returns `length` bytes at an offset of the file, valid until the next call; NULL outside the
+ * file. */
 static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length) {
     acu_window *w = holds(&elf->start, at, length) ? &elf->start : &elf->last;
     if (!is_inside(elf, at, length) || (!holds(w, at, length) && !fill(w, elf->fd, at, length)))
@@ -95,7 +97,7 @@ static uint64_t elf_offset(const acu_elf *elf, uint64_t address) {
     return 0;
 }
 
-/* Where the link at `path` leads to, to be freed; NULL if it cannot be told. */
+/* The target of the link at `path`, which the caller frees; NULL if it cannot be read. */
 static char *read_link(const char *path) {
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0, room = folder + PATH_MAX;
@@ -114,7 +116,7 @@ static char *read_link(const char *path) {
     return next;
 }
 
-/* Follows links from file to file; NULL, or why there is nothing to read from. */
+/* Follows links from file to file; returns NULL, or why there is no file to read. */
 static const char *follow(acu_elf *elf, const char *path, struct stat *st) {
     enum { LINKS = 40 };
     int failed = lstat(path, st);
@@ -124,7 +126,8 @@ static const char *follow(acu_elf *elf, const char *path, struct stat *st) {
         free(elf->real);
         elf->real = next;
     }
-    /* Only the kernel knows where its own links in /proc lead to, and why one leads nowhere. */
+    /* stat() is tried, too, because only the kernel can follow its own links in /proc, and because
+     * it gives the reason where a link leads nowhere. */
     if ((failed || S_ISLNK(st->st_mode)) && stat(path, st) != 0)
         return reason(errno);
     elf->id = (acu_file_id){st->st_dev, st->st_ino};
@@ -164,7 +167,8 @@ static const char *read_segments(acu_elf *elf, const Elf64_Ehdr *header, Elf64_P
             *dynamic = segment;
         if (segment.p_type != PT_LOAD)
             continue;
-        /* The system loader maps it unasked, and the first touch behind the end is a SIGBUS. */
+        /* The system loader would map such a segment, and reading behind the file's end is a
+         * SIGBUS. */
         if (!is_inside(elf, segment.p_offset, segment.p_filesz))
             return "it is truncated";
         if (elf->segment_count == ACU_ELF_SEGMENTS)
@@ -216,7 +220,8 @@ static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic) {
 
 static const char *open_file(acu_elf *elf, const char *path) {
     struct stat st;
-    /* First, because opening a device or a pipe may have effects, or wait for its other end. */
+    /* Links are followed first, because opening a device or a pipe may have effects, or wait for
+     * its other end. */
     const char *wrong = follow(elf, path, &st);
     if (wrong)
         return wrong;
@@ -279,8 +284,8 @@ static bool find_by_gnu_hash(acu_elf *elf, const char *name) {
     uint64_t chain = buckets + (uint64_t)head[0] * 4;
     if (!elf_read(elf, buckets + (uint64_t)(hash % head[0]) * 4, &index, 4) || index < head[1])
         return false;
-    /* Ends at the latest with the file. The name itself, which is two reads away, is not compared.
-     */
+    /* The loop ends at the latest with the file. The name itself is not compared, because that
+     * would take two more reads. */
     for (; elf_read(elf, chain + (uint64_t)(index - head[1]) * 4, &link, 4); index++) {
         if ((link | 1U) == (hash | 1U))
             return true;

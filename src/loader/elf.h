@@ -1,4 +1,4 @@
-/* Reads a shared library without executing it: what is loaded is judged before it is opened. */
+/* Reads a shared library without executing it, because it is validated before it is opened. */
 #ifndef ACU_LOADER_ELF_H
 #define ACU_LOADER_ELF_H
 
@@ -6,21 +6,21 @@
 
 enum { ACU_ELF_SEGMENTS = 16 };
 
-/* A part of a file, as it was read. */
+/* A part of a file in memory. */
 typedef struct acu_window {
     uint8_t *bytes;
-    size_t room, length;
-    uint64_t at;
+    size_t room, length; /* bytes */
+    uint64_t at;         /* offset in the file */
 } acu_window;
 
-/* A shared object of this machine. What its tables say is believed only inside the file's bounds.
- */
+/* A shared object for this machine. Every offset in its tables is checked against the file's size,
+ * because the file may be damaged. */
 typedef struct acu_elf {
     int fd;
     uint64_t size;
-    acu_window start, last; /* a part that stays, and one that moves */
-    acu_file_id id;         /* zero if nothing is there */
-    char *real;             /* the file behind links from file to file; NULL: the path is no link */
+    acu_window start, last; /* the beginning, which stays, and the part that was read last */
+    acu_file_id id;         /* zero if there is no such file */
+    char *real;             /* owned; the file to which the links lead; NULL: the path is no link */
     struct {
         uint64_t address, offset, size;
     } segments[ACU_ELF_SEGMENTS];
@@ -29,9 +29,11 @@ typedef struct acu_elf {
     char soname[128];                                        /* "" if it has none */
 } acu_elf;
 
-/* Close it in either case. Never blocks; `why` says what is wrong with the file. */
+/* Opens a file without ever blocking. Returns false, with the reason in `why`, if it is no such
+ * library. acu_elf_close() must be called in either case. */
 bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size);
-/* By the hash of its name, where there is one of 31 bits: the last word has dlsym(). */
+/* Whether the library exports a symbol. Where the library has a GNU hash table only the name's hash
+ * of 31 bits is compared; dlsym() decides in the end. */
 bool acu_elf_exports(acu_elf *elf, const char *symbol);
 void acu_elf_close(acu_elf *elf);
 

@@ -1,4 +1,4 @@
-/* /etc/ld.so.cache as glibc 2.2 and later write it; a file of another kind says nothing. */
+/* /etc/ld.so.cache as glibc 2.2 and later write it. */
 #define _POSIX_C_SOURCE 200809L
 #include "loader/ldcache.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_MOST = 64 * 1024 * 1024 }; /* bytes; a usual one has 100 KB */
+enum { CACHE_MOST = 64 * 1024 * 1024 }; /* bytes; a usual cache has 100 KB */
 
 typedef struct cache_header {
     char magic[20]; /* "glibc-ld.so.cache1.1" */
@@ -22,7 +22,8 @@ typedef struct cache_entry {
     uint64_t hwcap; /* 0: for every machine */
 } cache_entry;
 
-/* The system loader maps it too; ldconfig replaces it as a whole. NULL: no such file. */
+/* Maps a file; NULL if there is none. Mapping is safe because ldconfig replaces the file as a
+ * whole. */
 static char *map_whole(const char *path, size_t limit, size_t *size) {
     void *bytes = MAP_FAILED;
     struct stat st;
@@ -37,7 +38,7 @@ static char *map_whole(const char *path, size_t limit, size_t *size) {
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* Until 2.31 a cache for older loaders stands before the real one. */
+/* The offset of the cache: until glibc 2.31 a cache for older loaders stands before it. */
 static size_t skip_old_cache(const char *file, size_t size) {
     static const char magic[] = "ld.so-1.7.0";
     enum { HEADER = 16, ENTRY = 12 };
@@ -62,7 +63,7 @@ acu_ldcache acu_ldcache_open(const char *path) {
         return c;
     memcpy(&header, c.start, sizeof header);
     size_t end = sizeof header + (size_t)header.count * sizeof(cache_entry) + header.strings_length;
-    /* A zero at the end of the strings keeps every one inside. */
+    /* With a zero at their end, every string ends inside the file. */
     if (end <= size && header.strings_length && c.start[end - 1] == '\0') {
         c.count = header.count;
         c.end = end;
@@ -86,7 +87,8 @@ static uint32_t take_number(const char **at) {
     return number;
 }
 
-/* The cache is sorted by this, descending: numbers as numbers, and above text. Wraps as glibc's. */
+/* The order in which the cache is sorted, descending: numbers by value, and above text. Differences
+ * wrap around, as they do in glibc. */
 static int compare_names(const char *a, const char *b) {
     for (;;) {
         if (is_digit(*a) && is_digit(*b)) {
@@ -105,7 +107,7 @@ static int compare_names(const char *a, const char *b) {
     }
 }
 
-/* Its name and path as offsets from the start; of a damaged one "" twice. */
+/* An entry; name and path are offsets from the start, and lead to "" if the entry is damaged. */
 static cache_entry entry_of(const acu_ldcache *c, size_t i) {
     cache_entry entry;
     memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);

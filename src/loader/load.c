@@ -1,8 +1,9 @@
 /*
- * Loads a library, once per process: by choice, from the environment, or by a search.
+ * Loads a library, once per process: the one that the caller or the environment chose, or the one
+ * that a search finds.
  *
- * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does
- * not survive it.
+ * No library is ever closed, because slots and the program hold pointers into it, and because CUDA
+ * does not support being closed.
  */
 #include "loader/load.h"
 
@@ -19,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call from inside a load (a library's constructor) must not wait for itself. */
+/* Set while this thread loads. A call from inside a load (from a library's constructor) must not
+ * wait for that load. */
 static _Thread_local bool loading;
 
-/* ---- one load ---------------------------------------------------------------------------------
- */
+/* ---- one load ---- */
 
 static bool load_sim(acu_search *s) {
     acu_library *library = s->library;
@@ -35,7 +36,7 @@ static bool load_sim(acu_search *s) {
                                      : "this build has no simulator: link anycuda::sim, or "
                                        "libanycuda_sim.a with -Wl,-u,acu_sim_abi");
     library->loaded.is_sim = 1;
-    library->handle = NULL; /* of a file that was opened and refused */
+    library->handle = NULL; /* may be of a file that was opened and refused */
     acu_search_succeed(s, "simulator", version);
     return true;
 }
@@ -56,7 +57,7 @@ static bool load_resolver(acu_search *s) {
     return false;
 }
 
-/* What the user chose is taken or fails: never something else in its place. */
+/* Loads what the user chose, or fails; nothing else is tried. */
 static bool load_only(acu_search *s, const char *place, const char *path) {
     s->place = place;
     if (strcmp(path, "sim") == 0 && load_sim(s))
@@ -67,7 +68,7 @@ static bool load_only(acu_search *s, const char *place, const char *path) {
             return true;
         if (s->seen == 0)
             acu_search_refuse(s, path, s->library->info->error_missing,
-                              "the system loader does not find it");
+                              "the system loader did not find it");
     }
     char why[ACU_WHY_SIZE];
     memcpy(why, s->library->why, sizeof why);
@@ -79,10 +80,10 @@ static bool load_any(acu_search *s) {
     const acu_library_info *info = s->library->info;
     bool sim = acu_search_allows(s, ACU_LOAD_ALLOW_SIM) && acu_sim_provider != NULL;
     s->place = "ACU_LOAD_ALLOW_SIM";
-    /* A runtime without a driver can only fail. */
+    /* The simulator is taken before a search, because a runtime without a driver can only fail. */
     if (sim && s->library->needs_driver && acu_search_driver(s) == ACU_DRIVER_NONE && load_sim(s))
         return true;
-    if (s->library->follows) /* what a newer compiler emits, an older driver may not take */
+    if (s->library->follows) /* an older driver may not load what a newer compiler emits */
         s->want_major = ACU_MAJOR(acu_library_version(s->library->follows));
     if (acu_search_places(s))
         return true;
@@ -99,7 +100,7 @@ static bool load_any(acu_search *s) {
         char names[256];
         acu_soname_list(info, names, sizeof names);
         l->code = info->error_missing;
-        snprintf(l->why, sizeof l->why, "looked for %s in the process, through the system loader%s",
+        snprintf(l->why, sizeof l->why, "found no %s in the process, through the system loader%s",
                  names,
                  s->library->wheel ? ", in VIRTUAL_ENV, CONDA_PREFIX, CUDA_PATH, CUDA_HOME and "
                                      "/usr/local/cuda*"
@@ -108,21 +109,21 @@ static bool load_any(acu_search *s) {
     return false;
 }
 
-/* Where the simulator plays the runtime, or is to, it plays the driver, too. */
+/* Whether the simulator is, or will be, the runtime; it is then the driver, too. */
 static bool is_simulated(void) {
     const char *env = acu_platform_env(acu_cudart.info->env);
     return acu_library_state(&acu_cudart) == ACU_LOADED ? acu_cudart.loaded.is_sim
                                                         : env && strcmp(env, "sim") == 0;
 }
 
-/* A compiler is the better for being a real one. */
+/* The simulator's compiler is taken only where no real one is found. */
 static bool load_any_compiler(acu_search *s) {
     if (load_any(s))
         return true;
     return is_simulated() && load_only(s, "the runtime's simulator", "sim");
 }
 
-/* Under the lock. */
+/* Under ACU_LOCK_LOAD. */
 static bool load(acu_library *library, const acu_load_options *options) {
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
@@ -172,8 +173,8 @@ acu_fn acu_load_symbol(acu_library *library, const char *symbol) {
     return acu_load_once(library) ? acu_library_find(library, symbol) : NULL;
 }
 
-/* Under the lock. */
-static int tell_why(const acu_library *library, char *why, size_t size) {
+/* Under ACU_LOCK_LOAD. Returns the code. */
+static int copy_why(const acu_library *library, char *why, size_t size) {
     snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search",
              library->info->name, library->why);
     return library->code;
@@ -185,20 +186,19 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
         return library->info->error_missing;
     }
     acu_platform_lock(ACU_LOCK_LOAD);
-    int code = tell_why(library, why, size);
+    int code = copy_why(library, why, size);
     acu_platform_unlock(ACU_LOCK_LOAD);
     return code;
 }
 
-/* ---- for everyone -----------------------------------------------------------------------------
- */
+/* ---- the public functions ---- */
 
-/* The file that would be taken. Judges a name like a load, and opens nothing. */
+/* Finds the file that a load with this path would take, without opening any library. */
 static bool find_choice(const acu_library *library, const acu_load_options *options,
                         acu_file_id *id) {
     if (strchr(options->path, '/'))
         return acu_platform_file_id(options->path, id);
-    acu_library probe = {.info = library->info, /* with a trace of its own */
+    acu_library probe = {.info = library->info, /* a copy, which has a trace of its own */
                          .id = library->id,
                          .wheel = library->wheel,
                          .by_symbol = library->by_symbol};
@@ -242,7 +242,7 @@ int acu_load(const acu_load_options *options) {
     bool before = acu_library_state(library) == ACU_LOADED;
     bool good = before ? is_same_choice(library, options) : load(library, options);
     char why[2 * ACU_WHY_SIZE];
-    int code = good ? 0 : tell_why(library, why, sizeof why);
+    int code = good ? 0 : copy_why(library, why, sizeof why);
     acu_platform_unlock(ACU_LOCK_LOAD);
     if (good)
         return 0;

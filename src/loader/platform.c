@@ -1,4 +1,4 @@
-/* What depends on Linux: glibc's and musl's loader, files and the clock. */
+
 #define _GNU_SOURCE /* dl_iterate_phdr, dlinfo, secure_getenv */
 #include "loader/platform.h"
 #include "loader/ldcache.h"
@@ -38,7 +38,7 @@ uint64_t acu_platform_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* ---- opened libraries ----------------------------------------------------------------------- */
+/* ---- opened libraries ---- */
 
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
@@ -62,9 +62,9 @@ const char *acu_platform_path_of(void *handle) {
     return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name ? map->l_name : NULL;
 }
 
-/* ---- finding files -------------------------------------------------------------------------- */
+/* ---- finding files ---- */
 
-/* Paths, each with its end. */
+/* Paths, each ended by a zero. */
 typedef struct mapped_paths {
     acu_wanted *wanted;
     void *data;
@@ -72,8 +72,8 @@ typedef struct mapped_paths {
     char text[2 * PATH_MAX];
 } mapped_paths;
 
-/* Nothing here may wait: another thread can hold a second lock of the system loader and want this
- * one. */
+/* Called under a lock of the system loader, so this must not wait: another thread can hold a second
+ * lock of the system loader and need the first. */
 static int copy_mapped(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
     mapped_paths *paths = data;
@@ -103,7 +103,7 @@ static Dl_serinfo *search_path(void) {
     static const char here = 0;
     Dl_info self;
     Dl_serinfo sizes, *path = NULL;
-    struct link_map *map = NULL; /* is a handle, too */
+    struct link_map *map = NULL; /* glibc accepts it as a handle */
     if (dladdr1(&here, &self, (void **)&map, RTLD_DL_LINKMAP) && map &&
         dlinfo(map, RTLD_DI_SERINFOSIZE, &sizes) == 0 && (path = malloc(sizes.dls_size)) != NULL) {
         path->dls_size = sizes.dls_size;
@@ -132,7 +132,7 @@ static unsigned first_built_in(const Dl_serinfo *path) {
 #endif
 
 #ifdef __GLIBC__
-/* Returns whether that was enough. */
+/* Returns whether `enough` returned true. */
 static bool visit_folders(const acu_visitor *v, const Dl_serpath *folder, const Dl_serpath *end,
                           const char *name) {
     char path[PATH_MAX];
@@ -164,7 +164,7 @@ void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough 
     acu_ldcache_close(&c);
     free(path);
 #else
-    (void)names; /* musl has no cache, and does not tell its folders */
+    (void)names; /* musl has no cache, and does not report its folders */
     (void)visit;
     (void)enough;
     (void)data;

@@ -1,5 +1,6 @@
 /*
- * All that depends on the operating system, Linux; what depends on the machine, too, is in elf.c.
+ * Everything that depends on the operating system, Linux. What also depends on the machine is in
+ * elf.c.
  */
 #ifndef ACU_LOADER_PLATFORM_H
 #define ACU_LOADER_PLATFORM_H
@@ -7,35 +8,37 @@
 #include "core/abi.h"
 
 /*
- * None is recursive. A thread may take a later one while it holds an earlier one. Where a thread
- * holds one and needs the system loader, another can be inside a constructor, hold the system
- * loader and want the first one: so only a load does that, and who is not loading opens and looks
- * up without a lock.
+ * No lock is recursive. A thread may take a later lock while it holds an earlier one.
+ *
+ * A thread that holds a lock and needs the system loader can deadlock with a thread that is inside
+ * a constructor, holds the system loader and needs the lock. Therefore only a load uses the system
+ * loader under a lock; all other code opens libraries and looks up symbols without one.
  */
 typedef enum acu_lock {
     ACU_LOCK_LOAD,    /* the search and its trace; held while libraries are opened */
     ACU_LOCK_RESOLVE, /* calls of a custom resolver */
-    ACU_LOCK_SLOTS,   /* what is published; nothing is waited for under it */
+    ACU_LOCK_SLOTS,   /* published slots; no code waits while it holds this */
     ACU_LOCK_COUNT
 } acu_lock;
 
 void acu_platform_lock(acu_lock lock);
 void acu_platform_unlock(acu_lock lock);
 
-/* NULL if unset, and in a setuid program: its caller must not choose what it loads. */
+/* NULL if the variable is unset, and always NULL in a setuid program, because its caller must not
+ * choose what it loads. */
 const char *acu_platform_env(const char *name);
 uint64_t acu_platform_now_ns(void);
 
-/* ---- opened libraries ----------------------------------------------------------------------- */
+/* ---- opened libraries ---- */
 
-/* Opens a file, or by soname; NULL and why not, unless `why` is NULL. `mapped`: only if the process
- * has it already. */
+/* Opens a library by its path or soname. Returns NULL if that fails, with the reason in `why`
+ * unless that is NULL. `mapped`: only if the process has the library already. */
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
 acu_fn acu_platform_symbol(void *handle, const char *name);
-/* The file behind a handle; NULL if it cannot be told. */
+/* The file behind a handle; NULL if it is unknown. */
 const char *acu_platform_path_of(void *handle);
 
-/* ---- finding files; nothing here executes any of them ---------------------------------------- */
+/* ---- finding files, without executing any of them ---- */
 
 typedef void acu_visit(void *data, const char *path);
 
@@ -50,16 +53,16 @@ typedef struct acu_visitor {
 } acu_visitor;
 
 /*
- * Each library that is mapped into the process and is wanted, in load order; of more than a few,
- * the first. The system loader is locked where `wanted` is called, and not where `visit` is.
+ * Visits the first few libraries in the process that are wanted, in load order. The system loader
+ * is locked while `wanted` runs, and is not while `visit` runs.
  */
 void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data);
-/* Each file that the system loader could mean by a name, for one after the other, in the order in
- * which it looks; not all exist. `names` ends with NULL. Asks after each whether that was enough.
- */
+/* Visits each file that the system loader would try for each name, in its order; not all exist.
+ * `names` ends with NULL. Stops when `enough` returns true. */
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data);
-/* Each file that matches the pattern under the folder, last name first; the folder may be "". */
+/* Visits each file that matches the pattern under the folder, last name first; the folder may be
+ * "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 
 typedef struct acu_file_id {

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The exact name: "libcudart_static.so" or "mylibcudart.so" is something else. */
+/* Whether a file has the library's exact name; "libcudart_static.so" and "mylibcudart.so" do not.
+ */
 static bool has_its_name(void *data, const char *path) {
     const acu_search *s = data;
     int numbers[3];
@@ -26,16 +27,16 @@ static void visit(void *data, const char *path) {
         visit_any_name(data, path);
 }
 
-/* What is in the process already is what its other parts use: a second runtime would not know their
- * streams. */
+/* A library that is in the process is used by the process's other parts, whose streams a second
+ * runtime would not know. */
 static void look_at_process(acu_search *s, const char *unused) {
     (void)unused;
     s->mapped = true;
     acu_platform_mapped(has_its_name, visit_any_name, s);
 }
 
-/* A good file that is what its name says is what the system loader takes; and the names are the
- * newest first. */
+/* Takes the file just found if it is acceptable and its soname is its name, because the system
+ * loader would take it, too, and the names are tried from the newest on. */
 static bool take_now(void *data) {
     acu_search *s = data;
     if (s->count == 0)
@@ -55,9 +56,9 @@ static void look_at_system(acu_search *s, const char *unused) {
         acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
     }
     /*
-     * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
-     * and hardware folders). Then nothing can be judged before it is opened, and what is refused
-     * stays.
+     * The known folders have no file, but the system loader may search others (musl does not report
+     * its folders; LD_AUDIT and hardware folders add more). These files can be validated only after
+     * they are opened, and a refused one stays open.
      */
     s->optional = false;
     for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
@@ -79,7 +80,7 @@ static const char *folder_of(acu_search *s, const char *variable) {
     if (folder && *folder)
         return folder;
     acu_search_note(s, "not set");
-    s->seen++; /* said */
+    s->seen++; /* so that no second line is added for this place */
     return NULL;
 }
 
@@ -114,7 +115,7 @@ static void look_at_usr_local(acu_search *s, const char *unused) {
 static const struct {
     const char *name;
     void (*look)(acu_search *s, const char *name);
-    bool installed; /* where toolkits and packages are, which have no driver */
+    bool installed; /* a place of toolkits and packages, which contain no driver */
 } places[] = {
     {"already in the process", look_at_process, false},
     {"system loader", look_at_system, false},
@@ -143,7 +144,7 @@ bool acu_search_places(acu_search *s) {
         s->count = s->seen = 0;
         places[i].look(s, places[i].name);
         if (s->seen == 0)
-            acu_search_note(s, "nothing there");
+            acu_search_note(s, "no library found");
         if (acu_candidate_take_best(s))
             return true;
     }

@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path may hold anything. Returns the end. */
+/* Appends a text, in which a path may hold any byte; returns the end. */
 static char *append_printable(char *at, const char *text) {
     for (; *text; text++)
         *at++ = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
     return at;
 }
 
-/* Adds a line to the trace. */
 static void note_text(const acu_search *s, const char *text) {
     acu_library *l = s->library;
     size_t length = strlen(s->place) + strlen(text) + sizeof ": \n";

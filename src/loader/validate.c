@@ -1,6 +1,5 @@
 /*
- * Whether a file is a library that may be taken. Nothing is ever closed, so a file is judged by
- * reading it, before it is opened.
+ * A file is validated by reading it, before it is opened, because no library is ever closed.
  */
 #include "loader/validate.h"
 
@@ -11,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- versions -------------------------------------------------------------------------------- */
+/* ---- versions ---- */
 
 typedef bool has_symbol(void *where, const char *symbol);
 
@@ -23,7 +22,8 @@ static bool library_has(void *where, const char *symbol) {
     return acu_library_find(where, symbol) != NULL;
 }
 
-/* From 11.x without a driver (its version function fails) and from files that are not opened. */
+/* The version that the exported symbols show. Needed for files that are not open, and for 11.x
+ * without a driver, whose version function fails. */
 static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
                               void *where) {
     int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
@@ -33,7 +33,8 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
     return version;
 }
 
-/* libcudart.so.12.4.127 says it; libcuda.so.580.65 says the driver's own number. */
+/* The version in a name like libcudart.so.12.4.127; 0 if it has none. The number in
+ * libcuda.so.580.65 is the driver's own. */
 static int version_by_name(const acu_search *s, const char *real, int major) {
     int numbers[3];
     if (!s->library->wheel ||
@@ -52,8 +53,7 @@ int acu_validate_ask_version(const acu_library *library, int major) {
     return version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
 }
 
-/* ---- judging ----------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 static bool is_in_stubs(const char *path) {
     const char *end = strrchr(path, '/');
@@ -67,7 +67,7 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
         return true;
     if (version < info->oldest)
         return acu_search_refuse(s, path, info->error_missing,
-                                 "it is CUDA %d.%d, older than the oldest known, %d.%d",
+                                 "it is CUDA %d.%d, older than the oldest known version, %d.%d",
                                  ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->oldest),
                                  ACU_MINOR(info->oldest));
     if (ACU_MAJOR(version) > ACU_MAJOR(info->newest))
@@ -79,11 +79,12 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
     return true;
 }
 
-static bool judge_soname(acu_search *s, acu_candidate *c) {
+static bool check_soname(acu_search *s, acu_candidate *c) {
     const acu_library_info *info = s->library->info;
     int numbers[3];
     const char *from_so = acu_soname_parse(info->name, c->soname, numbers);
-    /* Never instead of a runtime that was looked for. */
+    /* The simulator as a file is taken only where it was chosen, never where a runtime is searched.
+     */
     if (s->chosen && s->library->needs_driver && strcmp(c->soname, ACU_SIM_SONAME) == 0)
         return true;
     if (!from_so)
@@ -92,13 +93,13 @@ static bool judge_soname(acu_search *s, acu_candidate *c) {
     c->major = numbers[0] > 0 ? numbers[0] : 0;
     if (!acu_soname_is_known(info, from_so) && !acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
         return acu_search_refuse(
-            s, c->path, info->error_missing, "its soname %s is of an %s version", c->soname,
+            s, c->path, info->error_missing, "its soname, %s, is of an %s version", c->soname,
             c->major && c->major < ACU_MAJOR(info->oldest) ? "old, unsupported" : "unknown");
     return true;
 }
 
-/* The stub libraries that NVIDIA ships to link against export names which do nothing. */
-static bool judge_symbols(acu_search *s, const char *path, has_symbol *has, void *where) {
+/* Refuses stubs, the libraries for linking that NVIDIA ships, whose functions do nothing. */
+static bool check_symbols(acu_search *s, const char *path, has_symbol *has, void *where) {
     const acu_library_info *info = s->library->info;
     const char *missing = NULL;
     bool any = false;
@@ -112,15 +113,15 @@ static bool judge_symbols(acu_search *s, const char *path, has_symbol *has, void
         return true;
     return acu_search_refuse(
         s, path, info->error_stub,
-        "it lacks %s, which every version since %d.%d exports: a stub, or too old", missing,
+        "it lacks %s, which every version since %d.%d exports: it is a stub, or too old", missing,
         ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
 }
 
 bool acu_validate_opened(acu_search *s, const char *path) {
-    return judge_symbols(s, path, library_has, s->library); /* by name now, not by hash */
+    return check_symbols(s, path, library_has, s->library); /* by name, not by hash as before */
 }
 
-static bool judge_driver(acu_search *s, const acu_candidate *c) {
+static bool check_driver(acu_search *s, const acu_candidate *c) {
     if (!s->library->needs_driver || !c->major)
         return true;
     int version = acu_search_driver(s);
@@ -131,20 +132,19 @@ static bool judge_driver(acu_search *s, const acu_candidate *c) {
                              c->major, ACU_MAJOR(version), ACU_MINOR(version));
 }
 
-static bool judge_file(acu_search *s, acu_candidate *c, acu_elf *elf) {
+static bool check_file(acu_search *s, acu_candidate *c, acu_elf *elf) {
     const acu_library_info *info = s->library->info;
     memcpy(c->soname, elf->soname, sizeof c->soname);
-    if (!judge_soname(s, c) || !judge_symbols(s, c->path, elf_has, elf))
+    if (!check_soname(s, c) || !check_symbols(s, c->path, elf_has, elf))
         return false;
     int version = version_by_name(s, elf->real ? elf->real : c->path, c->major);
     if (!version && !s->in_order)
         version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
     c->rank = s->in_order ? c->major : version;
     return !version ||
-           acu_validate_version(s, c->path, version); /* 0: some known one of its major */
+           acu_validate_version(s, c->path, version); /* 0: unknown, but its major is known */
 }
 
-/* All that can be said of a file without executing it; `wrong`: it cannot be read. */
 bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong) {
     const acu_library_info *info = s->library->info;
     bool good = false;
@@ -152,20 +152,21 @@ bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char
         return acu_search_refuse(s, c->path, info->error_stub,
                                  "it is a stub to link against (folder stubs)");
     if (!wrong) {
-        good = judge_file(s, c, elf);
+        good = check_file(s, c, elf);
     } else if (s->mapped) {
-        /* Mapped, so it is a library; its file was replaced or lies in another file system. */
+        /* A mapped file is a library; it cannot be read because it was replaced, or lies in another
+         * file system. */
         c->unread = true;
         snprintf(c->soname, sizeof c->soname, "%.100s", acu_soname_base(c->path));
-        good = judge_soname(s, c);
+        good = check_soname(s, c);
         c->rank = c->major * 1000;
     } else {
         acu_search_refuse(s, c->path, info->error_missing, "%s", wrong);
     }
     if (good && s->want_major && c->major != s->want_major) {
-        acu_search_note(s, "%s: left for later: the loaded %s is %d", c->path,
+        acu_search_note(s, "%s: left for later, because the loaded %s is %d", c->path,
                         s->library->follows->info->name, s->want_major);
         return false;
     }
-    return good && judge_driver(s, c);
+    return good && check_driver(s, c);
 }

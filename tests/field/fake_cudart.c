@@ -37,8 +37,7 @@ int cudaLaunchKernelExC(void) {
 }
 #endif
 
-/* ---- the same in every version ----------------------------------------------------------------
- */
+/* ---- the same in every version ---- */
 
 int cudaMalloc(void **memory, size_t size) {
     SAW("cudaMalloc", P(memory), size);
@@ -76,8 +75,7 @@ int cudaGetDeviceCount(int *count) {
     return DRIVER_MISSING;
 }
 
-/* ---- what changed -----------------------------------------------------------------------------
- */
+/* ---- what changed ---- */
 
 int cudaPointerGetAttributes(unsigned char *attributes, const void *pointer) {
     SAW("cudaPointerGetAttributes", P(attributes), P(pointer));

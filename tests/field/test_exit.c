@@ -54,7 +54,7 @@ static void expect_quiet(int (*body)(void)) {
         fail_msg("it ended with %d and said: %s", status, said);
 }
 
-/* ---- what a program holds ------------------------------------------------------------------ */
+/* ---- what a program holds ---- */
 
 static struct {
     acu_stream *stream;
@@ -136,7 +136,7 @@ static void release(void) {
         fprintf(stderr, "kept: %s\n", kept.message);
 }
 
-/* ---- too late ------------------------------------------------------------------------------ */
+/* ---- too late ---- */
 
 static int releases_in_a_handler(void) {
     (void)atexit(release); /* before CUDA's own, which therefore runs first */
@@ -240,7 +240,7 @@ static void test_quiet_exit_with_a_thread_at_work(void **state) {
         expect_quiet(leaves_a_thread_at_work);
 }
 
-/* ---- forks --------------------------------------------------------------------------------- */
+/* ---- forks ---- */
 
 static int status_of(pid_t child) {
     int status = -1;

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a process of its own ----------------------------------------------------------------------
- */
+/* ---- a process of its own ---- */
 
 const void *alone_with;
 
@@ -71,8 +70,7 @@ void check_contains(const char *text, const char *part, const char *file, int li
     _fail(file, line);
 }
 
-/* ---- files -------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 const char *scratch(void) {
     if (!*folder) {

@@ -29,8 +29,7 @@ void run_alone(void **state);
 #define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__)
 void check_contains(const char *text, const char *part, const char *file, int line);
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 /* A fresh folder that is removed at the end of the test. */
 const char *scratch(void);

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* ---- what generated/ says of the real ones -----------------------------------------------------
- */
+/* ---- what generated/ says of the real ones ---- */
 
 static const acu_value result_values[] = {
     {0, 0}, {INVALID, 0}, {OUT_OF_MEMORY, 0}, {NO_DRIVER, 0}, {NO_DEVICE, 0}};
@@ -62,8 +61,7 @@ int load_path(const char *path, unsigned flags) {
     return acu_load(&(acu_load_options){.path = path, .flags = flags});
 }
 
-/* ---- a resolver --------------------------------------------------------------------------------
- */
+/* ---- a resolver ---- */
 
 static made_up *current;
 

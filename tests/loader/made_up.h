@@ -27,8 +27,7 @@ enum {
 /* Loads and returns the code. */
 int load_path(const char *path, unsigned flags);
 
-/* ---- a resolver -------------------------------------------------------------------------------
- */
+/* ---- a resolver ---- */
 
 /* A library of that version as a table; test it with `made_up`. */
 typedef struct made_up {
@@ -40,8 +39,7 @@ typedef struct made_up {
 void *resolve_made_up(const char *symbol, void *data);
 int load_made_up(made_up *library, int version);
 
-/* ---- a constructor ----------------------------------------------------------------------------
- */
+/* ---- a constructor ---- */
 
 /* By the fakes in the folder "constructor", in the program that has it. */
 __attribute__((visibility("default"))) void called_by_constructor(void);

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- made-up functions, as the generator would write them
- * ------------------------------------------- */
+/* ---- made-up functions, as the generator would write them ---- */
 
 static int enter_malloc(int size);
 static int enter_newer(int size);
@@ -139,8 +138,7 @@ static void expect(const acu_function *function, int size, int code, const char 
     assert_string_equal(acu_last_error_message(), message);
 }
 
-/* ---- binding
- * ------------------------------------------------------------------------------------------ */
+/* ---- binding ---- */
 
 static void era_of_the_loaded_version(void) {
     made_up old = {.version = 12090}, new = {.version = 13000};
@@ -180,7 +178,7 @@ static void unknown_versions(void) {
     assert_int_equal(load_made_up(&newer, 0), MISSING);
     CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 14.0, an unknown major version");
     assert_int_equal(load_made_up(&older, 0), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 11.4, older than the oldest known, 11.7");
+    CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 11.4, older than the oldest known version, 11.7");
     assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up,
                                                   .data = &older,
                                                   .flags = ACU_LOAD_ALLOW_UNKNOWN}),
@@ -188,8 +186,7 @@ static void unknown_versions(void) {
     assert_int_equal(call(&malloc_function, 7), 0); /* like the oldest */
 }
 
-/* ---- refusals
- * ------------------------------------------------------------------------------------------ */
+/* ---- refusals ---- */
 
 static void function_too_new(void) {
     made_up library = {.version = 12010};
@@ -279,8 +276,7 @@ static void call_from_inside_a_load(void) {
     CHECK_CONTAINS(acu_last_error_message(), "the library lacks the symbol acutestMalloc");
 }
 
-/* ---- the record
- * ---------------------------------------------------------------------------------------- */
+/* ---- the record ---- */
 
 static void error_of_the_library(void) {
     made_up library = {.version = 12040};

@@ -144,8 +144,7 @@ static void truncated_at_every_length(void) {
     assert_int_equal(load_path(in_scratch("long enough"), 0), 0);
 }
 
-/* ---- mutations
- * ----------------------------------------------------------------------------------- */
+/* ---- mutations ---- */
 
 static uint64_t next(uint64_t *seed) {
     *seed ^= *seed << 13U;
@@ -199,8 +198,7 @@ static void mutations(void **state) {
     close(fd);
 }
 
-/* ---- the system loader's cache
- * --------------------------------------------------------------------- */
+/* ---- the system loader's cache ---- */
 
 static unsigned visited;
 static char last_visited[512];

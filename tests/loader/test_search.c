@@ -38,8 +38,7 @@ static void expect_refused(int code, const char *why) {
     CHECK_CONTAINS(acu_last_error_message(), "acu_load_trace() has the whole search");
 }
 
-/* ---- order
- * --------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 static void path_before_all(void) {
     setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "env/libacutest.so.12"), 1);
@@ -188,11 +187,11 @@ static void first_good_file_of_a_name(void) {
 
 static void nothing_anywhere(void) {
     assert_int_equal(acu_load(NULL), MISSING);
-    expect_refused(MISSING, "looked for libacutest.so.13, libacutest.so.12 or libacutest.so.11.0");
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "already in the process: nothing there\n"
-                                               "system loader: nothing there\n"
+    expect_refused(MISSING, "found no libacutest.so.13, libacutest.so.12 or libacutest.so.11.0");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "already in the process: no library found\n"
+                                               "system loader: no library found\n"
                                                "VIRTUAL_ENV: not set\n");
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/usr/local/cuda*: nothing there\n");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/usr/local/cuda*: no library found\n");
 }
 
 static void bare_name_is_the_system_loaders(void) {
@@ -207,16 +206,15 @@ static void bare_name_is_not_of_the_current_folder(void) {
     assert_int_equal(chdir(scratch()), 0);
     setenv("ANYCUDA_CUDART", "libacutest.so.12", 1);
     assert_int_equal(acu_load(NULL), MISSING);
-    expect_refused(MISSING, "ANYCUDA_CUDART=libacutest.so.12: the system loader does not find it");
+    expect_refused(MISSING, "ANYCUDA_CUDART=libacutest.so.12: the system loader did not find it");
 }
 
-/* ---- acceptance
- * ------------------------------------------------------------------------------------ */
+/* ---- acceptance ---- */
 
 static void unknown_major(void) {
     const char *path = put("14.0/libacutest.so.14", "libacutest.so.14");
     assert_int_equal(load_path(path, 0), MISSING);
-    expect_refused(MISSING, "its soname libacutest.so.14 is of an unknown version");
+    expect_refused(MISSING, "its soname, libacutest.so.14, is of an unknown version");
     assert_int_equal(
         load_path(path, (unsigned)ACU_LOAD_ALLOW_UNKNOWN | (unsigned)ACU_LOAD_SKIP_DRIVER), 0);
     expect(14000, "path");
@@ -225,7 +223,7 @@ static void unknown_major(void) {
 static void older_than_the_oldest(void) {
     const char *path = put("10.2/libacutest.so.10.2", "libacutest.so.10.2");
     assert_int_equal(load_path(path, 0), MISSING);
-    expect_refused(MISSING, "its soname libacutest.so.10.2 is of an old, unsupported version");
+    expect_refused(MISSING, "its soname, libacutest.so.10.2, is of an old, unsupported version");
     assert_int_equal(load_path(path, ACU_LOAD_ALLOW_UNKNOWN), 0);
     expect(10000, "path");
 }
@@ -233,7 +231,7 @@ static void older_than_the_oldest(void) {
 static void older_minor_told_by_its_name(void) {
     assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.4.148"), 0),
                      MISSING);
-    expect_refused(MISSING, "it is CUDA 11.4, older than the oldest known, 11.7");
+    expect_refused(MISSING, "it is CUDA 11.4, older than the oldest known version, 11.7");
 }
 
 static void newer_minor_is_taken_and_said(void) {
@@ -320,8 +318,7 @@ static void unopenable(void) {
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest_missing_dependency.so");
 }
 
-/* ---- once per process
- * -------------------------------------------------------------------------------- */
+/* ---- once per process ---- */
 
 static void same_choice_and_another(void) {
     const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
@@ -382,8 +379,7 @@ static void no_simulator_in_this_build(void) {
     expect_refused(MISSING, "ANYCUDA_CUDART=sim: this build has no simulator");
 }
 
-/* ---- a simulator, played
- * ----------------------------------------------------------------------------- */
+/* ---- a simulator, played ---- */
 
 static acu_fn resolve_sim(const char *symbol) {
     (void)symbol;
@@ -422,8 +418,7 @@ static void simulator_only_if_there_is_nothing(void) {
     expect(13000, "CUDA_PATH");
 }
 
-/* ---- the others
- * ---------------------------------------------------------------------------------------- */
+/* ---- the others ---- */
 
 static void nvrtc_follows_the_runtime(void) {
     put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
@@ -432,7 +427,7 @@ static void nvrtc_follows_the_runtime(void) {
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
     assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
     assert_int_equal(acu_loaded(ACU_NVRTC)->version, 12040);
-    CHECK_CONTAINS(acu_load_trace(ACU_NVRTC), "left for later: the loaded libacutest is 12");
+    CHECK_CONTAINS(acu_load_trace(ACU_NVRTC), "left for later, because the loaded libacutest is 12");
 }
 
 static void nvrtc_alone_is_the_newest(void) {
@@ -462,8 +457,7 @@ static void driver_is_not_looked_for_in_toolkits(void) {
     assert_null(acu_loaded(ACU_CUDART)); /* each loads by itself */
 }
 
-/* ---- seen in the field
- * -------------------------------------------------------------------------------- */
+/* ---- seen in the field ---- */
 
 /* vLLM PR 47586: a scan of the process for "libcudart" found a stub. */
 static void vllm_47586_exact_name_and_no_stub(void) {

@@ -117,8 +117,7 @@ static void one_loads_while_others_are_refused(void) {
     assert_ptr_equal(slot_malloc, adapt_malloc);
 }
 
-/* ---- the system loader's own locks -------------------------------------------------------------
- */
+/* ---- the system loader's own locks ---- */
 
 /* What hangs is killed. Repeats what depends on which thread is faster. */
 static void run_in_time(int times, void (*body)(void)) {
@@ -254,8 +253,7 @@ static void constructor_of_what_is_loaded(void) {
     run_in_time(1, loaded_constructor_calls_its_own);
 }
 
-/* ---- a resolver --------------------------------------------------------------------------------
- */
+/* ---- a resolver ---- */
 
 static int inside, at_once, asked_for_driver;
 

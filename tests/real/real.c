@@ -28,8 +28,7 @@ static int has(const char *text, const char *part) {
     return strstr(text, part) != NULL;
 }
 
-/* ---- slots -------------------------------------------------------------------------------------
- */
+/* ---- slots ---- */
 
 static const acu_function *find(const char *name) {
     for (const struct slot *slot = slots; slot->name; slot++)
@@ -71,8 +70,7 @@ static void check_slots(void *library) {
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---- */
 
 static void check_loaded(const char *path, int version) {
     const acu_load_info *info = acu_loaded(ACU_CUDART);

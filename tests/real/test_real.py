@@ -163,7 +163,7 @@ def test_calls_of_an_absent_driver_are_refused(library: Library, tmp_path: Path)
         pytest.skip("this machine has a driver")
     for line in works([build(HERE / "driver.c", tmp_path, library)]).splitlines():
         assert line.startswith("303 303 cu"), line
-        assert "no usable libcuda: looked for libcuda.so.1 in the process, through the system loader" in line
+        assert "no usable libcuda: found no libcuda.so.1 in the process, through the system loader" in line
 
 
 def test_a_driver_that_is_chosen_and_missing_is_named(library: Library, tmp_path: Path) -> None:

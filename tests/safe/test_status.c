@@ -40,7 +40,7 @@ static void a_failure_has_parts(void **state) {
 
     OK(acu_stream_create(another_device(), NULL, &stream));
     acu_inject_errors("cudaStreamSynchronize@1:719");
-    FAILS(acu_stream_synchronize(stream), 719, "fault injected");
+    FAILS(acu_stream_synchronize(stream), 719, "error injected");
     error = acu_last_error_details();
     assert_string_equal(error.call, "acu_stream_synchronize");
     assert_non_null(strstr(error.object, "stream 0x"));

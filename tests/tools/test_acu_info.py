@@ -113,7 +113,7 @@ def test_simulated_trouble(info: AcuInfo) -> None:
     old = info.json("--sim", status=NO_DRIVER, ANYCUDA_SIM="driver=11.8,runtime=12.4")
     assert old["driver"] == "11.8"
     failing = info.json("--sim", status=ERROR, ANYCUDA_FAIL="cudaGetDeviceProperties*@*:999")
-    assert failing["verdict"] == "error" and "fault injected" in failing["devices"][0]["error"]
+    assert failing["verdict"] == "error" and "error injected" in failing["devices"][0]["error"]
     assert "CUDA does not work here." in info("--sim", status=ERROR, ANYCUDA_FAIL="cudaGetDeviceCount@*:999")
 
 

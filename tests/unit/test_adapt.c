@@ -19,7 +19,7 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- the core's part, played by the test --------------------------------------------------- */
+/* ---- the core's part, played by the test ---- */
 
 struct acu_library {
     int version;
@@ -47,7 +47,7 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
     return INVALID;
 }
 
-/* ---- scalars ------------------------------------------------------------------------------- */
+/* ---- scalars ---- */
 
 static const acu_type int_type = {.name = "int", .kind = ACU_KIND_SIGNED, .size = 4};
 static const acu_type short_type = {.name = "short", .kind = ACU_KIND_SIGNED, .size = 2};
@@ -74,7 +74,7 @@ static const acu_type flags_type = {.name = "flags\0Default\0A\0B\0C\0AB",
                                     .count = COUNT(flag_values),
                                     .values = flag_values};
 
-/* ---- a record that grew, in a union of a record of constant size, as cudaGraphNodeParams --- */
+/* ---- a record that grew, in a union of a record of constant size, as cudaGraphNodeParams ---- */
 
 struct kernel {
     void *func;
@@ -261,8 +261,7 @@ static void an_in_out_record_keeps_what_the_caller_gave(void **state) {
     assert_int_equal(node.kernel.mode, 1);
 }
 
-/* ---- a record written by the library, with a default that is not zero, as cudaPointerAttributes
- */
+/* ---- a record written by the library, with a default that is not zero, as cudaPointerAttributes ---- */
 
 struct attributes {
     int type;
@@ -310,7 +309,7 @@ static void what_was_not_written_gets_its_default(void **state) {
     }
 }
 
-/* ---- a union whose tag is an argument, or a field of the record around it ------------------ */
+/* ---- a union whose tag is an argument, or a field of the record around it ---- */
 
 union value {
     char pad[64];
@@ -469,7 +468,7 @@ static void the_oldest_name_of_a_value_says_since_when(void **state) {
     assert_null(acu_newer_argument(&add_node, &at, 12030, &since));
 }
 
-/* ---- a record whose fields moved, as cudaDeviceProp ---------------------------------------- */
+/* ---- a record whose fields moved, as cudaDeviceProp ---- */
 
 struct pair {
     int a;
@@ -651,7 +650,7 @@ static void the_presented_layout_is_copied_as_it_is(void **state) {
     assert_string_equal(back.name, "x");
 }
 
-/* ---- a record that is itself newer, by value and in-out ------------------------------------ */
+/* ---- a record that is itself newer, by value and in-out ---- */
 
 struct newer {
     int kind;
@@ -738,7 +737,7 @@ static void an_in_out_temporary_brings_back_what_the_call_wrote(void **state) {
     assert_int_equal(h.extra[0].ordinal, -1);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static void integers_are_read_by_their_kind(void **state) {
     (void)state;

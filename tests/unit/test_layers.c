@@ -1,7 +1,5 @@
-/*
- * The two layers, src/trace.c and src/fault.c, on made-up functions: what a trace line says, and
- * which calls fail.
- */
+/* The two layers, trace and injected errors, on made-up functions: what a line of the trace shows,
+ * and which calls fail. */
 #define _GNU_SOURCE
 #include "core/hooks.h"
 #include "core/refuse.h"
@@ -26,7 +24,7 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- the core's part, played by the test --------------------------------------------------- */
+/* ---- functions of the core, implemented by the test ---- */
 
 static _Thread_local char refusal[512];
 
@@ -36,7 +34,6 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
     return code;
 }
 
-/* src/adapt.c, linked for its reading of values, asks for the rest. */
 const acu_library_info *acu_library_about(const acu_library *l) {
     return l->info;
 }
@@ -56,7 +53,7 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
     return acu_refuse(function, 1, what);
 }
 
-/* ---- descriptions -------------------------------------------------------------------------- */
+/* ---- descriptions ---- */
 
 static const acu_value results[] = {{0, 0}, {1, 0}, {2, 0}};
 static const acu_type result_type = {
@@ -200,7 +197,7 @@ static int call(const acu_function *function, const void *const *args, int resul
     return c.result;
 }
 
-/* ---- the trace ----------------------------------------------------------------------------- */
+/* ---- the trace ---- */
 
 static char file[SCRATCH_SIZE];
 
@@ -374,8 +371,8 @@ static void neither_errno_nor_result_changes(void **state) {
     acu_inject_errors(NULL);
 }
 
-/* What a function said on stderr. */
-static char said[2048];
+/* What a function wrote to stderr. */
+static char written[2048];
 
 static int saying(int (*function)(const char *), const char *argument) {
     char name[SCRATCH_SIZE];
@@ -387,17 +384,17 @@ static int saying(int (*function)(const char *), const char *argument) {
     int result = function(argument);
     dup2(kept, STDERR_FILENO);
     close(kept);
-    ssize_t size = pread(sink, said, sizeof said - 1, 0);
-    said[size > 0 ? size : 0] = '\0';
+    ssize_t size = pread(sink, written, sizeof written - 1, 0);
+    written[size > 0 ? size : 0] = '\0';
     close(sink);
     return result;
 }
 
-static void a_file_that_cannot_be_opened_is_said_once(void **state) {
+static void a_file_that_cannot_be_opened_is_reported_once(void **state) {
     (void)state;
     assert_int_equal(saying(acu_trace_to, "/nowhere/trace"), ENOENT);
     assert_string_equal(
-        said, "anycuda: acu_trace_to cannot open \"/nowhere/trace\": No such file or directory\n");
+        written, "anycuda: acu_trace_to cannot open \"/nowhere/trace\": No such file or directory\n");
     assert_false(acu_layer_hooks.on());
 }
 
@@ -410,17 +407,17 @@ static int trace_one(const char *target) {
 static void the_trace_can_go_to_stderr_and_change_files(void **state) {
     (void)state;
     assert_int_equal(saying(trace_one, "stderr"), 0);
-    assert_non_null(strstr(said, "cudaGetLastError() = cudaSuccess  "));
+    assert_non_null(strstr(written, "cudaGetLastError() = cudaSuccess  "));
     assert_int_equal(truncate(file, 0), 0);
     assert_int_equal(saying(trace_one, file), 0);
     assert_int_equal(saying(trace_one, "/dev/null"), 0);
     assert_int_equal(saying(trace_one, file), 0);
-    assert_string_equal(said, "");
+    assert_string_equal(written, "");
     const char *first = strchr(all_lines(), '\n');
     assert_string_equal(strchr(first + 1, '\n'), "\n"); /* two lines: it was appended to */
 }
 
-/* ---- faults -------------------------------------------------------------------------------- */
+/* ---- injected errors ---- */
 
 /* The results of the first calls of a function under a rule, as digits. */
 static const char *outcome(const char *rule, const acu_function *function, unsigned calls) {
@@ -458,13 +455,13 @@ static void calls_fail_by_their_number(void **state) {
     assert_string_equal(outcome("", &host, 1), "0");
 }
 
-static void a_fault_has_a_name_and_a_reason(void **state) {
+static void an_injected_error_has_a_name_and_a_reason(void **state) {
     (void)state;
     called = 0;
     assert_string_equal(outcome("cudaHostAlloc@2:cudaErrorMemoryAllocation", &host, 3), "020");
     assert_int_equal(called, 2);
     assert_string_equal(
-        refusal, "fault injected by rule \"cudaHostAlloc@2:cudaErrorMemoryAllocation\", call 2");
+        refusal, "error injected by rule \"cudaHostAlloc@2:cudaErrorMemoryAllocation\", call 2");
 }
 
 static void a_wildcard_counts_each_function_and_spares_the_last_error(void **state) {
@@ -489,11 +486,11 @@ static int call_host(const char *rule) {
     return (int)strtol(outcome(rule, &host, 2), NULL, 10);
 }
 
-static void an_unknown_result_is_said_and_fails_nothing(void **state) {
+static void an_unknown_result_is_reported_and_fails_nothing(void **state) {
     (void)state;
     assert_int_equal(saying(call_host, "cudaHostAlloc@*:cudaErrorMemory"), 0);
-    assert_string_equal(said, "anycuda: fault rule \"cudaHostAlloc@*:cudaErrorMemory\" spares "
-                              "libcudart, which has no error of that name\n"
+    assert_string_equal(written, "anycuda: injected error rule \"cudaHostAlloc@*:cudaErrorMemory\" does not apply to "
+                              "libcudart, which has no error with that name\n"
                               "  expected: one of its names, or a number, as in "
                               "cudaErrorMemoryAllocation or 2\n");
 }
@@ -531,17 +528,17 @@ static int exit_under(const char *rule) {
     return status;
 }
 
-static void a_rule_that_met_no_call_is_said_once_at_exit(void **state) {
+static void a_rule_that_met_no_call_is_reported_once_at_exit(void **state) {
     (void)state;
     assert_int_equal(saying(exit_under, "cudaHostAlloc@*:2;cudaHostAlloc@9:1;cuda*@7:2"), 0);
-    assert_string_equal(said, "");
+    assert_string_equal(written, "");
     assert_int_equal(saying(exit_under, "cudaMaloc@3:2;cudaHostAlloc@2:2;cuMem*@*:1"), 0);
-    assert_string_equal(said, "anycuda: fault rule \"cudaMaloc@3:2\" met no call: "
-                              "no function of that name was called\n"
-                              "anycuda: fault rule \"cuMem*@*:1\" met no call: "
-                              "no function whose name begins so was called\n");
+    assert_string_equal(written, "anycuda: injected error rule \"cudaMaloc@3:2\" met no call: "
+                              "no function with that name was called\n"
+                              "anycuda: injected error rule \"cuMem*@*:1\" met no call: "
+                              "no function whose name begins like this was called\n");
     assert_int_equal(saying(exit_under, NULL), 0);
-    assert_string_equal(said, "");
+    assert_string_equal(written, "");
 }
 
 static void a_refused_call_stays_refused(void **state) {
@@ -558,10 +555,10 @@ static void a_refused_call_stays_refused(void **state) {
     acu_inject_errors(NULL);
 }
 
-static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
+static void a_malformed_rule_is_reported_and_fails_nothing(void **state) {
     (void)state;
     static const char function[] = "names no function", at[] = "has no '@' after",
-                      when[] = "does not say after '@' which calls fail",
+                      when[] = "does not name after '@' the calls that fail",
                       error[] = "does not end with ':' and an error", seed[] = "gives no number";
     static const struct {
         const char *rule, *item, *wrong, *example;
@@ -583,13 +580,13 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char start[200];
         assert_int_equal(saying(acu_inject_errors, wrong[i].rule), EINVAL);
-        snprintf(start, sizeof start, "anycuda: acu_inject_errors makes no call fail: \"%s\" %s",
+        snprintf(start, sizeof start, "anycuda: acu_inject_errors injects no errors: \"%s\" %s",
                  wrong[i].item, wrong[i].wrong);
-        assert_memory_equal(said, start, strlen(start));
-        char *second = strchr(said, '\n') + 1, *end = strchr(second, '\n');
+        assert_memory_equal(written, start, strlen(start));
+        char *second = strchr(written, '\n') + 1, *end = strchr(second, '\n');
         assert_memory_equal(second, "  expected: ", 12);
         assert_non_null(strstr(second, wrong[i].example));
-        assert_ptr_equal(end, said + strlen(said) - 1);
+        assert_ptr_equal(end, written + strlen(written) - 1);
         assert_true(end - second <= 100);
         assert_false(acu_layer_hooks.on());
     }
@@ -597,15 +594,15 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     for (int i = 0; i < 33; i++)
         memcpy(many + 6 * (size_t)i, "f@1:2;", 7);
     assert_int_equal(saying(acu_inject_errors, many), EINVAL);
-    assert_non_null(strstr(said, "\"f@1:2\" is one rule too many\n  expected: at most 32;"));
+    assert_non_null(strstr(written, "\"f@1:2\" is one rule too many\n  expected: at most 32;"));
     char is_long[400];
     memset(is_long, 'f', sizeof is_long);
     is_long[399] = '\0';
     assert_int_equal(saying(acu_inject_errors, is_long), EINVAL);
-    assert_non_null(strstr(said, "is too long for a rule\n  expected: at most 287 characters"));
+    assert_non_null(strstr(written, "is too long for a rule\n  expected: at most 287 characters"));
 }
 
-/* ---- counting over threads ----------------------------------------------------------------- */
+/* ---- counting over threads ---- */
 
 enum { THREADS = 8, CALLS = 2000 };
 
@@ -617,7 +614,7 @@ static void *call_often(void *failed) {
     return NULL;
 }
 
-static int faults_over_threads(const char *rule) {
+static int errors_over_threads(const char *rule) {
     pthread_t threads[THREADS];
     int failed[THREADS] = {0}, sum = 0;
     assert_int_equal(acu_inject_errors(rule), 0);
@@ -634,14 +631,14 @@ static int faults_over_threads(const char *rule) {
 static void threads_share_one_count(void **state) {
     (void)state;
     const int each = THREADS * CALLS / 2;
-    assert_int_equal(faults_over_threads("cudaHostAlloc@777:2"), 1);
-    assert_int_equal(faults_over_threads("cuda*@777:2"), 2);
-    assert_int_equal(faults_over_threads("cudaHostAlloc@101+:2"), each - 100);
-    int some = faults_over_threads("cuda*@10%:2;seed=42");
+    assert_int_equal(errors_over_threads("cudaHostAlloc@777:2"), 1);
+    assert_int_equal(errors_over_threads("cuda*@777:2"), 2);
+    assert_int_equal(errors_over_threads("cudaHostAlloc@101+:2"), each - 100);
+    int some = errors_over_threads("cuda*@10%:2;seed=42");
     assert_in_range(some, 2 * each / 10 - 300, 2 * each / 10 + 300);
-    assert_int_equal(faults_over_threads("seed=42;cuda*@10%:2"), some);
-    assert_int_not_equal(faults_over_threads("seed=43;cuda*@10%:2"), some);
-    assert_in_range(faults_over_threads("*@0.5%:2"), 30, 150);
+    assert_int_equal(errors_over_threads("seed=42;cuda*@10%:2"), some);
+    assert_int_not_equal(errors_over_threads("seed=43;cuda*@10%:2"), some);
+    assert_in_range(errors_over_threads("*@0.5%:2"), 30, 150);
 }
 
 static void *set_and_reset(void *unused) {
@@ -657,13 +654,13 @@ static void rules_may_change_while_others_call(void **state) {
     (void)state;
     pthread_t setter;
     assert_int_equal(pthread_create(&setter, NULL, set_and_reset, NULL), 0);
-    (void)faults_over_threads("*@50%:2");
+    (void)errors_over_threads("*@50%:2");
     pthread_join(setter, NULL);
     acu_inject_errors(NULL);
     acu_trace_to(NULL);
 }
 
-/* ---- any rule ------------------------------------------------------------------------------ */
+/* ---- any rule ---- */
 
 /* The same sequence everywhere. */
 static uint32_t any(uint32_t below) {
@@ -739,16 +736,16 @@ int main(void) {
         cmocka_unit_test(a_function_that_returns_no_result_shows_none),
         cmocka_unit_test(a_line_is_bounded_and_keeps_its_result),
         cmocka_unit_test(neither_errno_nor_result_changes),
-        cmocka_unit_test(a_file_that_cannot_be_opened_is_said_once),
+        cmocka_unit_test(a_file_that_cannot_be_opened_is_reported_once),
         cmocka_unit_test(the_trace_can_go_to_stderr_and_change_files),
         cmocka_unit_test(calls_fail_by_their_number),
-        cmocka_unit_test(a_fault_has_a_name_and_a_reason),
+        cmocka_unit_test(an_injected_error_has_a_name_and_a_reason),
         cmocka_unit_test(a_wildcard_counts_each_function_and_spares_the_last_error),
-        cmocka_unit_test(an_unknown_result_is_said_and_fails_nothing),
+        cmocka_unit_test(an_unknown_result_is_reported_and_fails_nothing),
         cmocka_unit_test(both_variants_of_a_function_share_one_count),
-        cmocka_unit_test(a_rule_that_met_no_call_is_said_once_at_exit),
+        cmocka_unit_test(a_rule_that_met_no_call_is_reported_once_at_exit),
         cmocka_unit_test(a_refused_call_stays_refused),
-        cmocka_unit_test(a_malformed_rule_is_said_and_fails_nothing),
+        cmocka_unit_test(a_malformed_rule_is_reported_and_fails_nothing),
         cmocka_unit_test(bound_functions_come_back_to_the_layers),
         cmocka_unit_test(threads_share_one_count),
         cmocka_unit_test(rules_may_change_while_others_call),

@@ -17,8 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a driver that says what a test wants ------------------------------------------------------
- */
+/* ---- a driver that says what a test wants ---- */
 
 enum { ATTRIBUTES = 256 };
 
@@ -126,8 +125,7 @@ static void expect_there(acu_feature feature, int device) {
     expect(feature, device, 0, "");
 }
 
-/* ---- features of the runtime -------------------------------------------------------------------
- */
+/* ---- features of the runtime ---- */
 
 static void is_there(void **state) {
     (void)state;
@@ -199,8 +197,7 @@ static void there_is_no_runtime(void **state) {
     assert_non_null(strstr(acu_last_error_message(), "/nowhere/libcudart.so.12"));
 }
 
-/* ---- devices -----------------------------------------------------------------------------------
- */
+/* ---- devices ---- */
 
 static void device_lacks_it(void **state) {
     (void)state;
@@ -251,8 +248,7 @@ static void driver_fails(void **state) {
            "thread block clusters: cuInit failed with CUDA_ERROR_UNKNOWN (999)");
 }
 
-/* ---- features of the driver API alone ----------------------------------------------------------
- */
+/* ---- features of the driver API alone ---- */
 
 static void driver_feature(void **state) {
     (void)state;
@@ -292,8 +288,7 @@ static void compiler_feature(void **state) {
     expect_there(ACU_FEATURE_RUNTIME_COMPILATION, -1); /* without a driver */
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 /* A number that no feature has; a cast would say that one has it. */
 static acu_feature numbered(int number) {
