@@ -1,7 +1,4 @@
-/*
- * What all generated headers of anycuda share: how a wrapper is declared, and how it reaches its
- * slot.
- */
+/* Macros for all generated headers: how a wrapper is declared, and how it reaches its slot. */
 #ifndef ACU_BASE_H
 #define ACU_BASE_H
 
@@ -9,14 +6,14 @@
 #include <stdint.h>
 
 #if !defined(__GNUC__)
-#error "anycuda's headers need a compiler that knows GNU C's extensions, such as gcc or clang"
+#error "anycuda's headers need a compiler that supports GNU C's extensions, such as gcc or clang"
 #endif
 
 /*
- * A wrapper has CUDA's name in the source and ours in the object file, so that it never collides
- * with a CUDA library that is linked as well. It is inlined where the compiler likes to;
- * `gnu_inline` makes every other use, and its address, the one copy that the library holds. The
- * library's own files define ACU_INLINE or ACU_INLINE_PTDS as nothing and so emit that copy.
+ * A wrapper has CUDA's name in the source and an own name in the object file, so it never collides
+ * with a CUDA library that is linked, too. The compiler may inline a wrapper. All other uses, and
+ * its address, refer to the one copy in the library, because of `gnu_inline`. The library's own
+ * files define ACU_INLINE or ACU_INLINE_PTDS as nothing and so emit that copy.
  */
 #define ACU_NAME(name) __asm__(#name)
 #if !defined(ACU_INLINE)
@@ -26,8 +23,8 @@
 #define ACU_INLINE_PTDS extern inline __attribute__((gnu_inline))
 #endif
 
-/* With CUDA_API_PER_THREAD_DEFAULT_STREAM, a file's default stream is the thread's own: other
- * symbols. */
+/* With CUDA_API_PER_THREAD_DEFAULT_STREAM, a file uses other symbols, whose default stream is the
+ * thread's own. */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define ACU_PTDS(name)      name##_ptds
 #define ACU_PTDS_NAME(name) __asm__(#name "_ptds")
@@ -36,7 +33,7 @@
 #define ACU_PTDS_NAME(name) __asm__(#name)
 #endif
 
-/* A slot is written once by the thread that binds it; acquire pairs with that release. */
+/* The acquire pairs with the release of the thread that writes the slot when it binds it. */
 #define ACU_LOAD(slot)        __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
 #define ACU_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ACU_COLD              __attribute__((cold))

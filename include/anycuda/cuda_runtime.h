@@ -1,6 +1,6 @@
 /*
- * What CUDA has in <cuda_runtime.h>: the runtime API, the small functions that make its records,
- * and, in C++, the overloads that know the types they are called with.
+ * The counterpart of CUDA's <cuda_runtime.h>: the runtime API, the small functions that make its
+ * records, and, in C++, overloads for typed pointers, kernels and symbols.
  */
 #ifndef ACU_CUDA_RUNTIME_H
 #define ACU_CUDA_RUNTIME_H

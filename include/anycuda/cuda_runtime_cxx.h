@@ -1,26 +1,27 @@
 /*
- * The overloads that CUDA gives C++ in <cuda_runtime.h>: they take typed pointers, kernels and
- * symbols where the C API takes `void *`, and do a little of what a caller would do by hand.
+ * The overloads of CUDA's <cuda_runtime.h> for C++. They take typed pointers, kernels and symbols
+ * where the C API takes `void *`.
  *
- * All are static: a file's calls go where that file's CUDA_API_PER_THREAD_DEFAULT_STREAM sends
- * them, and two libraries in one process, each with its own anycuda, never share an instance.
+ * All functions are static, so that a file's calls follow that file's
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM, and so that two libraries in one process, each with its own
+ * anycuda, never share an instance.
  *
- * Whatever they call that may be newer than ACU_CUDA_MAX depends on a template's argument, so that
- * the compiler objects where a program uses it, and not here. To clang only an unqualified name
- * does.
+ * A call of a function that may be newer than ACU_CUDA_MAX depends on a template's argument, so
+ * that the compiler reports the use in the program, not this header. In clang only an unqualified
+ * name has this effect.
  */
 #ifndef ACU_CUDA_RUNTIME_CXX_H
 #define ACU_CUDA_RUNTIME_CXX_H
 
 #include <anycuda/cudart.h>
 
-/* Without the types, cudart.h gave way to NVIDIA's own headers, with an #error. */
+/* Undefined where NVIDIA's own headers were included first, and cudart.h was an #error. */
 #if defined(__cplusplus) && defined(ACU_CUDART_TYPES_H)
 
 #include <type_traits>
 #include <utility>
 
-/* Names of ours, not CUDA's. */
+/* Helpers of anycuda; CUDA has none of these names. */
 namespace acu_cxx {
 
 /* A kernel's address or handle, as the C API takes it. */

@@ -1,12 +1,11 @@
-/*
- * make_cudaExtent() and its like, which CUDA has in <driver_functions.h>.
- */
+/* The counterpart of CUDA's <driver_functions.h>: make_cudaExtent(), make_cudaPos() and
+ * make_cudaPitchedPtr(). */
 #ifndef ACU_DRIVER_FUNCTIONS_H
 #define ACU_DRIVER_FUNCTIONS_H
 
 #include <anycuda/cudart.h>
 
-/* cudart.h gave way to NVIDIA's own headers, with an #error. */
+/* Undefined where NVIDIA's own headers were included first, and cudart.h was an #error. */
 #if defined(ACU_CUDART_TYPES_H)
 
 /** Pitched memory: its address, bytes from row to row, width and height. */

@@ -1,11 +1,11 @@
 /*
- * The words that CUDA adds to C and that host code is written with. They mean nothing to a C
- * compiler, so that a function marked `__host__ __device__` compiles as what it is on the host.
+ * The keywords that CUDA adds to C. They are defined as nothing, so that a C compiler compiles a
+ * function marked `__host__ __device__` as an ordinary function of the host.
  */
 #ifndef ACU_KEYWORDS_H
 #define ACU_KEYWORDS_H
 
-/* Where NVIDIA's header was first, or the compiler is one for CUDA, they are there. */
+/* NVIDIA's header and compilers for CUDA define the keywords themselves. */
 #if !defined(__HOST_DEFINES_H__)
 #define __HOST_DEFINES_H__ 1
 
@@ -25,7 +25,7 @@
 #define __cudart_builtin__
 #endif
 
-/* `__noinline__` is missing on purpose: it is what the C++ library writes inside an attribute. */
+/* `__noinline__` is missing on purpose, because the C++ library uses it inside an attribute. */
 #define __no_return__ __attribute__((noreturn))
 #undef __forceinline__
 #define __forceinline__          __inline__ __attribute__((always_inline))

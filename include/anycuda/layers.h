@@ -16,9 +16,9 @@ extern "C" {
 /**
  * Writes a line per call, with arguments, result and duration, as ANYCUDA_TRACE does.
  *
- * `target` is "stderr", or a file that is appended to; NULL ends it. Each line is one write, so
- * those of several threads or processes do not mix. A pointer's target is shown as it is after the
- * call. Returns 0, or the errno with which the file could not be opened; the trace is off then.
+ * `target` is "stderr", or a file that is appended to; NULL ends the trace. Each line is one write,
+ * so lines of several threads or processes do not mix. A pointer's target is shown as it is after
+ * the call. Returns 0, or the errno of opening the file; the trace is off then.
  */
 int acu_trace_to(const char *target);
 
@@ -31,13 +31,13 @@ int acu_trace_to(const char *target);
  * - WHEN: `3` the third call, `3+` from the third call on, `*` each call, `5%` or `0.5%` by chance
  * - RESULT: `2`, or `cudaErrorMemoryAllocation`
  *
- * So `cudaMalloc@3:2` lets the third cudaMalloc run out of memory. Calls are counted for each
- * function, over all threads and both meanings of the default stream, from when the rule was set.
- * At the process's exit stderr names each rule still set whose function was never called. Chance is
- * repeatable: it depends on the seed, the function and the number of the call, on nothing else. A
- * rule with '*' leaves the queries of the last error alone. A fault is the thread's last error, as
- * if CUDA had made it. Returns 0, EINVAL if the rule is malformed (stderr says what is wrong, and
- * no call will fail), or ENOMEM.
+ * For example, `cudaMalloc@3:2` makes the third cudaMalloc fail with "out of memory". Calls are
+ * counted for each function from the time when the rule is set, over all threads and both meanings
+ * of the default stream. Chance is repeatable, because it depends only on the seed, the function
+ * and the number of the call. A rule with '*' does not apply to queries of the last error. An
+ * injected error is the thread's last error, as if CUDA had returned it. When the process exits, a
+ * message on stderr names each rule whose function was never called. Returns 0, EINVAL if a rule is
+ * malformed (a message on stderr has the reason, and no call will fail), or ENOMEM.
  */
 int acu_inject_errors(const char *rule);
 
