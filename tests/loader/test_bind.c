@@ -178,7 +178,8 @@ static void unknown_versions(void) {
     assert_int_equal(load_made_up(&newer, 0), MISSING);
     CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 14.0, an unknown major version");
     assert_int_equal(load_made_up(&older, 0), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 11.4, older than the oldest known version, 11.7");
+    CHECK_CONTAINS(acu_last_error_message(),
+                   "it is CUDA 11.4, older than the oldest known version, 11.7");
     assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up,
                                                   .data = &older,
                                                   .flags = ACU_LOAD_ALLOW_UNKNOWN}),

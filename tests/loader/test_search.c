@@ -427,7 +427,8 @@ static void nvrtc_follows_the_runtime(void) {
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
     assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
     assert_int_equal(acu_loaded(ACU_NVRTC)->version, 12040);
-    CHECK_CONTAINS(acu_load_trace(ACU_NVRTC), "left for later, because the loaded libacutest is 12");
+    CHECK_CONTAINS(acu_load_trace(ACU_NVRTC),
+                   "left for later, because the loaded libacutest is 12");
 }
 
 static void nvrtc_alone_is_the_newest(void) {

@@ -261,7 +261,7 @@ static void an_in_out_record_keeps_what_the_caller_gave(void **state) {
     assert_int_equal(node.kernel.mode, 1);
 }
 
-/* ---- a record written by the library, with a default that is not zero, as cudaPointerAttributes ---- */
+/* ---- a record with a default that is not zero, as cudaPointerAttributes ---- */
 
 struct attributes {
     int type;

@@ -394,7 +394,8 @@ static void a_file_that_cannot_be_opened_is_reported_once(void **state) {
     (void)state;
     assert_int_equal(saying(acu_trace_to, "/nowhere/trace"), ENOENT);
     assert_string_equal(
-        written, "anycuda: acu_trace_to cannot open \"/nowhere/trace\": No such file or directory\n");
+        written,
+        "anycuda: acu_trace_to cannot open \"/nowhere/trace\": No such file or directory\n");
     assert_false(acu_layer_hooks.on());
 }
 
@@ -489,10 +490,12 @@ static int call_host(const char *rule) {
 static void an_unknown_result_is_reported_and_fails_nothing(void **state) {
     (void)state;
     assert_int_equal(saying(call_host, "cudaHostAlloc@*:cudaErrorMemory"), 0);
-    assert_string_equal(written, "anycuda: injected error rule \"cudaHostAlloc@*:cudaErrorMemory\" does not apply to "
-                              "libcudart, which has no error with that name\n"
-                              "  expected: one of its names, or a number, as in "
-                              "cudaErrorMemoryAllocation or 2\n");
+    assert_string_equal(
+        written,
+        "anycuda: injected error rule \"cudaHostAlloc@*:cudaErrorMemory\" does not apply to "
+        "libcudart, which has no error with that name\n"
+        "  expected: one of its names, or a number, as in "
+        "cudaErrorMemoryAllocation or 2\n");
 }
 
 static void both_variants_of_a_function_share_one_count(void **state) {
@@ -534,9 +537,9 @@ static void a_rule_that_met_no_call_is_reported_once_at_exit(void **state) {
     assert_string_equal(written, "");
     assert_int_equal(saying(exit_under, "cudaMaloc@3:2;cudaHostAlloc@2:2;cuMem*@*:1"), 0);
     assert_string_equal(written, "anycuda: injected error rule \"cudaMaloc@3:2\" met no call: "
-                              "no function with that name was called\n"
-                              "anycuda: injected error rule \"cuMem*@*:1\" met no call: "
-                              "no function whose name begins like this was called\n");
+                                 "no function with that name was called\n"
+                                 "anycuda: injected error rule \"cuMem*@*:1\" met no call: "
+                                 "no function whose name begins like this was called\n");
     assert_int_equal(saying(exit_under, NULL), 0);
     assert_string_equal(written, "");
 }
