@@ -177,16 +177,19 @@ def _comment(route: Route, structs: tuple[StructArg, ...]) -> str:
     if route.decision is not None:
         return " ".join(route.decision.reason.split())
     if not structs:
-        return "Answers also where the library cannot."
-    parts = []
-    for struct in structs:
-        how = (
-            "is checked or filled where the loaded layout ends"
-            if struct.mode == PREFIX
-            else "goes through the loaded layout"
-        )
-        parts.append(f"{struct.name} {how}")
-    return "; ".join(parts) + "."
+        return "The hook returns an answer also where the loaded library cannot."
+    return " ".join(map(_converted, structs))
+
+
+def _converted(struct: StructArg) -> str:
+    """What an adapter does with a struct."""
+    if struct.mode == COPY:
+        return f"`{struct.name}` is copied through the loaded library's layout."
+    refused = f"What the loaded library lacks of `{struct.name}` is refused before the call"
+    filled = f"What the loaded library lacks of `{struct.name}` is filled in after the call"
+    if struct.goes_in and struct.comes_out:
+        return f"{refused} and filled in after it."
+    return f"{refused if struct.goes_in else filled}."
 
 
 def _refusals(decision: Decision | None, routes: list[Route], index: int) -> tuple[Refusal, ...]:

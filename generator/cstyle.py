@@ -25,7 +25,7 @@ PLACES = re.compile(
     re.VERBOSE,
 )
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
-PRICES = {"mark": 0, "comma": 10, "operator": 10, "assign": 100, "typedef": 150, "string": 200, "open": 1000}
+PRICES = {"mark": 0, "comma": 10, "operator": 10, "assign": 100, "typedef": 150, "string": 200}
 STEPPED = {"open": 5, "assign": 6}  # where aligned lines would be too long
 
 
@@ -116,7 +116,7 @@ def _places(line: str, prices: dict[str, int]) -> list[Place]:
                 found.append(Place(index + 1, prices["string"], inner, string[0]))
             continue
         place = PLACES.match(line, index)
-        if place and place.lastgroup:
+        if place and place.lastgroup in prices:
             price = 10 * len(brackets) + prices[place.lastgroup]
             bracket = index if place.lastgroup == "open" else inner
             found.append(Place(place.end(), price, bracket))

@@ -2,23 +2,23 @@
 /*
  * What stands behind each declaration of <anycuda/cuda.h>, which includes this header:
  *
- *   acu_slot_F    points to the function that a call of F goes to: at first to anycuda, which finds
- *                 it, then to the loaded library's function or to an adapter
+ *   acu_slot_F    is a pointer that a call of F goes through: first to anycuda, which loads the
+ *                 library and finds the function, then to that function or to an adapter
  *   acu_failed_F  records why a call failed, and returns its result
  *   acu_F         is the name of F in object files (base.h)
- *   F             itself, which the compiler may inline
+ *   F             calls through acu_slot_F; the compiler may inline it
  */
 #ifndef ACU_CUDA_INLINE_H
 #define ACU_CUDA_INLINE_H
 
 #include <anycuda/cuda.h>
 
-/* Without the types, cuda.h gave way to NVIDIA's own headers, with an #error. */
+/* cuda.h declares nothing where NVIDIA's own headers came first: it stops there with an #error. */
 #if defined(ACU_CUDA_TYPES_H)
 
 ACU_BEGIN_C
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wredundant-decls" /* the names in object files come last */
+#pragma GCC diagnostic ignored "-Wredundant-decls" /* below: the name in object files */
 
 extern CUresult (*acu_slot_cuGetErrorName)(CUresult error, const char **pStr);
 CUresult acu_failed_cuGetErrorName(CUresult result, CUresult error, const char **pStr) ACU_COLD;

@@ -431,10 +431,9 @@ cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind);
-cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
-                                     cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
-                                     size_t width, size_t height,
-                                     enum cudaMemcpyKind kind ACU_DEFAULT(
+cudaError_t cudaMemcpy2DArrayToArray(
+    cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
+    size_t hOffsetSrc, size_t width, size_t height, enum cudaMemcpyKind kind ACU_DEFAULT(
     cudaMemcpyDeviceToDevice));
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
                               size_t width, size_t height, enum cudaMemcpyKind kind,
@@ -864,9 +863,9 @@ cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource);
 
 /* ---- driver entry point access ---- */
 
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
-                                    enum cudaDriverEntryPointQueryResult *driverStatus ACU_DEFAULT(
-    NULL));
+cudaError_t cudaGetDriverEntryPoint(
+    const char *symbol, void **funcPtr, unsigned long long flags,
+    enum cudaDriverEntryPointQueryResult *driverStatus ACU_DEFAULT(NULL));
 /** Since CUDA 12.5 (driver entry points by version). */
 cudaError_t cudaGetDriverEntryPointByVersion(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,

@@ -6,12 +6,13 @@
 
 #include <anycuda/cudart_interop.h>
 
-/* Without the types, cudart.h gave way to NVIDIA's own headers, with an #error. */
+/* cudart.h declares nothing where NVIDIA's own headers came first: it stops there with an
+ * #error. */
 #if defined(ACU_CUDART_TYPES_H)
 
 ACU_BEGIN_C
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wredundant-decls" /* the names in object files come last */
+#pragma GCC diagnostic ignored "-Wredundant-decls" /* below: the name in object files */
 
 extern cudaError_t (*acu_slot_cudaGraphicsResourceGetMappedEglFrame)(
     cudaEglFrame *eglFrame, cudaGraphicsResource_t resource, unsigned int index,

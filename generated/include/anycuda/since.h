@@ -16,7 +16,7 @@
 #define ACU_UNAVAILABLE(text) __attribute__((deprecated(text)))
 #elif __has_attribute(unavailable)
 #define ACU_UNAVAILABLE(text) __attribute__((unavailable(text)))
-#else /* gcc before 12: a warning that says the same */
+#else /* gcc before 12 can only warn, with the same text */
 #define ACU_UNAVAILABLE(text) __attribute__((deprecated(text)))
 #endif
 
