@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import facts, gates, groups, simulator, verify
-from .abi import COPY, PREFIX, Route, Router
+from .abi import COPY, Route, Router
 from .describe import Describer
 from .groups import Group
 from .model import Api, Function, Library
