@@ -1,9 +1,9 @@
 /*
- * Memory: what is allocated where, and how it is allocated and freed.
+ * Memory of devices and of the host: how it is allocated and freed.
  *
- * Device memory has addresses in a reservation that nobody may read or write, so that a host access
- * faults as on a GPU; its bytes are at the same offset of the device's view. Pinned and managed
- * memory is ordinary memory.
+ * Device memory has addresses that are reserved, but can be neither read nor written, so that an
+ * access by the host faults as on a GPU. The bytes are at the same offset of the device's view.
+ * Pinned and managed memory is ordinary memory.
  */
 #define _GNU_SOURCE /* madvise */
 
@@ -24,10 +24,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 512, PITCH = 512 };
+enum {
+    ALIGNMENT = 512, /* of allocations of device memory, in bytes */
+    PITCH = 512,     /* a row of pitched memory is a multiple of this many bytes */
+};
 
-/* ---- who moves bytes ----------------------------------------------------------------------------
- */
+/* ---- moves ---- */
 
 static pthread_rwlock_t moves = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -44,8 +46,7 @@ void acu_sim_memory_wait_for_moves(void) {
     (void)pthread_rwlock_unlock(&moves);
 }
 
-/* ---- device memory ------------------------------------------------------------------------------
- */
+/* ---- device memory ---- */
 
 size_t acu_sim_memory_rounded(size_t size) {
     return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -59,7 +60,7 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     return true;
 }
 
-/* The first gap of that size between two addresses of the device; 0 if there is none. */
+/* The first gap of that size between two addresses of the device; 0 if there is no gap. */
 static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
     while (to > from && to - from >= size) {
         const acu_sim_range *next = acu_sim_range_next(from);
@@ -71,8 +72,8 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
     return 0;
 }
 
-/* In large pages, where the system has them: first touching a small one takes as long as copying
- * several. A little memory does not get a page of 2 MiB. */
+/* Asks for large pages where the system has them, because the first access to a small page takes as
+ * long as copying several. Memory below 2 MiB keeps small pages. */
 static void use_large_pages(const acu_sim_range *range) {
 #if defined(MADV_HUGEPAGE)
     enum { LARGE = 2 << 20 };
@@ -103,7 +104,6 @@ acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
     return range;
 }
 
-/* The pages that are its alone go back to the system. */
 void acu_sim_memory_free_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -115,8 +115,9 @@ void acu_sim_memory_free_range(acu_sim_range *range) {
     acu_sim_range_remove(range);
 }
 
+/* Allocates device memory; `at` is NULL for a size of 0. */
 static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, const void *where) {
-    *at = NULL; /* NOLINT(clang-analyzer-core.NullDereference): its callers looked */
+    *at = NULL; /* NOLINT(clang-analyzer-core.NullDereference): the callers have checked it */
     if (size == 0)
         return cudaSuccess;
     uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_memory_rounded(size);
@@ -142,123 +143,27 @@ cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
 }
 
 cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
-    acu_sim_device *device = acu_sim_device_now();
-    size_t size = 0, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
-    if (!devPtr || !pitch)
-        return cudaErrorInvalidValue;
-    if (row < width || __builtin_mul_overflow(row, height, &size))
+    size_t size, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    if (!devPtr || !pitch || row < width || __builtin_mul_overflow(row, height, &size))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(allocate(device, size, devPtr, SIM_CALLER));
+    SIM_TRY(allocate(acu_sim_device_now(), size, devPtr, SIM_CALLER));
     *pitch = size ? row : 0;
     return cudaSuccess;
 }
 
-/* A graph's memory, if it was launched; its address stays. All work has been waited for. */
-static cudaError_t free_graphs(acu_sim_range *range) {
-    acu_sim_op *op = range->new_free_op(range);
-    if (!op)
-        return cudaErrorInvalidValue;
-    range->dormant = true;
-    acu_sim_op_release(op);
-    return cudaSuccess;
-}
-
-/* The slices lie behind one another. */
 cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
-    acu_sim_device *device = acu_sim_device_now();
-    void *at = NULL;
-    size_t size = 0, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    void *at;
+    size_t size, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
     if (!pitchedDevPtr)
         return cudaErrorInvalidValue;
     if (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
         __builtin_mul_overflow(size, extent.depth, &size))
         return cudaErrorMemoryAllocation;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(allocate(device, size, &at, SIM_CALLER));
+    SIM_TRY(allocate(acu_sim_device_now(), size, &at, SIM_CALLER));
     *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
     return cudaSuccess;
-}
-
-/* glibc maps what is large anew each time, until as much was freed; of aligned memory it never
- * counts enough. */
-static void expect(size_t size, size_t page) {
-    enum { MOST = 16 << 20 };
-    static size_t expected;
-    if (size <= expected || size > MOST)
-        return;
-    expected = size;
-    void *volatile more = malloc(size + 4 * page);
-    free(more);
-}
-
-static void *new_bytes(size_t size) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *at;
-    if (acu_sim_guard_size())
-        return acu_sim_guard_map(size);
-    expect(size, page);
-    return posix_memalign(&at, page, size) ? NULL : at;
-}
-
-/* Takes the range out, and its bytes, which are the simulator's. */
-static void drop_host(acu_sim_range *range) {
-    void *at = (void *)range->base;
-    acu_sim_guard_end(range);
-    acu_sim_memory_wait_for_moves();
-    if (acu_sim_guard_size())
-        acu_sim_guard_unmap(at, range->size);
-    else
-        free(at);
-    acu_sim_range_remove(range);
-}
-
-/* Of no graph. */
-static void free_now(acu_sim_range *range) {
-    if (range->pool)
-        acu_sim_pool_record_free(range->pool, range->size);
-    else if (range->kind == SIM_DEVICE && !range->external)
-        range->device->used -= acu_sim_memory_rounded(range->size);
-    if (range->kind == SIM_DEVICE)
-        acu_sim_memory_free_range(range);
-    else if (range->kind == SIM_REGISTERED)
-        acu_sim_range_remove(range);
-    else
-        drop_host(range);
-}
-
-/*
- * Frees what has that address, and waits for all work of its device first, as CUDA does; host
- * memory may be in use on any.
- */
-static cudaError_t free_range(void *address, bool host) {
-    acu_sim_range *range = acu_sim_range_of(address);
-    if (!range)
-        acu_sim_guard_explain(address);
-    if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
-        range->of_module || (range->bytes && !range->external) ||
-        host != (range->kind == SIM_PINNED))
-        return cudaErrorInvalidValue;
-    cudaError_t why = acu_sim_capture_allows_unsafe();
-    if (why)
-        return why;
-    if (!range->pool && range->kind == SIM_DEVICE && range->context)
-        acu_sim_stream_wait_context(range->context);
-    else if (!range->pool)
-        acu_sim_stream_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
-    /* The lock was given up: another thread may have been faster. */
-    range = acu_sim_range_of(address);
-    if (!range || range->base != (uintptr_t)address)
-        return cudaErrorInvalidValue;
-    if (range->allocation)
-        return free_graphs(range);
-    free_now(range);
-    acu_sim_pools_trim();
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cudaFree(void *devPtr) {
-    return devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
 }
 
 cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
@@ -270,9 +175,43 @@ cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
     return cudaSuccess;
 }
 
-/* ---- host memory --------------------------------------------------------------------------------
- */
+/* ---- host memory ---- */
 
+/* Makes glibc keep freed memory of this size for reuse. glibc maps a large allocation anew each
+ * time, until it has seen as much memory freed, and does not count all of an aligned allocation. */
+static void keep_freed(size_t size, size_t page) {
+    enum { MOST = 16 << 20 };
+    static size_t kept;
+    if (size <= kept || size > MOST)
+        return;
+    kept = size;
+    void *volatile more = malloc(size + 4 * page);
+    free(more);
+}
+
+/* Host memory of whole pages; NULL without memory. */
+static void *new_bytes(size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at;
+    if (acu_sim_guard_size())
+        return acu_sim_guard_map(size);
+    keep_freed(size, page);
+    return posix_memalign(&at, page, size) ? NULL : at;
+}
+
+/* Frees a range of host memory that the simulator allocated. */
+static void free_host_range(acu_sim_range *range) {
+    void *at = (void *)range->base;
+    acu_sim_guard_end(range);
+    acu_sim_memory_wait_for_moves();
+    if (acu_sim_guard_size())
+        acu_sim_guard_unmap(at, range->size);
+    else
+        free(at);
+    acu_sim_range_remove(range);
+}
+
+/* Allocates host memory; `at` is NULL for a size of 0. */
 static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, size_t size,
                                  unsigned flags, void **at, const void *where) {
     *at = NULL;
@@ -290,56 +229,63 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* Before 12.8, memory that is portable and nothing else is not said to be (nor always is it not).
- */
-static unsigned flags_to_tell(unsigned flags) {
+/* The flags that cudaHostGetFlags() reports. Before 12.8, most memory that is portable and nothing
+ * else is not reported to be portable. */
+static unsigned reported_flags(unsigned flags) {
     bool old = acu_sim_configuration()->runtime < 12080;
     return old && flags == cudaHostAllocPortable ? 0 : flags;
 }
 
-static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const void *where) {
+static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    acu_sim_device *device = acu_sim_device_now();
     if (!pHost || flags & ~known)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    return allocate_host(device, SIM_PINNED, size, flags_to_tell(flags), pHost, where);
+    return allocate_host(acu_sim_device_now(), SIM_PINNED, size, reported_flags(flags), pHost,
+                         SIM_CALLER);
 }
 
 cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
-    return host_alloc(pHost, size, flags, SIM_CALLER);
+    return allocate_pinned(pHost, size, flags);
 }
 
 cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
-    return host_alloc(ptr, size, cudaHostAllocDefault, SIM_CALLER);
+    return allocate_pinned(ptr, size, cudaHostAllocDefault);
 }
 
-cudaError_t acu_sim_cudaFreeHost(void *ptr) {
-    return ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
+cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
+    if (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return allocate_host(acu_sim_device_now(), SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
 }
 
-/* Nothing is written anywhere: only what is not mapped is told. */
+/* ---- registered host memory ---- */
+
+/* Whether all of the memory is mapped, which msync() reports. With MS_ASYNC it does nothing else.
+ */
 static bool is_mapped(const void *memory, size_t size) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)memory & ~(page - 1);
     return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
 }
 
-/* A line of the list begins "from-to rwxp": whether that forbids to write a part of the memory. */
-static bool forbids(const char *line, uintptr_t memory, size_t size) {
+/* Whether a line of the list of mappings, which begins "from-to rwxp", forbids to write a part of
+ * the memory. */
+static bool forbids_writing(const char *line, uintptr_t memory, size_t size) {
     char *rest;
     const uintptr_t from = strtoul(line, &rest, 16);
     const uintptr_t to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
     return from < memory + size && to > memory && rest[0] == ' ' && rest[2] == '-';
 }
 
-/* CUDA pins memory to be written, unless it is told otherwise. Where the pages cannot be looked up,
- * they are taken for writable. */
+/* Whether all of the memory can be written, which registering it needs, unless the program asks for
+ * read-only memory. True where the mappings cannot be read. */
 static bool is_writable(const void *memory, size_t size) {
     char line[512];
     bool writable = true;
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && writable && fgets(line, sizeof line, maps))
-        writable = !forbids(line, (uintptr_t)memory, size);
+        writable = !forbids_writing(line, (uintptr_t)memory, size);
     if (maps)
         (void)fclose(maps);
     return writable;
@@ -375,12 +321,14 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
         return cudaErrorHostMemoryNotRegistered;
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_stream_wait_device(NULL);
+    /* The wait gave up the lock: another thread may have unregistered the memory. */
     range = acu_sim_range_of(ptr);
     if (range && range->kind == SIM_REGISTERED)
         acu_sim_range_remove(range);
     return cudaSuccess;
 }
 
+/* The pinned or registered range that has the address; NULL if there is none. */
 static acu_sim_range *host_range(const void *address) {
     acu_sim_range *range = acu_sim_range_of(address);
     return range && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED) ? range : NULL;
@@ -393,8 +341,8 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
     return cudaSuccess;
 }
 
-/* All is mapped, asked for or not; that it is only read is not told. Managed memory is known, too;
- * its flags are others. */
+/* All host memory is reported as mapped; that devices only read it is not reported. CUDA reports
+ * managed memory, too, but not the flags that it was allocated with. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     const acu_sim_range *range = acu_sim_range_of(pHost);
     if (!pFlags || !range || range->kind == SIM_DEVICE)
@@ -404,24 +352,86 @@ cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
-    acu_sim_device *device = acu_sim_device_now();
-    if (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+/* ---- freeing ---- */
+
+/* Frees the memory of a graph, if a launch has allocated it; its addresses stay taken. All work has
+ * been waited for. */
+static cudaError_t free_of_graph(acu_sim_range *range) {
+    acu_sim_op *op = range->new_free_op(range);
+    if (!op)
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
-    return allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
+    range->dormant = true;
+    acu_sim_op_release(op);
+    return cudaSuccess;
 }
 
-/* ---- variables of modules -----------------------------------------------------------------------
- */
+/* Frees a range that is not a graph's. All work has been waited for. */
+static void free_now(acu_sim_range *range) {
+    if (range->pool)
+        acu_sim_pool_record_free(range->pool, range->size);
+    else if (range->kind == SIM_DEVICE && !range->external)
+        range->device->used -= acu_sim_memory_rounded(range->size);
+    if (range->kind == SIM_DEVICE)
+        acu_sim_memory_free_range(range);
+    else if (range->kind == SIM_REGISTERED)
+        acu_sim_range_remove(range);
+    else
+        free_host_range(range);
+}
+
+/* Waits for the work that may use the range: that of its context or device. Host memory may be used
+ * on any device. Frees of a pool's memory do not wait. The lock is given up meanwhile. */
+static void wait_for_users(const acu_sim_range *range) {
+    if (range->pool)
+        return;
+    if (range->kind == SIM_DEVICE && range->context)
+        acu_sim_stream_wait_context(range->context);
+    else
+        acu_sim_stream_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
+}
+
+/* Whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
+static bool can_free(const acu_sim_range *range, bool host) {
+    return range->kind != SIM_REGISTERED && !range->of_module &&
+           (!range->bytes || range->external) && host == (range->kind == SIM_PINNED);
+}
+
+static cudaError_t free_range(void *address, bool host) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    if (!range)
+        acu_sim_guard_explain(address);
+    if (!range || range->base != (uintptr_t)address || !can_free(range, host))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    wait_for_users(range);
+    /* The wait gave up the lock: another thread may have freed the range. */
+    range = acu_sim_range_of(address);
+    if (!range || range->base != (uintptr_t)address)
+        return cudaErrorInvalidValue;
+    if (range->allocation)
+        return free_of_graph(range);
+    free_now(range);
+    acu_sim_pools_trim();
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaFree(void *devPtr) {
+    return devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
+}
+
+cudaError_t acu_sim_cudaFreeHost(void *ptr) {
+    return ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
+}
+
+/* ---- variables of modules ---- */
 
 cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
                                         void **at) {
-    cudaError_t result =
-        managed ? allocate_host(context->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
-                : allocate(context->device, size, at, NULL);
-    if (result || !size)
-        return result;
+    SIM_TRY(managed
+                ? allocate_host(context->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
+                : allocate(context->device, size, at, NULL));
+    if (!size)
+        return cudaSuccess;
     acu_sim_range *range = acu_sim_range_of(*at);
     range->of_module = true;
     range->context = context;
@@ -437,14 +447,14 @@ void acu_sim_memory_variable_free(void *at) {
         range->device->used -= acu_sim_memory_rounded(range->size);
         acu_sim_memory_free_range(range);
     } else {
-        drop_host(range);
+        free_host_range(range);
     }
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- drop, reset, leaks ---- */
 
-/* What was freed in stream order is the stream's, which may be another device's or context's. */
+/* A range that was freed in stream order is left to the operation that frees it, which may be in a
+ * stream of another device. */
 void acu_sim_memory_reset(acu_sim_device *device) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
@@ -452,7 +462,7 @@ void acu_sim_memory_reset(acu_sim_device *device) {
         if (device && (range->device != device || range->freed))
             continue;
         if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
-            drop_host(range);
+            free_host_range(range);
         else if (range->kind == SIM_DEVICE && range->device->span)
             acu_sim_memory_free_range(range);
         else
@@ -460,7 +470,6 @@ void acu_sim_memory_reset(acu_sim_device *device) {
     }
 }
 
-/* What pools, graphs and modules have is theirs. */
 void acu_sim_memory_drop_context(const acu_sim_context *context) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {

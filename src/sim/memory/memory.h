@@ -1,35 +1,46 @@
-/* Memory of devices and of the host: allocating it and giving it back. */
+/* Memory of devices and of the host: how it is allocated and freed. */
 #ifndef ACU_SIM_MEMORY_MEMORY_H
 #define ACU_SIM_MEMORY_MEMORY_H
 
 #include "sim/sim.h"
 
-void acu_sim_memory_drop_context(const acu_sim_context *context);
+/* ---- device memory ---- */
 
-/* Device memory at a new address; charges nothing. NULL if there is no room. */
-acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size);
-
-/* Takes the range out and drops what is in it. */
-void acu_sim_memory_free_range(acu_sim_range *range);
-
-/* Takes part of the device's memory; false if it is not there. */
+/* The bytes that an allocation takes of a device's memory. */
+size_t acu_sim_memory_rounded(size_t size);
+/* Takes bytes of the device's memory; returns false if there are not so many left. */
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
 
+/* Makes a range of device memory at addresses that are free, without charging the device; NULL if
+ * there are none, or without memory. */
+acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size);
+/* Frees such a range, and gives the pages that are its alone back to the system. */
+void acu_sim_memory_free_range(acu_sim_range *range);
+
+/* Makes a variable of a module: zeroed device memory, or managed memory. Returns the error. */
+cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
+                                        void **at);
+void acu_sim_memory_variable_free(void *at);
+
+/* ---- moves ---- */
+
 /*
- * Who copies or fills, begins under the lock and ends outside it. Who gives bytes to the system
- * waits for all such first, also for those of devices and contexts whose work is not waited for;
- * none begins while the lock is held, and later ones find no memory.
+ * A move is a copy or fill that is going on. A move begins under the lock and ends outside of it.
+ * Before bytes are given back to the system, all moves must be waited for, also those of other
+ * devices and contexts. No move begins meanwhile, because the lock is held, and later ones do not
+ * find the memory any more.
  */
 void acu_sim_memory_move_begin(void);
 void acu_sim_memory_move_end(void);
 void acu_sim_memory_wait_for_moves(void);
-size_t acu_sim_memory_rounded(size_t size);        /* what an allocation takes */
-void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
 
-/* For a variable of a module: zeroed device memory, or managed memory. */
-cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,
-                                        void **at);
-void acu_sim_memory_variable_free(void *at);
+/* ---- drop, reset, leaks ---- */
+
+/* Frees the memory of a context that ends, but not that of pools, graphs and modules. */
+void acu_sim_memory_drop_context(const acu_sim_context *context);
+/* Frees all memory of the device; NULL: of all devices. */
+void acu_sim_memory_reset(acu_sim_device *device);
+/* Counts, and with `print` reports, what the program has not freed. */
 int acu_sim_memory_leaks(int print);
 
 #endif

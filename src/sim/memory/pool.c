@@ -1,9 +1,9 @@
 /*
  * Pools of stream-ordered memory.
  *
- * What is used and reserved is counted when the call is made, as a driver plans it; addresses and
- * bytes of freed memory go back in stream order. Synchronising gives back what exceeds the
- * threshold.
+ * What is used and reserved is counted when the call is made, as a driver plans it. The addresses
+ * and bytes of freed memory are given back in stream order. Each synchronisation gives back what a
+ * pool holds above its threshold.
  */
 #include "sim/memory/pool.h"
 #include "sim/caller.h"
@@ -18,26 +18,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 32 << 20 }; /* by which a pool grows */
+enum { CHUNK = 32 << 20 }; /* bytes by which a pool grows */
 
 struct acu_sim_pool {
     acu_sim_device *device;
     struct cudaMemPoolProps props;
-    uint64_t threshold, reserved, used, reserved_high, used_high;
-    uint64_t taken; /* as `used`, which counts what was asked for, but rounded */
-    int reuse[3];
-    enum cudaMemAccessFlags access[SIM_DEVICES];
-    size_t live; /* allocations */
-    bool destroyed;
-    const void *where; /* NULL: a default pool */
+    uint64_t threshold;               /* bytes that a synchronisation leaves in the pool */
+    uint64_t reserved, reserved_high; /* bytes taken of the device's memory, and the most */
+    uint64_t used, used_high;         /* bytes that the program asked for, and the most */
+    uint64_t taken;                   /* as `used`, each allocation rounded */
+    int reuse[3];                     /* the attributes of reuse, which are only stored */
+    enum cudaMemAccessFlags access[SIM_DEVICES]; /* that devices were granted */
+    size_t live;                                 /* allocations that are not freed */
+    bool destroyed;    /* the program destroyed the pool; the last free frees it */
+    const void *where; /* where the program made the pool; NULL: a default pool */
     acu_sim_pool *next, *before;
 };
 
 static acu_sim_pool *pools;
 static acu_sim_set handles;
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static acu_sim_pool *new_pool(acu_sim_device *device, const struct cudaMemPoolProps *props,
                               const void *where) {
@@ -78,10 +79,12 @@ acu_sim_pool *acu_sim_pool_default(acu_sim_device *device) {
     return device->default_pool;
 }
 
-static acu_sim_pool *current(acu_sim_device *device) {
+/* The pool that cudaMallocAsync() allocates from; NULL without memory. */
+static acu_sim_pool *current_pool(acu_sim_device *device) {
     return device->pool ? device->pool : acu_sim_pool_default(device);
 }
 
+/* The pool of a handle; NULL if there is no such pool. */
 static acu_sim_pool *pool_of(cudaMemPool_t handle) {
     acu_sim_pool *pool = (acu_sim_pool *)(void *)handle;
     return acu_sim_set_has(&handles, pool) ? pool : NULL;
@@ -91,7 +94,7 @@ static cudaMemPool_t handle_of(acu_sim_pool *pool) {
     return (cudaMemPool_t)(void *)pool;
 }
 
-/* Down to that many bytes, but not below what is used; by whole chunks. */
+/* Gives back whole chunks, down to `keep` bytes, but not below what is used. */
 static void shrink(acu_sim_pool *pool, uint64_t keep) {
     if (keep < pool->taken)
         keep = pool->taken;
@@ -138,10 +141,10 @@ int acu_sim_pools_leaks(int print) {
     return count;
 }
 
-/* ---- allocating ---------------------------------------------------------------------------------
- */
+/* ---- allocating ---- */
 
-/* Makes room in the pool: by whole chunks, or, where there is not so much, by what is needed. */
+/* Makes room in the pool: whole chunks, or, where that is too much, what is needed. Returns false
+ * if there is not so much memory. */
 static bool reserve(acu_sim_pool *pool, uint64_t size) {
     uint64_t needed = pool->taken + size;
     if (needed < size || (pool->props.maxSize && needed > pool->props.maxSize))
@@ -161,7 +164,8 @@ static bool reserve(acu_sim_pool *pool, uint64_t size) {
     return true;
 }
 
-static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const void *where) {
+/* Allocates from the pool; `at` is NULL for a size of 0. */
+static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     *at = NULL;
     if (size == 0)
         return cudaSuccess;
@@ -171,7 +175,7 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
-    range->where = where;
+    range->where = SIM_CALLER;
     pool->live++;
     pool->used += size;
     pool->taken += acu_sim_memory_rounded(size);
@@ -183,109 +187,118 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_pool_alloc_async(void **at, size_t size, cudaMemPool_t *handle,
-                                     cudaStream_t stream, const void *where) {
-    acu_sim_stream *s = NULL;
-    acu_sim_pool *pool = NULL;
+/* Allocates from a pool; `handle`: NULL for the current pool of the stream's device. */
+static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *handle,
+                                  cudaStream_t stream) {
+    acu_sim_stream *s;
     if (!at)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_stream_of(stream, &s));
-    if (!(pool = handle ? pool_of(*handle) : current(s->device)))
-        SIM_TRY(handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation);
+    acu_sim_pool *pool = handle ? pool_of(*handle) : current_pool(s->device);
+    if (!pool)
+        return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
-    return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at)
-                      : allocate(pool, size, at, where);
+    return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at) : allocate(pool, size, at);
 }
 
 cudaError_t acu_sim_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
-    return acu_sim_pool_alloc_async(devPtr, size, NULL, hStream, SIM_CALLER);
+    return allocate_async(devPtr, size, NULL, hStream);
 }
 
 cudaError_t acu_sim_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
                                             cudaStream_t stream) {
-    return acu_sim_pool_alloc_async(ptr, size, &memPool, stream, SIM_CALLER);
+    return allocate_async(ptr, size, &memPool, stream);
 }
 
-static cudaError_t drop(acu_sim_op *op) {
+/* ---- freeing ---- */
+
+static cudaError_t run_free(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_memory_free_range(op->with.range);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
 
-static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemFree, drop);
+/* Gives the free of the range to the stream; the lock may be given up meanwhile. */
+static cudaError_t submit_free(acu_sim_range *range, acu_sim_stream *stream) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemFree, run_free);
     if (!op)
         return cudaErrorMemoryAllocation;
     op->with.range = range;
     op->always = true;
-    cudaError_t result = acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream));
-    if (result == cudaErrorMemoryAllocation)
-        return result;
-    return cudaSuccess;
+    cudaError_t why = acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream));
+    /* Any other error is the context's, which later calls report. */
+    return why == cudaErrorMemoryAllocation ? why : cudaSuccess;
 }
 
-static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
+static cudaError_t free_of_graph(acu_sim_range *range, acu_sim_stream *stream) {
     acu_sim_op *op = range->new_free_op(range);
     return op ? acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream))
               : cudaErrorInvalidValue;
 }
 
 /* Memory of cudaMalloc() can be freed in stream order, too. */
-static cudaError_t judge_free(const acu_sim_range *range, const void *address) {
+static cudaError_t validate_free(const acu_sim_range *range, const void *address) {
     if (range && range->kind == SIM_MANAGED)
         return cudaErrorNotSupported;
-    return range && range->kind == SIM_DEVICE && range->base == (uintptr_t)address &&
-                   !range->of_module && !range->bytes
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    if (!range || range->kind != SIM_DEVICE || range->base != (uintptr_t)address ||
+        range->of_module || range->bytes)
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
-static cudaError_t free_any(void *at, acu_sim_stream *stream) {
+static cudaError_t free_async(void *at, acu_sim_stream *stream) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (stream->capture)
         return acu_sim_capture_free(stream, at);
-    cudaError_t why = judge_free(range, at);
-    if (why)
-        return why;
+    SIM_TRY(validate_free(range, at));
     if (range->allocation)
-        return free_graphs(range, stream);
+        return free_of_graph(range, stream);
     if (range->pool)
         acu_sim_pool_record_free(range->pool, range->size);
     else
         range->device->used -= acu_sim_memory_rounded(range->size);
     range->freed = true;
     range->pool = NULL;
-    return free_async(range, stream);
+    return submit_free(range, stream);
 }
 
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
-    acu_sim_stream *s = NULL;
+    acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_of(hStream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
-    if (devPtr)
-        SIM_TRY(free_any(devPtr, s));
-    return cudaSuccess;
+    return devPtr ? free_async(devPtr, s) : cudaSuccess;
 }
 
-/* ---- pools --------------------------------------------------------------------------------------
- */
+/* ---- creating and destroying ---- */
 
-/* There are pools of device memory only: the attributes say the same. */
-static cudaError_t judge_props(const struct cudaMemPoolProps *props) {
+static cudaError_t validate_type(enum cudaMemAllocationType type) {
+    if (type == cudaMemAllocationTypePinned)
+        return cudaSuccess;
+    return type == cudaMemAllocationTypeManaged &&
+                   acu_sim_knows(&acu_cudart_type_cudaMemAllocationType, type)
+               ? cudaErrorNotSupported
+               : cudaErrorInvalidValue;
+}
+
+static cudaError_t validate_location(enum cudaMemLocationType type) {
+    if (type == cudaMemLocationTypeDevice)
+        return cudaSuccess;
+    return type != cudaMemLocationTypeInvalid &&
+                   acu_sim_knows(&acu_cudart_type_cudaMemLocationType, type)
+               ? cudaErrorNotSupported
+               : cudaErrorInvalidValue;
+}
+
+/* Only pinned memory of devices has pools here, without handles for other processes. The attributes
+ * of the device report that nothing else is supported. */
+static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
     const unsigned known_handles = cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeWin32 |
                                    cudaMemHandleTypeWin32Kmt | cudaMemHandleTypeFabric;
-    if (!props || (props->allocType != cudaMemAllocationTypePinned &&
-                   !acu_sim_knows(&acu_cudart_type_cudaMemAllocationType, props->allocType)))
+    if (!props)
         return cudaErrorInvalidValue;
-    if (props->allocType != cudaMemAllocationTypePinned)
-        return props->allocType == cudaMemAllocationTypeManaged ? cudaErrorNotSupported
-                                                                : cudaErrorInvalidValue;
-    if (props->location.type != cudaMemLocationTypeDevice)
-        return props->location.type != cudaMemLocationTypeInvalid &&
-                       acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type)
-                   ? cudaErrorNotSupported
-                   : cudaErrorInvalidValue;
+    SIM_TRY(validate_type(props->allocType));
+    SIM_TRY(validate_location(props->location.type));
     if (!acu_sim_device_at(props->location.id) || props->handleTypes & ~known_handles)
         return cudaErrorInvalidValue;
     return props->handleTypes == cudaMemHandleTypeNone ? cudaSuccess : cudaErrorNotSupported;
@@ -293,17 +306,19 @@ static cudaError_t judge_props(const struct cudaMemPoolProps *props) {
 
 cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                       const struct cudaMemPoolProps *poolProps) {
-    acu_sim_pool *pool = NULL;
-    acu_sim_device *device = NULL;
-    SIM_TRY(memPool ? judge_props(poolProps) : cudaErrorInvalidValue);
-    SIM_TRY(acu_sim_device_activate(device = acu_sim_device_at(poolProps->location.id)));
-    if (!(pool = new_pool(device, poolProps, SIM_CALLER)))
+    if (!memPool)
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_props(poolProps));
+    acu_sim_device *device = acu_sim_device_at(poolProps->location.id);
+    SIM_TRY(acu_sim_device_activate(device));
+    acu_sim_pool *pool = new_pool(device, poolProps, SIM_CALLER);
+    if (!pool)
         return cudaErrorMemoryAllocation;
     *memPool = handle_of(pool);
     return cudaSuccess;
 }
 
-/* What is allocated stays until it is freed. */
+/* The pool's allocations stay until they are freed. */
 cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_pool *pool = pool_of(memPool);
     if (!pool || !pool->where)
@@ -325,8 +340,7 @@ cudaError_t acu_sim_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKe
     return cudaSuccess;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 static void get_number(const acu_sim_pool *pool, enum cudaMemPoolAttr attr, int *value) {
     switch ((int)attr) {
@@ -387,7 +401,7 @@ cudaError_t acu_sim_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemP
     return cudaSuccess;
 }
 
-/* High-water marks can only be put back to what is current. */
+/* A high-water mark can only be set to 0, which makes it the current value. */
 static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, const void *value) {
     const uint64_t *bytes = value;
     switch ((int)attr) {
@@ -420,10 +434,9 @@ cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemP
     return set_attribute(pool, attr, value);
 }
 
-/* ---- access -------------------------------------------------------------------------------------
- */
+/* ---- access ---- */
 
-static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAccessDesc *desc) {
+static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMemAccessDesc *desc) {
     if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags) ||
         desc->location.type != cudaMemLocationTypeDevice)
         return cudaErrorInvalidValue;
@@ -431,11 +444,10 @@ static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAc
         return cudaErrorInvalidDevice;
     if (desc->flags == cudaMemAccessFlagsProtRead)
         return cudaErrorNotSupported;
-    /* Its own device always has access. */
-    return desc->location.id == pool->device->index &&
-                   desc->flags != cudaMemAccessFlagsProtReadWrite
-               ? cudaErrorInvalidDevice
-               : cudaSuccess;
+    /* The pool's own device always has access. */
+    if (desc->location.id == pool->device->index && desc->flags != cudaMemAccessFlagsProtReadWrite)
+        return cudaErrorInvalidDevice;
+    return cudaSuccess;
 }
 
 bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device) {
@@ -448,7 +460,7 @@ cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
     if (!pool || (count && !descList))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++)
-        SIM_TRY(judge_access(pool, &descList[i]));
+        SIM_TRY(validate_access(pool, &descList[i]));
     for (size_t i = 0; i < count; i++)
         pool->access[descList[i].location.id] = descList[i].flags;
     return cudaSuccess;
@@ -457,19 +469,17 @@ cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
                                          struct cudaMemLocation *location) {
     const acu_sim_pool *pool = pool_of(memPool);
-    if (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice)
-        return cudaErrorInvalidValue;
-    if (!acu_sim_device_at(location->id))
+    if (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice ||
+        !acu_sim_device_at(location->id))
         return cudaErrorInvalidValue;
     *flags = pool->access[location->id];
     return cudaSuccess;
 }
 
-/* ---- the pool of a device -----------------------------------------------------------------------
- */
+/* ---- pools of devices ---- */
 
-/* Enters, and makes the device ready. */
-static cudaError_t find(const void *out, int index, acu_sim_device **device) {
+/* Finds the device of a call, and makes its context. */
+static cudaError_t find_device(const void *out, int index, acu_sim_device **device) {
     *device = acu_sim_device_at(index);
     if (!out)
         return cudaErrorInvalidValue;
@@ -478,15 +488,15 @@ static cudaError_t find(const void *out, int index, acu_sim_device **device) {
     return acu_sim_device_activate(*device);
 }
 
-static cudaError_t give(acu_sim_device *device, bool standard, cudaMemPool_t *handle) {
-    acu_sim_pool *pool = standard ? acu_sim_pool_default(device) : current(device);
+/* Returns a pool to the program; NULL: there was no memory for it. */
+static cudaError_t get_pool(acu_sim_pool *pool, cudaMemPool_t *handle) {
     if (!pool)
         return cudaErrorMemoryAllocation;
     *handle = handle_of(pool);
     return cudaSuccess;
 }
 
-static cudaError_t take(acu_sim_device *device, cudaMemPool_t handle) {
+static cudaError_t set_pool(acu_sim_device *device, cudaMemPool_t handle) {
     acu_sim_pool *pool = pool_of(handle);
     if (!pool || pool->device != device)
         return cudaErrorInvalidValue;
@@ -496,60 +506,65 @@ static cudaError_t take(acu_sim_device *device, cudaMemPool_t handle) {
 
 cudaError_t acu_sim_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
-    SIM_TRY(find(memPool, device, &d));
-    return give(d, true, memPool);
+    SIM_TRY(find_device(memPool, device, &d));
+    return get_pool(acu_sim_pool_default(d), memPool);
 }
 
 cudaError_t acu_sim_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
-    cudaError_t why = find(memPool, device, &d);
-    if (why == cudaErrorInvalidDevice) /* unlike cudaDeviceGetDefaultMemPool() */
+    cudaError_t why = find_device(memPool, device, &d);
+    if (why == cudaErrorInvalidDevice) /* cudaDeviceGetDefaultMemPool() returns that */
         return cudaErrorInvalidValue;
-    return why ? why : give(d, false, memPool);
+    if (why)
+        return why;
+    return get_pool(current_pool(d), memPool);
 }
 
 cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    SIM_TRY(find(memPool, device, &d));
-    return take(d, memPool);
+    SIM_TRY(find_device(memPool, device, &d));
+    return set_pool(d, memPool);
 }
 
-/* The same by place and kind of memory; only a device's pinned memory has pools. */
-static cudaError_t find_place(const void *out, const struct cudaMemLocation *location,
-                              enum cudaMemAllocationType type, acu_sim_device **device) {
+/* Finds the device of a location. Only pinned memory of devices has pools. */
+static cudaError_t find_location(const void *out, const struct cudaMemLocation *location,
+                                 enum cudaMemAllocationType type, acu_sim_device **device) {
     bool known = location && location->type == cudaMemLocationTypeDevice;
-    cudaError_t why = find(location ? out : NULL, known ? location->id : 0, device);
-    if (why == cudaErrorInvalidDevice || (!why && (!known || type == cudaMemAllocationTypeInvalid)))
+    cudaError_t why = find_device(location ? out : NULL, known ? location->id : 0, device);
+    if (why == cudaErrorInvalidDevice)
         return cudaErrorInvalidValue;
-    return !why && type != cudaMemAllocationTypePinned ? cudaErrorNotSupported : why;
+    if (why)
+        return why;
+    if (!known || type == cudaMemAllocationTypeInvalid)
+        return cudaErrorInvalidValue;
+    return type == cudaMemAllocationTypePinned ? cudaSuccess : cudaErrorNotSupported;
 }
 
 cudaError_t acu_sim_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                              struct cudaMemLocation *location,
                                              enum cudaMemAllocationType type) {
     acu_sim_device *d;
-    SIM_TRY(find_place(memPool, location, type, &d));
-    return give(d, true, memPool);
+    SIM_TRY(find_location(memPool, location, type, &d));
+    return get_pool(acu_sim_pool_default(d), memPool);
 }
 
 cudaError_t acu_sim_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type) {
     acu_sim_device *d;
-    SIM_TRY(find_place(memPool, location, type, &d));
-    return give(d, false, memPool);
+    SIM_TRY(find_location(memPool, location, type, &d));
+    return get_pool(current_pool(d), memPool);
 }
 
 cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    SIM_TRY(find_place(memPool, location, type, &d));
-    return take(d, memPool);
+    SIM_TRY(find_location(memPool, location, type, &d));
+    return set_pool(d, memPool);
 }
 
-/* ---- sharing ------------------------------------------------------------------------------------
- */
+/* ---- sharing ---- */
 
-/* No pool is made with a type of handle (judge_props), so there is none that could be exported. */
+/* No pool has a type of handle (validate_props()), so no pool can be exported. */
 cudaError_t acu_sim_cudaMemPoolExportToShareableHandle(void *shareableHandle, cudaMemPool_t memPool,
                                                        enum cudaMemAllocationHandleType handleType,
                                                        unsigned int flags) {
@@ -561,10 +576,10 @@ cudaError_t
 acu_sim_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
                                              enum cudaMemAllocationHandleType handleType,
                                              unsigned int flags) {
-    const bool is_type = handleType != cudaMemHandleTypeNone &&
-                         acu_sim_knows(&acu_cudart_type_cudaMemAllocationHandleType, handleType);
-    return memPool && shareableHandle && !flags && is_type ? cudaErrorNotSupported
-                                                           : cudaErrorInvalidValue;
+    if (!memPool || !shareableHandle || flags || handleType == cudaMemHandleTypeNone ||
+        !acu_sim_knows(&acu_cudart_type_cudaMemAllocationHandleType, handleType))
+        return cudaErrorInvalidValue;
+    return cudaErrorNotSupported;
 }
 
 cudaError_t acu_sim_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,

@@ -4,22 +4,21 @@
 
 #include "sim/sim.h"
 
-/* The default pool; NULL if there is no memory for it. */
+/* The default pool of the device, which is made at the first call; NULL without memory. */
 acu_sim_pool *acu_sim_pool_default(acu_sim_device *device);
 
-/* A range of the pool was freed, at the call; what was dropped, in stream order. */
+/* Takes an allocation out of the pool's counts. The pool may be gone afterwards. */
 void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size);
 
-/* Its memory is shown to that device; what devices show to each other does not matter here. */
+/* Whether the program granted the device access to the pool. Access of devices to each other does
+ * not matter for pools. */
 bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device);
 
-/* What synchronising does: pools give back what they hold above their thresholds. */
+/* What every synchronisation does: pools give back what they hold above their thresholds. */
 void acu_sim_pools_trim(void);
+/* Frees all pools of the device. */
 void acu_sim_pools_reset(acu_sim_device *device);
+/* Counts, and with `print` reports, the pools that the program has not destroyed. */
 int acu_sim_pools_leaks(int print);
-
-/* From the current pool of the stream's device if `handle` is NULL. A whole call. */
-cudaError_t acu_sim_pool_alloc_async(void **at, size_t size, cudaMemPool_t *handle,
-                                     cudaStream_t stream, const void *where);
 
 #endif
