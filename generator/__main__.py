@@ -20,7 +20,7 @@ COMMANDS = {
     "explain": "explain",
 }
 
-# For users of a command; a module's own docstring speaks to those who change it.
+# What --help shows of a command; the docstring of its module is for those who change it.
 DESCRIPTIONS = {
     "extract": "Writes spec/facts: what the headers of all fetched toolkits declare, and what their libraries export.",
     "render": "Writes everything below generated/, or below another --output folder, from spec/ and templates/.",

@@ -168,7 +168,7 @@ def _function(library: Library, router: Router | None, function: Function) -> Ro
 
 
 def _alias(gone: Function, successor: Row) -> Row:
-    """A gone name whose meaning the presented name has: it goes wherever that one goes."""
+    """The row of an older name: the row of the presented name that has its meaning."""
     return replace(successor, name=gone.name, symbol="", remark=f"another name for {successor.name}")
 
 

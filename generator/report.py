@@ -26,7 +26,7 @@ SPEC = Spec()
 def outputs(
     libraries: Iterable[Library], spec: Spec = SPEC, routers: Mapping[str, Router] | None = None
 ) -> dict[str, str]:
-    """The documents below generated/: path -> text. Who has found routes already passes the routers."""
+    """The documents below generated/: path -> text. `routers` are those that have found routes already."""
     libraries = list(libraries)
     tables = [_availability(library, spec, routers or {}) for library in libraries]
     rows = features(libraries, tables, gates.derive(gates.load(spec.features), libraries, {}))

@@ -167,7 +167,7 @@ class Slot:
 
     @property
     def symbols(self) -> list[str]:
-        """Library symbols whose text differs from the function's name, each once in the whole file."""
+        """The symbols of the eras that are not the function's own name."""
         found = {era.symbol for era in (*self.eras, *self.eras_ptds) if era.symbol}
         return sorted(found - {self.name})
 
