@@ -44,7 +44,7 @@ docs: ## make the reference from the headers (needs doxygen)
 install: all ## install it: PREFIX=/usr/local, DESTDIR=
 	@cmake --install $(BUILD)/release --prefix $(PREFIX)
 
-quick: c-tools ## build, and run the C tests that need no toolkit: TESTS=regex
+quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 	@$(CONFIGURE) -B $(BUILD)/quick -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	@$(COMPILE) $(BUILD)/quick
 	@ctest --test-dir $(BUILD)/quick --output-on-failure --progress --parallel $(JOBS) \
