@@ -45,7 +45,7 @@ def main() -> int:
         code = subprocess.run([*command, "--output-junit", str(report)], check=False).returncode
         total.add(_suite("ctest", code, report))
         report = Path(folder) / "pytest.xml"
-        command = [sys.executable, "-m", "pytest", "-n", jobs, "--dist=loadgroup", "--no-loadscope-reorder"]
+        command = [sys.executable, "-m", "pytest", "-n", jobs, "--dist=loadscope", "--no-loadscope-reorder"]
         command += [f"--junit-xml={report}"]
         code = subprocess.run(command, check=False).returncode
         total.add(_suite("pytest", code, report))

@@ -17,7 +17,6 @@ from generator.render import render, write
 from . import spy_build as build
 
 ROOT = build.ROOT
-pytestmark = pytest.mark.xdist_group("spies")  # one worker builds, and all of its tests share what it built
 VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
 
 

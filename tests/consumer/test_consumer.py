@@ -14,9 +14,6 @@ from tests.compile.toolchain import CC, ROOT, without_cuda
 PROJECT = Path(__file__).resolve().parent / "project"
 SIMULATED = "simulated 1 2 3\n"
 
-# In one process, which installs the library once.
-pytestmark = pytest.mark.xdist_group("consumer")
-
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     # `make test` shall not hand its own flags to a stranger's make.

@@ -20,7 +20,6 @@ from tests.compile.toolchain import ROOT, without_cuda
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-pytestmark = pytest.mark.xdist_group("consumer")
 
 
 @dataclass

@@ -21,7 +21,6 @@ from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, compile
 
 HERE = Path(__file__).resolve().parent
 VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
-pytestmark = pytest.mark.xdist_group("real")  # one worker compiles
 
 # Not the symbol of the same name: what NVIDIA's own headers rename the call to, or what a decision calls instead.
 # First version, first version that is like the name again, symbol.

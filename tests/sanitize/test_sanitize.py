@@ -15,9 +15,6 @@ from tests.abi import spy_build as build
 from tests.compile.toolchain import ROOT, Library, works
 from tests.real.test_real import build_real, model, predictions
 
-address = pytest.mark.xdist_group("address")  # one worker makes the build, and runs what needs it
-thread = pytest.mark.xdist_group("thread")
-
 ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 THREAD = ("-fsanitize=thread",)
 # What the library keeps lives as long as the process; NVIDIA's own leaks are not looked for.
@@ -66,20 +63,17 @@ def toolkits() -> Toolkits:
     return found
 
 
-@address
 def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
     ctest(addressed, "-E", "^(sim_guard$|safe_)")  # the first one writes beside its memory on purpose
 
 
-@address
 def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
     # thousands of processes, so as two runtimes of the six: with libraries of its own and without
     few = ("-E", "^safe_faults_([^1]|12)")
     ctest(addressed, "-R", "^safe_", *few, ASAN_OPTIONS="abort_on_error=1")
 
 
-@address
 @pytest.mark.parametrize("version", SPIED_ON)
 def test_real_libcudart_under_address_and_undefined(
     version: str, addressed: Path, toolkits: Toolkits, tmp_path: Path
@@ -108,7 +102,6 @@ def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, m
         assert ", 0 failed" in done.stdout
 
 
-@thread
 def test_many_threads(tmp_path: Path) -> None:
     folder = configure(tmp_path, THREAD, *THREADED)
     assert "__tsan_init" in works(["nm", folder / "tests/loader/loader_threads"])

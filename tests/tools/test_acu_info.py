@@ -20,7 +20,6 @@ from generator.fetch import Toolkits
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tools" / "acu-info"
 TOOLKITS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
-pytestmark = pytest.mark.xdist_group("consumer")
 
 GPU, ERROR, USAGE, NO_LIBRARY, NO_DRIVER, NO_DEVICE, SIMULATOR = range(7)
 

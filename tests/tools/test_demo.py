@@ -10,8 +10,6 @@ import pytest
 
 from tests.compile.toolchain import ROOT, Library
 
-pytestmark = pytest.mark.xdist_group("consumer")
-
 # What each prints on a simulated 12.1 with two devices.
 SAYS = {
     "any_runtime": "a handle for conditional nodes: cudaGraphConditionalHandleCreate needs CUDA 12.3",

@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NOUNS = ["buffer", "capture", "device", "event", "exec", "graph", "kernel", "launch", "module", "node", "pool", "stream"]
+NOUNS = [
+    "buffer",
+    "capture",
+    "device",
+    "event",
+    "exec",
+    "graph",
+    "kernel",
+    "launch",
+    "module",
+    "node",
+    "pool",
+    "stream",
+]
 
 
 def bodies(source: Path) -> str:
