@@ -95,8 +95,6 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
 cudaError_t acu_sim_enter_newer(const acu_function *function);
 cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code);
 cudaError_t acu_sim_leave(cudaError_t result);
-cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device);
-void acu_sim_leave_driver(void);
 
 /* The value is in the table and not newer than the runtime, or the driver that is being called. */
 bool acu_sim_knows(const acu_type *type, int64_t value);

@@ -10,49 +10,52 @@
 #include <anycuda/cudart.h>
 #include <anycuda/cuda.h>
 
-CUresult acu_sim_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray);
-CUresult acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
-CUresult acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
-CUresult acu_sim_cuArrayDestroy(CUarray hArray);
-CUresult acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
-CUresult acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
-                             unsigned int flags, CUdevice dev);
-CUresult acu_sim_cuCtxDestroy(CUcontext ctx);
-CUresult acu_sim_cuCtxDisablePeerAccess(CUcontext peerContext);
-CUresult acu_sim_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags);
-CUresult acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version);
-CUresult acu_sim_cuCtxGetCacheConfig(CUfunc_cache *pconfig);
-CUresult acu_sim_cuCtxGetCurrent(CUcontext *pctx);
-CUresult acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
-                                     CUdevResourceType type);
-CUresult acu_sim_cuCtxGetDevice(CUdevice *device);
-CUresult acu_sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
-CUresult acu_sim_cuCtxGetFlags(unsigned int *flags);
-CUresult acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId);
-CUresult acu_sim_cuCtxGetLimit(size_t *pvalue, CUlimit limit);
-CUresult acu_sim_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig);
-CUresult acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority);
-CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx);
-CUresult acu_sim_cuCtxPushCurrent(CUcontext ctx);
-CUresult acu_sim_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent);
-CUresult acu_sim_cuCtxResetPersistingL2Cache(void);
-CUresult acu_sim_cuCtxSetCacheConfig(CUfunc_cache config);
-CUresult acu_sim_cuCtxSetCurrent(CUcontext ctx);
-CUresult acu_sim_cuCtxSetFlags(unsigned int flags);
-CUresult acu_sim_cuCtxSetLimit(CUlimit limit, size_t value);
-CUresult acu_sim_cuCtxSetSharedMemConfig(CUsharedconfig config);
-CUresult acu_sim_cuCtxSynchronize(void);
-CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx);
-CUresult acu_sim_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent);
-CUresult acu_sim_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
-                                           unsigned int nbResources);
-CUresult acu_sim_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
-                                      const CUdevResource *input, CUdevResource *remainder,
-                                      unsigned int flags,
-                                      CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams);
-CUresult acu_sim_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
-                                             const CUdevResource *input, CUdevResource *remainder,
-                                             unsigned int flags, unsigned int minCount);
+cudaError_t acu_sim_cuArray3DCreate(CUarray *pHandle,
+                                    const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray);
+cudaError_t acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
+                                           CUarray hArray);
+cudaError_t acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
+cudaError_t acu_sim_cuArrayDestroy(CUarray hArray);
+cudaError_t acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
+cudaError_t acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
+                                unsigned int flags, CUdevice dev);
+cudaError_t acu_sim_cuCtxDestroy(CUcontext ctx);
+cudaError_t acu_sim_cuCtxDisablePeerAccess(CUcontext peerContext);
+cudaError_t acu_sim_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags);
+cudaError_t acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version);
+cudaError_t acu_sim_cuCtxGetCacheConfig(CUfunc_cache *pconfig);
+cudaError_t acu_sim_cuCtxGetCurrent(CUcontext *pctx);
+cudaError_t acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
+                                        CUdevResourceType type);
+cudaError_t acu_sim_cuCtxGetDevice(CUdevice *device);
+cudaError_t acu_sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
+cudaError_t acu_sim_cuCtxGetFlags(unsigned int *flags);
+cudaError_t acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId);
+cudaError_t acu_sim_cuCtxGetLimit(size_t *pvalue, CUlimit limit);
+cudaError_t acu_sim_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig);
+cudaError_t acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority);
+cudaError_t acu_sim_cuCtxPopCurrent(CUcontext *pctx);
+cudaError_t acu_sim_cuCtxPushCurrent(CUcontext ctx);
+cudaError_t acu_sim_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent);
+cudaError_t acu_sim_cuCtxResetPersistingL2Cache(void);
+cudaError_t acu_sim_cuCtxSetCacheConfig(CUfunc_cache config);
+cudaError_t acu_sim_cuCtxSetCurrent(CUcontext ctx);
+cudaError_t acu_sim_cuCtxSetFlags(unsigned int flags);
+cudaError_t acu_sim_cuCtxSetLimit(CUlimit limit, size_t value);
+cudaError_t acu_sim_cuCtxSetSharedMemConfig(CUsharedconfig config);
+cudaError_t acu_sim_cuCtxSynchronize(void);
+cudaError_t acu_sim_cuCtxSynchronize_v2(CUcontext ctx);
+cudaError_t acu_sim_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent);
+cudaError_t acu_sim_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
+                                              unsigned int nbResources);
+cudaError_t acu_sim_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
+                                         const CUdevResource *input, CUdevResource *remainder,
+                                         unsigned int flags,
+                                         CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams);
+cudaError_t acu_sim_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
+                                                const CUdevResource *input,
+                                                CUdevResource *remainder, unsigned int flags,
+                                                unsigned int minCount);
 cudaError_t acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev);
 cudaError_t acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGet(CUdevice *device, int ordinal);
@@ -60,415 +63,433 @@ cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUd
 cudaError_t acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
 cudaError_t acu_sim_cuDeviceGetCount(int *count);
 cudaError_t acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev);
-CUresult acu_sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
-                                        CUdevResourceType type);
-CUresult acu_sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
-                                              void *value);
+cudaError_t acu_sim_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
+                                           CUdevResourceType type);
+cudaError_t acu_sim_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
+                                                 void *value);
 cudaError_t acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                             CUdevice srcDevice, CUdevice dstDevice);
 cudaError_t acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
 cudaError_t acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
-CUresult acu_sim_cuDeviceGraphMemTrim(CUdevice device);
-CUresult acu_sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
-CUresult acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev);
-CUresult acu_sim_cuDevicePrimaryCtxReset(CUdevice dev);
-CUresult acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
-CUresult acu_sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
-CUresult acu_sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
-                                              void *value);
+cudaError_t acu_sim_cuDeviceGraphMemTrim(CUdevice device);
+cudaError_t acu_sim_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active);
+cudaError_t acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev);
+cudaError_t acu_sim_cuDevicePrimaryCtxReset(CUdevice dev);
+cudaError_t acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
+cudaError_t acu_sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
+cudaError_t acu_sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
+                                                 void *value);
 cudaError_t acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
 cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev);
 cudaError_t acu_sim_cuDriverGetVersion(int *driverVersion);
-CUresult acu_sim_cuEventCreate(CUevent *phEvent, unsigned int Flags);
-CUresult acu_sim_cuEventDestroy(CUevent hEvent);
-CUresult acu_sim_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
-CUresult acu_sim_cuEventQuery(CUevent hEvent);
-CUresult acu_sim_cuEventRecord(CUevent hEvent, CUstream hStream);
-CUresult acu_sim_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags);
-CUresult acu_sim_cuEventSynchronize(CUevent hEvent);
-CUresult acu_sim_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc);
-CUresult acu_sim_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc);
-CUresult acu_sim_cuFuncGetName(const char **name, CUfunction hfunc);
-CUresult acu_sim_cuFuncGetParamCount(CUfunction func, size_t *paramCount);
-CUresult acu_sim_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
-                                    size_t *paramSize);
-CUresult acu_sim_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function);
-CUresult acu_sim_cuFuncLoad(CUfunction function);
-CUresult acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value);
-CUresult acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config);
+cudaError_t acu_sim_cuEventCreate(CUevent *phEvent, unsigned int Flags);
+cudaError_t acu_sim_cuEventDestroy(CUevent hEvent);
+cudaError_t acu_sim_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd);
+cudaError_t acu_sim_cuEventQuery(CUevent hEvent);
+cudaError_t acu_sim_cuEventRecord(CUevent hEvent, CUstream hStream);
+cudaError_t acu_sim_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags);
+cudaError_t acu_sim_cuEventSynchronize(CUevent hEvent);
+cudaError_t acu_sim_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc);
+cudaError_t acu_sim_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc);
+cudaError_t acu_sim_cuFuncGetName(const char **name, CUfunction hfunc);
+cudaError_t acu_sim_cuFuncGetParamCount(CUfunction func, size_t *paramCount);
+cudaError_t acu_sim_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
+                                       size_t *paramSize);
+cudaError_t acu_sim_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function);
+cudaError_t acu_sim_cuFuncLoad(CUfunction function);
+cudaError_t acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value);
+cudaError_t acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config);
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr);
 CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr);
 cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                      cuuint64_t flags,
                                      CUdriverProcAddressQueryResult *symbolStatus);
-CUresult acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                          const CUgraphNode *dependencies, size_t numDependencies,
-                                          const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                          const CUgraphNode *dependencies, size_t numDependencies,
-                                          CUgraph childGraph);
-CUresult acu_sim_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
-                                        const CUgraphNode *to, const CUgraphEdgeData *edgeData,
-                                        size_t numDependencies);
-CUresult acu_sim_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                     const CUgraphNode *dependencies, size_t numDependencies);
-CUresult acu_sim_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                           const CUgraphNode *dependencies, size_t numDependencies,
-                                           CUevent event);
-CUresult acu_sim_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                         const CUgraphNode *dependencies, size_t numDependencies,
-                                         CUevent event);
-CUresult acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                      const CUDA_KERNEL_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
-                                                CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out);
-CUresult acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
-                                                const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph);
-CUresult acu_sim_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph);
-CUresult acu_sim_cuGraphCreate(CUgraph *phGraph, unsigned int flags);
-CUresult acu_sim_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags);
-CUresult acu_sim_cuGraphDestroy(CUgraph hGraph);
-CUresult acu_sim_cuGraphDestroyNode(CUgraphNode hNode);
-CUresult acu_sim_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
-CUresult acu_sim_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event);
-CUresult acu_sim_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
-CUresult acu_sim_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event);
-CUresult acu_sim_cuGraphExecBatchMemOpNodeSetParams(
-    CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                    CUgraph childGraph);
-CUresult acu_sim_cuGraphExecDestroy(CUgraphExec hGraphExec);
-CUresult acu_sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                    CUevent event);
-CUresult acu_sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                  CUevent event);
-CUresult acu_sim_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags);
-CUresult acu_sim_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId);
-CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                const CUDA_KERNEL_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
-                                   CUgraphExecUpdateResultInfo *resultInfo);
-CUresult acu_sim_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
-                                 CUgraphEdgeData *edgeData, size_t *numEdges);
-CUresult acu_sim_cuGraphGetId(CUgraph hGraph, unsigned int *graphId);
-CUresult acu_sim_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes);
-CUresult acu_sim_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes);
-CUresult acu_sim_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                    unsigned long long flags);
-CUresult acu_sim_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
-                                              CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
-CUresult acu_sim_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src);
-CUresult acu_sim_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                               CUkernelNodeAttrValue *value_out);
-CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
-                                               const CUkernelNodeAttrValue *value);
-CUresult acu_sim_cuGraphKernelNodeSetParams(CUgraphNode hNode,
-                                            const CUDA_KERNEL_NODE_PARAMS *nodeParams);
-CUresult acu_sim_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream);
-CUresult acu_sim_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
-                                        CUgraph hClonedGraph);
-CUresult acu_sim_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph);
-CUresult acu_sim_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                            CUgraphEdgeData *edgeData, size_t *numDependencies);
-CUresult acu_sim_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                              CUgraphEdgeData *edgeData, size_t *numDependentNodes);
-CUresult acu_sim_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                       unsigned int *isEnabled);
-CUresult acu_sim_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId);
-CUresult acu_sim_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId);
-CUresult acu_sim_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type);
-CUresult acu_sim_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                       unsigned int isEnabled);
-CUresult acu_sim_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count);
-CUresult acu_sim_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
+cudaError_t acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                             const CUgraphNode *dependencies,
+                                             size_t numDependencies,
+                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                             const CUgraphNode *dependencies,
+                                             size_t numDependencies, CUgraph childGraph);
+cudaError_t acu_sim_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
                                            const CUgraphNode *to, const CUgraphEdgeData *edgeData,
                                            size_t numDependencies);
-CUresult acu_sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
-                                         unsigned int flags);
-CUresult acu_sim_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
-CUresult acu_sim_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
-                                  unsigned int flags);
-CUresult acu_sim_cuGreenCtxDestroy(CUgreenCtx hCtx);
-CUresult acu_sim_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
-                                          CUdevResourceType type);
-CUresult acu_sim_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId);
-CUresult acu_sim_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent);
-CUresult acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags,
-                                        int priority);
-CUresult acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
+cudaError_t acu_sim_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                        const CUgraphNode *dependencies, size_t numDependencies);
+cudaError_t acu_sim_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                              const CUgraphNode *dependencies,
+                                              size_t numDependencies, CUevent event);
+cudaError_t acu_sim_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                            const CUgraphNode *dependencies, size_t numDependencies,
+                                            CUevent event);
+cudaError_t acu_sim_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                         const CUgraphNode *dependencies, size_t numDependencies,
+                                         const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
+                                                   CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out);
+cudaError_t acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
+                                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph);
+cudaError_t acu_sim_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph);
+cudaError_t acu_sim_cuGraphCreate(CUgraph *phGraph, unsigned int flags);
+cudaError_t acu_sim_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags);
+cudaError_t acu_sim_cuGraphDestroy(CUgraph hGraph);
+cudaError_t acu_sim_cuGraphDestroyNode(CUgraphNode hNode);
+cudaError_t acu_sim_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
+cudaError_t acu_sim_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event);
+cudaError_t acu_sim_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
+cudaError_t acu_sim_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event);
+cudaError_t acu_sim_cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                       CUgraph childGraph);
+cudaError_t acu_sim_cuGraphExecDestroy(CUgraphExec hGraphExec);
+cudaError_t acu_sim_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                       CUevent event);
+cudaError_t acu_sim_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                     CUevent event);
+cudaError_t acu_sim_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags);
+cudaError_t acu_sim_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId);
+cudaError_t acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                   const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
+                                      CUgraphExecUpdateResultInfo *resultInfo);
+cudaError_t acu_sim_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
+                                    CUgraphEdgeData *edgeData, size_t *numEdges);
+cudaError_t acu_sim_cuGraphGetId(CUgraph hGraph, unsigned int *graphId);
+cudaError_t acu_sim_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes);
+cudaError_t acu_sim_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes,
+                                        size_t *numRootNodes);
+cudaError_t acu_sim_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                       unsigned long long flags);
+cudaError_t acu_sim_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                                 CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
+cudaError_t acu_sim_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src);
+cudaError_t acu_sim_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                                  CUkernelNodeAttrValue *value_out);
+cudaError_t acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,
+                                               CUDA_KERNEL_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                                  const CUkernelNodeAttrValue *value);
+cudaError_t acu_sim_cuGraphKernelNodeSetParams(CUgraphNode hNode,
+                                               const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+cudaError_t acu_sim_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream);
+cudaError_t acu_sim_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
+                                           CUgraph hClonedGraph);
+cudaError_t acu_sim_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph);
+cudaError_t acu_sim_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
+                                               CUgraphEdgeData *edgeData, size_t *numDependencies);
+cudaError_t acu_sim_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
+                                                 CUgraphEdgeData *edgeData,
+                                                 size_t *numDependentNodes);
+cudaError_t acu_sim_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                          unsigned int *isEnabled);
+cudaError_t acu_sim_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId);
+cudaError_t acu_sim_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId);
+cudaError_t acu_sim_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type);
+cudaError_t acu_sim_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                          unsigned int isEnabled);
+cudaError_t acu_sim_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
+                                             unsigned int count);
+cudaError_t acu_sim_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
+                                              const CUgraphNode *to,
+                                              const CUgraphEdgeData *edgeData,
+                                              size_t numDependencies);
+cudaError_t acu_sim_cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+                                            unsigned int flags);
+cudaError_t acu_sim_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
+cudaError_t acu_sim_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
+                                     unsigned int flags);
+cudaError_t acu_sim_cuGreenCtxDestroy(CUgreenCtx hCtx);
+cudaError_t acu_sim_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
+                                             CUdevResourceType type);
+cudaError_t acu_sim_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId);
+cudaError_t acu_sim_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent);
+cudaError_t acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
+                                           unsigned int flags, int priority);
+cudaError_t acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
 cudaError_t acu_sim_cuInit(unsigned int Flags);
-CUresult acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
-                                      CUdevice dev);
-CUresult acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);
-CUresult acu_sim_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel);
-CUresult acu_sim_cuKernelGetName(const char **name, CUkernel hfunc);
-CUresult acu_sim_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount);
-CUresult acu_sim_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
-                                      size_t *paramSize);
-CUresult acu_sim_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
-                                      CUdevice dev);
-CUresult acu_sim_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
-CUresult acu_sim_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
-                                           unsigned int gridDimY, unsigned int gridDimZ,
-                                           unsigned int blockDimX, unsigned int blockDimY,
-                                           unsigned int blockDimZ, unsigned int sharedMemBytes,
-                                           CUstream hStream, void **kernelParams);
-CUresult acu_sim_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData);
-CUresult acu_sim_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                                unsigned int gridDimZ, unsigned int blockDimX,
-                                unsigned int blockDimY, unsigned int blockDimZ,
-                                unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
-                                void **extra);
-CUresult acu_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
-                                  void **extra);
-CUresult acu_sim_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
-                                           CUlibrary lib);
-CUresult acu_sim_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                    const char *name);
-CUresult acu_sim_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name);
-CUresult acu_sim_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib);
-CUresult acu_sim_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                     const char *name);
-CUresult acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library);
-CUresult acu_sim_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol);
-CUresult acu_sim_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
-                                   void **jitOptionsValues, unsigned int numJitOptions,
-                                   CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                                   unsigned int numLibraryOptions);
-CUresult acu_sim_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
-                                       CUjit_option *jitOptions, void **jitOptionsValues,
-                                       unsigned int numJitOptions, CUlibraryOption *libraryOptions,
-                                       void **libraryOptionValues, unsigned int numLibraryOptions);
-CUresult acu_sim_cuLibraryUnload(CUlibrary library);
-CUresult acu_sim_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                               const char *name, unsigned int numOptions, CUjit_option *options,
-                               void **optionValues);
-CUresult acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
-                               unsigned int numOptions, CUjit_option *options, void **optionValues);
-CUresult acu_sim_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut);
-CUresult acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
-                              CUlinkState *stateOut);
-CUresult acu_sim_cuLinkDestroy(CUlinkState state);
-CUresult acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size);
-CUresult acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
-                                     CUdeviceptr addr, unsigned long long flags);
-CUresult acu_sim_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                             CUmemLocation location);
-CUresult acu_sim_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
-CUresult acu_sim_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
-CUresult acu_sim_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
-                                         CUstream hStream);
-CUresult acu_sim_cuMemAllocHost(void **pp, size_t bytesize);
-CUresult acu_sim_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
-CUresult acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
-                                 size_t Height, unsigned int ElementSizeBytes);
-CUresult acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                             const CUmemAllocationProp *prop, unsigned long long flags);
-CUresult acu_sim_cuMemFree(CUdeviceptr dptr);
-CUresult acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
-CUresult acu_sim_cuMemFreeHost(void *p);
-CUresult acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
-                                CUdeviceptr ptr);
-CUresult acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
-CUresult acu_sim_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
-                                               CUmemAllocationGranularity_flags option);
-CUresult acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
-                                                        CUmemGenericAllocationHandle handle);
-CUresult acu_sim_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
-                                        CUmemAllocationType type);
-CUresult acu_sim_cuMemGetInfo(size_t *free, size_t *total);
-CUresult acu_sim_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
-                                 CUmemAllocationType type);
-CUresult acu_sim_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
-CUresult acu_sim_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags);
-CUresult acu_sim_cuMemHostGetFlags(unsigned int *pFlags, void *p);
-CUresult acu_sim_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
-CUresult acu_sim_cuMemHostUnregister(void *p);
-CUresult acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-                          CUmemGenericAllocationHandle handle, unsigned long long flags);
-CUresult acu_sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps);
-CUresult acu_sim_cuMemPoolDestroy(CUmemoryPool pool);
-CUresult acu_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
-                                    CUmemLocation *location);
-CUresult acu_sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
-CUresult acu_sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
-CUresult acu_sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
-CUresult acu_sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
-CUresult acu_sim_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
-                                    unsigned int flags, CUstream hStream);
-CUresult acu_sim_cuMemRangeGetAttribute(void *data, size_t dataSize,
-                                        CUmem_range_attribute attribute, CUdeviceptr devPtr,
-                                        size_t count);
-CUresult acu_sim_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
-                                         CUmem_range_attribute *attributes, size_t numAttributes,
-                                         CUdeviceptr devPtr, size_t count);
-CUresult acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle);
-CUresult acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr);
-CUresult acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
-                                size_t count);
-CUresult acu_sim_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
-                                 CUmemoryPool pool);
-CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size);
-CUresult acu_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount);
-CUresult acu_sim_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy);
-CUresult acu_sim_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream);
-CUresult acu_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy);
-CUresult acu_sim_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy);
-CUresult acu_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream);
-CUresult acu_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy);
-CUresult acu_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream);
-CUresult acu_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
-                               CUstream hStream);
-CUresult acu_sim_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
-                              size_t srcOffset, size_t ByteCount);
-CUresult acu_sim_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
-                              size_t ByteCount);
-CUresult acu_sim_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount);
-CUresult acu_sim_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
-                                   size_t ByteCount, CUstream hStream);
-CUresult acu_sim_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                    size_t numAttrs, CUstream hStream);
-CUresult acu_sim_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
-                              size_t ByteCount);
-CUresult acu_sim_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount);
-CUresult acu_sim_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
-                                   CUstream hStream);
-CUresult acu_sim_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount);
-CUresult acu_sim_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
-                                   CUstream hStream);
-CUresult acu_sim_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                              size_t ByteCount);
-CUresult acu_sim_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                                   size_t ByteCount, CUstream hStream);
-CUresult acu_sim_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount);
-CUresult acu_sim_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
-                                   CUstream hStream);
-CUresult acu_sim_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-                              CUcontext srcContext, size_t ByteCount);
-CUresult acu_sim_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
-                                   CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
-                                   CUstream hStream);
-CUresult acu_sim_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N);
-CUresult acu_sim_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
+cudaError_t acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
+                                         CUdevice dev);
+cudaError_t acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);
+cudaError_t acu_sim_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel);
+cudaError_t acu_sim_cuKernelGetName(const char **name, CUkernel hfunc);
+cudaError_t acu_sim_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount);
+cudaError_t acu_sim_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
+                                         size_t *paramSize);
+cudaError_t acu_sim_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
+                                         CUdevice dev);
+cudaError_t acu_sim_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev);
+cudaError_t acu_sim_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
+                                              unsigned int gridDimY, unsigned int gridDimZ,
+                                              unsigned int blockDimX, unsigned int blockDimY,
+                                              unsigned int blockDimZ, unsigned int sharedMemBytes,
+                                              CUstream hStream, void **kernelParams);
+cudaError_t acu_sim_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData);
+cudaError_t acu_sim_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                   unsigned int gridDimZ, unsigned int blockDimX,
+                                   unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream,
+                                   void **kernelParams, void **extra);
+cudaError_t acu_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
+                                     void **kernelParams, void **extra);
+cudaError_t acu_sim_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
+                                              CUlibrary lib);
+cudaError_t acu_sim_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                                       const char *name);
+cudaError_t acu_sim_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name);
+cudaError_t acu_sim_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib);
+cudaError_t acu_sim_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
+                                        const char *name);
+cudaError_t acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library);
+cudaError_t acu_sim_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol);
+cudaError_t acu_sim_cuLibraryLoadData(CUlibrary *library, const void *code,
+                                      CUjit_option *jitOptions, void **jitOptionsValues,
+                                      unsigned int numJitOptions, CUlibraryOption *libraryOptions,
+                                      void **libraryOptionValues, unsigned int numLibraryOptions);
+cudaError_t acu_sim_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
+                                          CUjit_option *jitOptions, void **jitOptionsValues,
+                                          unsigned int numJitOptions,
+                                          CUlibraryOption *libraryOptions,
+                                          void **libraryOptionValues,
+                                          unsigned int numLibraryOptions);
+cudaError_t acu_sim_cuLibraryUnload(CUlibrary library);
+cudaError_t acu_sim_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
+                                  const char *name, unsigned int numOptions, CUjit_option *options,
+                                  void **optionValues);
+cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
+                                  unsigned int numOptions, CUjit_option *options,
+                                  void **optionValues);
+cudaError_t acu_sim_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut);
+cudaError_t acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
+                                 void **optionValues, CUlinkState *stateOut);
+cudaError_t acu_sim_cuLinkDestroy(CUlinkState state);
+cudaError_t acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size);
+cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
+                                        CUdeviceptr addr, unsigned long long flags);
+cudaError_t acu_sim_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                                CUmemLocation location);
+cudaError_t acu_sim_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize);
+cudaError_t acu_sim_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
+cudaError_t acu_sim_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
+                                            CUstream hStream);
+cudaError_t acu_sim_cuMemAllocHost(void **pp, size_t bytesize);
+cudaError_t acu_sim_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
+cudaError_t acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
+                                    size_t Height, unsigned int ElementSizeBytes);
+cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                                const CUmemAllocationProp *prop, unsigned long long flags);
+cudaError_t acu_sim_cuMemFree(CUdeviceptr dptr);
+cudaError_t acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
+cudaError_t acu_sim_cuMemFreeHost(void *p);
+cudaError_t acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+                                   CUdeviceptr ptr);
+cudaError_t acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr);
+cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
+                                                  const CUmemAllocationProp *prop,
+                                                  CUmemAllocationGranularity_flags option);
+cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                           CUmemGenericAllocationHandle handle);
+cudaError_t acu_sim_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
+                                           CUmemAllocationType type);
+cudaError_t acu_sim_cuMemGetInfo(size_t *free, size_t *total);
+cudaError_t acu_sim_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
+                                    CUmemAllocationType type);
+cudaError_t acu_sim_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
+cudaError_t acu_sim_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags);
+cudaError_t acu_sim_cuMemHostGetFlags(unsigned int *pFlags, void *p);
+cudaError_t acu_sim_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
+cudaError_t acu_sim_cuMemHostUnregister(void *p);
+cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                             CUmemGenericAllocationHandle handle, unsigned long long flags);
+cudaError_t acu_sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps);
+cudaError_t acu_sim_cuMemPoolDestroy(CUmemoryPool pool);
+cudaError_t acu_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                                       CUmemLocation *location);
+cudaError_t acu_sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+cudaError_t acu_sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
+cudaError_t acu_sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+cudaError_t acu_sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);
+cudaError_t acu_sim_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+                                       unsigned int flags, CUstream hStream);
+cudaError_t acu_sim_cuMemRangeGetAttribute(void *data, size_t dataSize,
+                                           CUmem_range_attribute attribute, CUdeviceptr devPtr,
+                                           size_t count);
+cudaError_t acu_sim_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
+                                            CUmem_range_attribute *attributes, size_t numAttributes,
+                                            CUdeviceptr devPtr, size_t count);
+cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle);
+cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr);
+cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
+                                   size_t count);
+cudaError_t acu_sim_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
+                                    CUmemoryPool pool);
+cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size);
+cudaError_t acu_sim_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy);
+cudaError_t acu_sim_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream);
+cudaError_t acu_sim_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy);
+cudaError_t acu_sim_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy);
+cudaError_t acu_sim_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream);
+cudaError_t acu_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy);
+cudaError_t acu_sim_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream);
+cudaError_t acu_sim_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                   CUstream hStream);
-CUresult acu_sim_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-                               size_t Width, size_t Height);
-CUresult acu_sim_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
-                                    size_t Width, size_t Height, CUstream hStream);
-CUresult acu_sim_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-                               size_t Width, size_t Height);
-CUresult acu_sim_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
-                                    size_t Width, size_t Height, CUstream hStream);
-CUresult acu_sim_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                              size_t Width, size_t Height);
-CUresult acu_sim_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
-                                   size_t Width, size_t Height, CUstream hStream);
-CUresult acu_sim_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N);
-CUresult acu_sim_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
-                                  CUstream hStream);
-CUresult acu_sim_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N);
-CUresult acu_sim_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
-                                 CUstream hStream);
-CUresult acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
-                                        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
-                                        unsigned int numMipmapLevels);
-CUresult acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray);
-CUresult acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
-                                          unsigned int level);
-CUresult acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
-                                            CUmodule mod);
-CUresult acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name);
-CUresult acu_sim_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod);
-CUresult acu_sim_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
-                                   const char *name);
-CUresult acu_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
-CUresult acu_sim_cuModuleLoad(CUmodule *module, const char *fname);
-CUresult acu_sim_cuModuleLoadData(CUmodule *module, const void *image);
-CUresult acu_sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
-                                    CUjit_option *options, void **optionValues);
-CUresult acu_sim_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin);
-CUresult acu_sim_cuModuleUnload(CUmodule hmod);
-CUresult acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
-                                                         int numBlocks, int blockSize);
-CUresult acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
-                                                             int blockSize, size_t dynamicSMemSize);
-CUresult acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
-                                                                      CUfunction func,
-                                                                      int blockSize,
-                                                                      size_t dynamicSMemSize,
-                                                                      unsigned int flags);
-CUresult acu_sim_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
-                                              const CUlaunchConfig *config);
-CUresult acu_sim_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
-                                                  CUoccupancyB2DSize blockSizeToDynamicSMemSize,
-                                                  size_t dynamicSMemSize, int blockSizeLimit);
-CUresult acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(
+cudaError_t acu_sim_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
+                                 size_t srcOffset, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
+                                 size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                 size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                      size_t ByteCount, CUstream hStream);
+cudaError_t acu_sim_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
+                                       size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
+                                       size_t numAttrs, CUstream hStream);
+cudaError_t acu_sim_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
+                                 size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                      size_t ByteCount, CUstream hStream);
+cudaError_t acu_sim_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
+                                      CUstream hStream);
+cudaError_t acu_sim_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                                 size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                                      size_t ByteCount, CUstream hStream);
+cudaError_t acu_sim_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
+                                      CUstream hStream);
+cudaError_t acu_sim_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
+                                 CUcontext srcContext, size_t ByteCount);
+cudaError_t acu_sim_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
+                                      CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+                                      CUstream hStream);
+cudaError_t acu_sim_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N);
+cudaError_t acu_sim_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
+                                     CUstream hStream);
+cudaError_t acu_sim_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                                  size_t Width, size_t Height);
+cudaError_t acu_sim_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
+                                       size_t Width, size_t Height, CUstream hStream);
+cudaError_t acu_sim_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                                  size_t Width, size_t Height);
+cudaError_t acu_sim_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
+                                       size_t Width, size_t Height, CUstream hStream);
+cudaError_t acu_sim_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                                 size_t Width, size_t Height);
+cudaError_t acu_sim_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
+                                      size_t Width, size_t Height, CUstream hStream);
+cudaError_t acu_sim_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N);
+cudaError_t acu_sim_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
+                                     CUstream hStream);
+cudaError_t acu_sim_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N);
+cudaError_t acu_sim_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
+                                    CUstream hStream);
+cudaError_t acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                           const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                           unsigned int numMipmapLevels);
+cudaError_t acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray);
+cudaError_t acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                             unsigned int level);
+cudaError_t acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
+                                               CUmodule mod);
+cudaError_t acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name);
+cudaError_t acu_sim_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod);
+cudaError_t acu_sim_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
+                                      const char *name);
+cudaError_t acu_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
+cudaError_t acu_sim_cuModuleLoad(CUmodule *module, const char *fname);
+cudaError_t acu_sim_cuModuleLoadData(CUmodule *module, const void *image);
+cudaError_t acu_sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+                                       CUjit_option *options, void **optionValues);
+cudaError_t acu_sim_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin);
+cudaError_t acu_sim_cuModuleUnload(CUmodule hmod);
+cudaError_t acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
+                                                            CUfunction func, int numBlocks,
+                                                            int blockSize);
+cudaError_t acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
+                                                                int blockSize,
+                                                                size_t dynamicSMemSize);
+cudaError_t acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
+                                                                         CUfunction func,
+                                                                         int blockSize,
+                                                                         size_t dynamicSMemSize,
+                                                                         unsigned int flags);
+cudaError_t acu_sim_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
+                                                 const CUlaunchConfig *config);
+cudaError_t acu_sim_cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize,
+                                                     CUfunction func,
+                                                     CUoccupancyB2DSize blockSizeToDynamicSMemSize,
+                                                     size_t dynamicSMemSize, int blockSizeLimit);
+cudaError_t acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
     unsigned int flags);
-CUresult acu_sim_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-                                                    const CUlaunchConfig *config);
-CUresult acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr);
-CUresult acu_sim_cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
-                                        void **data, CUdeviceptr ptr);
-CUresult acu_sim_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
-                                     unsigned int flags);
-CUresult acu_sim_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+cudaError_t acu_sim_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
+                                                       const CUlaunchConfig *config);
+cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr);
+cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
+                                           CUpointer_attribute *attributes, void **data,
+                                           CUdeviceptr ptr);
+cudaError_t acu_sim_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                                         unsigned int flags);
-CUresult acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
-                                    CUstreamBatchMemOpParams *paramArray, unsigned int flags);
-CUresult acu_sim_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode);
-CUresult acu_sim_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
-                                             const CUgraphNode *dependencies,
-                                             const CUgraphEdgeData *dependencyData,
-                                             size_t numDependencies, CUstreamCaptureMode mode);
-CUresult acu_sim_cuStreamCopyAttributes(CUstream dst, CUstream src);
-CUresult acu_sim_cuStreamCreate(CUstream *phStream, unsigned int Flags);
-CUresult acu_sim_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority);
-CUresult acu_sim_cuStreamDestroy(CUstream hStream);
-CUresult acu_sim_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph);
-CUresult acu_sim_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
-                                      CUstreamAttrValue *value_out);
-CUresult acu_sim_cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out, CUgraph *graph_out,
-                                        const CUgraphNode **dependencies_out,
-                                        const CUgraphEdgeData **edgeData_out,
-                                        size_t *numDependencies_out);
-CUresult acu_sim_cuStreamGetCtx(CUstream hStream, CUcontext *pctx);
-CUresult acu_sim_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
-                                        CUdevResourceType type);
-CUresult acu_sim_cuStreamGetDevice(CUstream hStream, CUdevice *device);
-CUresult acu_sim_cuStreamGetFlags(CUstream hStream, unsigned int *flags);
-CUresult acu_sim_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx);
-CUresult acu_sim_cuStreamGetId(CUstream hStream, unsigned long long *streamId);
-CUresult acu_sim_cuStreamGetPriority(CUstream hStream, int *priority);
-CUresult acu_sim_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus);
-CUresult acu_sim_cuStreamQuery(CUstream hStream);
-CUresult acu_sim_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
-                                      const CUstreamAttrValue *value);
-CUresult acu_sim_cuStreamSynchronize(CUstream hStream);
-CUresult acu_sim_cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-                                                   const CUgraphEdgeData *dependencyData,
-                                                   size_t numDependencies, unsigned int flags);
-CUresult acu_sim_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags);
-CUresult acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                     unsigned int flags);
-CUresult acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                     unsigned int flags);
-CUresult acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                      unsigned int flags);
-CUresult acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                      unsigned int flags);
-CUresult acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
-CUresult acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
-                                    unsigned int initialRefcount, unsigned int flags);
-CUresult acu_sim_cuUserObjectRelease(CUuserObject object, unsigned int count);
-CUresult acu_sim_cuUserObjectRetain(CUuserObject object, unsigned int count);
+cudaError_t acu_sim_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                           unsigned int flags);
+cudaError_t acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                                       CUstreamBatchMemOpParams *paramArray, unsigned int flags);
+cudaError_t acu_sim_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode);
+cudaError_t acu_sim_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+                                                const CUgraphNode *dependencies,
+                                                const CUgraphEdgeData *dependencyData,
+                                                size_t numDependencies, CUstreamCaptureMode mode);
+cudaError_t acu_sim_cuStreamCopyAttributes(CUstream dst, CUstream src);
+cudaError_t acu_sim_cuStreamCreate(CUstream *phStream, unsigned int Flags);
+cudaError_t acu_sim_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
+                                               int priority);
+cudaError_t acu_sim_cuStreamDestroy(CUstream hStream);
+cudaError_t acu_sim_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph);
+cudaError_t acu_sim_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                         CUstreamAttrValue *value_out);
+cudaError_t acu_sim_cuStreamGetCaptureInfo(CUstream hStream,
+                                           CUstreamCaptureStatus *captureStatus_out,
+                                           cuuint64_t *id_out, CUgraph *graph_out,
+                                           const CUgraphNode **dependencies_out,
+                                           const CUgraphEdgeData **edgeData_out,
+                                           size_t *numDependencies_out);
+cudaError_t acu_sim_cuStreamGetCtx(CUstream hStream, CUcontext *pctx);
+cudaError_t acu_sim_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
+                                           CUdevResourceType type);
+cudaError_t acu_sim_cuStreamGetDevice(CUstream hStream, CUdevice *device);
+cudaError_t acu_sim_cuStreamGetFlags(CUstream hStream, unsigned int *flags);
+cudaError_t acu_sim_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx);
+cudaError_t acu_sim_cuStreamGetId(CUstream hStream, unsigned long long *streamId);
+cudaError_t acu_sim_cuStreamGetPriority(CUstream hStream, int *priority);
+cudaError_t acu_sim_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus);
+cudaError_t acu_sim_cuStreamQuery(CUstream hStream);
+cudaError_t acu_sim_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                         const CUstreamAttrValue *value);
+cudaError_t acu_sim_cuStreamSynchronize(CUstream hStream);
+cudaError_t acu_sim_cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
+                                                      const CUgraphEdgeData *dependencyData,
+                                                      size_t numDependencies, unsigned int flags);
+cudaError_t acu_sim_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags);
+cudaError_t acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                        unsigned int flags);
+cudaError_t acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                        unsigned int flags);
+cudaError_t acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                         unsigned int flags);
+cudaError_t acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                         unsigned int flags);
+cudaError_t acu_sim_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
+cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
+                                       unsigned int initialRefcount, unsigned int flags);
+cudaError_t acu_sim_cuUserObjectRelease(CUuserObject object, unsigned int count);
+cudaError_t acu_sim_cuUserObjectRetain(CUuserObject object, unsigned int count);
 
 #endif

@@ -6,306 +6,339 @@
 SIM_ENTRY(cuArray3DCreate, cuArray3DCreate)
 CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
                                        const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuArray3DCreate(pHandle, pAllocateArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArray3DCreate(pHandle, pAllocateArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuArray3DGetDescriptor, cuArray3DGetDescriptor)
 CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
                                               CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuArray3DGetDescriptor(pArrayDescriptor, hArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArray3DGetDescriptor(pArrayDescriptor, hArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuArrayCreate, cuArrayCreate)
 CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
                                      const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuArrayCreate(pHandle, pAllocateArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArrayCreate(pHandle, pAllocateArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuArrayDestroy, cuArrayDestroy)
 CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuArrayDestroy(hArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArrayDestroy(hArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuArrayGetDescriptor, cuArrayGetDescriptor)
 CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor,
                                             CUarray hArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuArrayGetDescriptor(pArrayDescriptor, hArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArrayGetDescriptor(pArrayDescriptor, hArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxCreate, cuCtxCreate)
 CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                    unsigned int flags, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxCreate(pctx, ctxCreateParams, flags, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxCreate(pctx, ctxCreateParams, flags, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxDestroy, cuCtxDestroy)
 CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxDestroy(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxDestroy(ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)
 CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxDisablePeerAccess(peerContext);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxDisablePeerAccess(peerContext);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)
 CUresult acu_sim_entry_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxEnablePeerAccess(peerContext, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxEnablePeerAccess(peerContext, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetApiVersion, cuCtxGetApiVersion)
 CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetApiVersion(ctx, version);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxGetApiVersion(ctx, version);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetCacheConfig, cuCtxGetCacheConfig)
 CUresult acu_sim_entry_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetCacheConfig(pconfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetCacheConfig(pconfig);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent)
 CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetCurrent(pctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxGetCurrent(pctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetDevResource, cuCtxGetDevResource)
 CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
                                            CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetDevResource(hCtx, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuCtxGetDevResource(hCtx, resource, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetDevice, cuCtxGetDevice)
 CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetDevice(device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetDevice(device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2)
 CUresult acu_sim_entry_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetDevice_v2(device, ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxGetDevice_v2(device, ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetFlags, cuCtxGetFlags)
 CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetFlags(flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetFlags(flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetId, cuCtxGetId)
 CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetId(ctx, ctxId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxGetId(ctx, ctxId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetLimit, cuCtxGetLimit)
 CUresult acu_sim_entry_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetLimit(pvalue, limit);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetLimit(pvalue, limit);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetSharedMemConfig(pConfig);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetSharedMemConfig(pConfig);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)
 CUresult acu_sim_entry_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxGetStreamPriorityRange(leastPriority, greatestPriority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxGetStreamPriorityRange(leastPriority, greatestPriority);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxPopCurrent, cuCtxPopCurrent)
 CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxPopCurrent(pctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxPopCurrent(pctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxPushCurrent, cuCtxPushCurrent)
 CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxPushCurrent(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxPushCurrent(ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent)
 CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxRecordEvent(hCtx, hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuCtxRecordEvent(hCtx, hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache)
 CUresult acu_sim_entry_cuCtxResetPersistingL2Cache(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxResetPersistingL2Cache();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxResetPersistingL2Cache();
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSetCacheConfig, cuCtxSetCacheConfig)
 CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSetCacheConfig(config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxSetCacheConfig(config);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent)
 CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSetCurrent(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxSetCurrent(ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSetFlags, cuCtxSetFlags)
 CUresult acu_sim_entry_cuCtxSetFlags(unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSetFlags(flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxSetFlags(flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSetLimit, cuCtxSetLimit)
 CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSetLimit(limit, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxSetLimit(limit, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxSetSharedMemConfig(CUsharedconfig config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSetSharedMemConfig(config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxSetSharedMemConfig(config);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSynchronize, cuCtxSynchronize)
 CUresult acu_sim_entry_cuCtxSynchronize(void) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSynchronize();
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxSynchronize();
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2)
 CUresult acu_sim_entry_cuCtxSynchronize_v2(CUcontext ctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxSynchronize_v2(ctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuCtxSynchronize_v2(ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuCtxWaitEvent, cuCtxWaitEvent)
 CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuCtxWaitEvent(hCtx, hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuCtxWaitEvent(hCtx, hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc)
 CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc,
                                                  CUdevResource *resources,
                                                  unsigned int nbResources) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevResourceGenerateDesc(phDesc, resources, nbResources);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDevResourceGenerateDesc(phDesc, resources, nbResources);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevSmResourceSplit, cuDevSmResourceSplit)
@@ -313,12 +346,13 @@ CUresult acu_sim_entry_cuDevSmResourceSplit(CUdevResource *result, unsigned int 
                                             const CUdevResource *input, CUdevResource *remainder,
                                             unsigned int flags,
                                             CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult outcome = acu_sim_cuDevSmResourceSplit(result, nbGroups, input, remainder, flags,
-                                                    groupParams);
-    acu_sim_call_exchange(&call);
-    return outcome;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t outcome = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!outcome)
+        outcome = acu_sim_cuDevSmResourceSplit(result, nbGroups, input, remainder, flags,
+                                               groupParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, outcome));
 }
 
 SIM_ENTRY(cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount)
@@ -326,12 +360,13 @@ CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsign
                                                    const CUdevResource *input,
                                                    CUdevResource *remainder, unsigned int flags,
                                                    unsigned int minCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult outcome = acu_sim_cuDevSmResourceSplitByCount(result, nbGroups, input, remainder,
-                                                           flags, minCount);
-    acu_sim_call_exchange(&call);
-    return outcome;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t outcome = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!outcome)
+        outcome = acu_sim_cuDevSmResourceSplitByCount(result, nbGroups, input, remainder, flags,
+                                                      minCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, outcome));
 }
 
 SIM_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)
@@ -407,21 +442,23 @@ CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevic
 SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource)
 CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                               CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetDevResource(device, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetDevResource(device, resource, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGetGraphMemAttribute(device, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGetGraphMemAttribute(device, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool)
@@ -477,66 +514,73 @@ CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
 
 SIM_ENTRY(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)
 CUresult acu_sim_entry_cuDeviceGraphMemTrim(CUdevice device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceGraphMemTrim(device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceGraphMemTrim(device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)
 CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevicePrimaryCtxGetState(dev, flags, active);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDevicePrimaryCtxGetState(dev, flags, active);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRelease(CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevicePrimaryCtxRelease(dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDevicePrimaryCtxRelease(dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset)
 CUresult acu_sim_entry_cuDevicePrimaryCtxReset(CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevicePrimaryCtxReset(dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDevicePrimaryCtxReset(dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevicePrimaryCtxRetain(pctx, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDevicePrimaryCtxRetain(pctx, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags)
 CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDevicePrimaryCtxSetFlags(dev, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDevicePrimaryCtxSetFlags(dev, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuDeviceSetGraphMemAttribute(device, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuDeviceSetGraphMemAttribute(device, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool)
@@ -571,168 +615,188 @@ CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
 
 SIM_ENTRY(cuEventCreate, cuEventCreate)
 CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventCreate(phEvent, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventCreate(phEvent, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventDestroy, cuEventDestroy)
 CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventDestroy(hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventDestroy(hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime)
 CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventElapsedTime(pMilliseconds, hStart, hEnd);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventElapsedTime(pMilliseconds, hStart, hEnd);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventQuery, cuEventQuery)
 CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventQuery(hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventQuery(hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventRecord, cuEventRecord)
 CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventRecord(hEvent, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventRecord(hEvent, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventRecord, cuEventRecord_ptsz)
 CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventRecord(hEvent, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventRecord(hEvent, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags)
 CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz)
 CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream,
                                                    unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuEventSynchronize(hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuEventSynchronize(hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute)
 CUresult acu_sim_entry_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncGetAttribute(pi, attrib, hfunc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncGetAttribute(pi, attrib, hfunc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncGetModule, cuFuncGetModule)
 CUresult acu_sim_entry_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncGetModule(hmod, hfunc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncGetModule(hmod, hfunc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncGetName, cuFuncGetName)
 CUresult acu_sim_entry_cuFuncGetName(const char **name, CUfunction hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncGetName(name, hfunc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncGetName(name, hfunc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncGetParamCount, cuFuncGetParamCount)
 CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncGetParamCount(func, paramCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncGetParamCount(func, paramCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncGetParamInfo, cuFuncGetParamInfo)
 CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                           size_t *paramSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncGetParamInfo(func, paramIndex, paramOffset, paramSize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncIsLoaded, cuFuncIsLoaded)
 CUresult acu_sim_entry_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncIsLoaded(state, function);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncIsLoaded(state, function);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncLoad, cuFuncLoad)
 CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncLoad(function);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncLoad(function);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute)
 CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib,
                                           int value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncSetAttribute(hfunc, attrib, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncSetAttribute(hfunc, attrib, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuFuncSetCacheConfig, cuFuncSetCacheConfig)
 CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuFuncSetCacheConfig(hfunc, config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuFuncSetCacheConfig(hfunc, config);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGetErrorName, cuGetErrorName)
@@ -762,24 +826,26 @@ CUresult acu_sim_entry_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgrap
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies,
                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddBatchMemOpNode(phGraphNode, hGraph, dependencies,
-                                                       numDependencies, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphAddBatchMemOpNode(phGraphNode, hGraph, dependencies,
+                                                  numDependencies, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode)
 CUresult acu_sim_entry_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies, CUgraph childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddChildGraphNode(phGraphNode, hGraph, dependencies,
-                                                       numDependencies, childGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphAddChildGraphNode(phGraphNode, hGraph, dependencies,
+                                                  numDependencies, childGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddDependencies, cuGraphAddDependencies)
@@ -787,491 +853,541 @@ CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode 
                                               const CUgraphNode *to,
                                               const CUgraphEdgeData *edgeData,
                                               size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddDependencies(hGraph, from, to, edgeData, numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphAddDependencies(hGraph, from, to, edgeData, numDependencies);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddEmptyNode, cuGraphAddEmptyNode)
 CUresult acu_sim_entry_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                            const CUgraphNode *dependencies,
                                            size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEmptyNode(phGraphNode, hGraph, dependencies,
-                                                  numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphAddEmptyNode(phGraphNode, hGraph, dependencies, numDependencies);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode)
 CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                  const CUgraphNode *dependencies,
                                                  size_t numDependencies, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEventRecordNode(phGraphNode, hGraph, dependencies,
-                                                        numDependencies, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphAddEventRecordNode(phGraphNode, hGraph, dependencies,
+                                                   numDependencies, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode)
 CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                const CUgraphNode *dependencies,
                                                size_t numDependencies, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddEventWaitNode(phGraphNode, hGraph, dependencies,
-                                                      numDependencies, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphAddEventWaitNode(phGraphNode, hGraph, dependencies, numDependencies,
+                                                 event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphAddKernelNode, cuGraphAddKernelNode)
 CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                             const CUgraphNode *dependencies, size_t numDependencies,
                                             const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphAddKernelNode(phGraphNode, hGraph, dependencies,
-                                                   numDependencies, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphAddKernelNode(phGraphNode, hGraph, dependencies, numDependencies,
+                                              nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
     CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphBatchMemOpNodeGetParams(hNode, nodeParams_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphBatchMemOpNodeGetParams(hNode, nodeParams_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphBatchMemOpNodeSetParams, cuGraphBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
     CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphBatchMemOpNodeSetParams(hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphBatchMemOpNodeSetParams(hNode, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph)
 CUresult acu_sim_entry_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphChildGraphNodeGetGraph(hNode, phGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphChildGraphNodeGetGraph(hNode, phGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphClone, cuGraphClone)
 CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphClone(phGraphClone, originalGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphClone(phGraphClone, originalGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphCreate, cuGraphCreate)
 CUresult acu_sim_entry_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphCreate(phGraph, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphCreate(phGraph, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphDebugDotPrint, cuGraphDebugDotPrint)
 CUresult acu_sim_entry_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphDebugDotPrint(hGraph, path, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphDebugDotPrint(hGraph, path, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphDestroy, cuGraphDestroy)
 CUresult acu_sim_entry_cuGraphDestroy(CUgraph hGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphDestroy(hGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphDestroy(hGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphDestroyNode, cuGraphDestroyNode)
 CUresult acu_sim_entry_cuGraphDestroyNode(CUgraphNode hNode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphDestroyNode(hNode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphDestroyNode(hNode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphEventRecordNodeGetEvent(hNode, event_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphEventRecordNodeGetEvent(hNode, event_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphEventRecordNodeSetEvent(hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphEventRecordNodeSetEvent(hNode, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphEventWaitNodeGetEvent(hNode, event_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphEventWaitNodeGetEvent(hNode, event_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphEventWaitNodeSetEvent(hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphEventWaitNodeSetEvent(hNode, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecBatchMemOpNodeSetParams(hGraphExec, hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphExecBatchMemOpNodeSetParams(hGraphExec, hNode, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUgraph childGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode, childGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecChildGraphNodeSetParams(hGraphExec, hNode, childGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy)
 CUresult acu_sim_entry_cuGraphExecDestroy(CUgraphExec hGraphExec) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecDestroy(hGraphExec);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecDestroy(hGraphExec);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                         CUevent event) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecGetFlags, cuGraphExecGetFlags)
 CUresult acu_sim_entry_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecGetFlags(hGraphExec, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecGetFlags(hGraphExec, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecGetId, cuGraphExecGetId)
 CUresult acu_sim_entry_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecGetId(hGraphExec, graphId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphExecGetId(hGraphExec, graphId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                       const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecKernelNodeSetParams(hGraphExec, hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphExecKernelNodeSetParams(hGraphExec, hNode, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphExecUpdate, cuGraphExecUpdate)
 CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
                                          CUgraphExecUpdateResultInfo *resultInfo) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphExecUpdate(hGraphExec, hGraph, resultInfo);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphExecUpdate(hGraphExec, hGraph, resultInfo);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphGetEdges, cuGraphGetEdges)
 CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
                                        CUgraphEdgeData *edgeData, size_t *numEdges) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphGetEdges(hGraph, from, to, edgeData, numEdges);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphGetEdges(hGraph, from, to, edgeData, numEdges);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphGetId, cuGraphGetId)
 CUresult acu_sim_entry_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphGetId(hGraph, graphId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphGetId(hGraph, graphId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphGetNodes, cuGraphGetNodes)
 CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphGetNodes(hGraph, nodes, numNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphGetNodes(hGraph, nodes, numNodes);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphGetRootNodes, cuGraphGetRootNodes)
 CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes,
                                            size_t *numRootNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphGetRootNodes(hGraph, rootNodes, numRootNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphGetRootNodes(hGraph, rootNodes, numRootNodes);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphInstantiate, cuGraphInstantiate)
 CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
                                           unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphInstantiate(phGraphExec, hGraph, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphInstantiate(phGraphExec, hGraph, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphInstantiateWithParams(phGraphExec, hGraph, instantiateParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes)
 CUresult acu_sim_entry_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphKernelNodeCopyAttributes(dst, src);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphKernelNodeCopyAttributes(dst, src);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      CUkernelNodeAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphKernelNodeGetAttribute(hNode, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphKernelNodeGetAttribute(hNode, attr, value_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams)
 CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode,
                                                   CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphKernelNodeGetParams(hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuGraphKernelNodeGetParams(hNode, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      const CUkernelNodeAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphKernelNodeSetAttribute(hNode, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphKernelNodeSetAttribute(hNode, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams)
 CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
                                                   const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphKernelNodeSetParams(hNode, nodeParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphKernelNodeSetParams(hNode, nodeParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphLaunch, cuGraphLaunch)
 CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphLaunch, cuGraphLaunch_ptsz)
 CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeFindInClone, cuGraphNodeFindInClone)
 CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
                                               CUgraph hClonedGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeFindInClone(phNode, hOriginalNode, hClonedGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeFindInClone(phNode, hOriginalNode, hClonedGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetContainingGraph, cuGraphNodeGetContainingGraph)
 CUresult acu_sim_entry_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetContainingGraph(hNode, phGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetContainingGraph(hNode, phGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies)
 CUresult acu_sim_entry_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
                                                   CUgraphEdgeData *edgeData,
                                                   size_t *numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetDependencies(hNode, dependencies, edgeData,
-                                                         numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetDependencies(hNode, dependencies, edgeData, numDependencies);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes)
 CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
                                                     CUgraphEdgeData *edgeData,
                                                     size_t *numDependentNodes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetDependentNodes(hNode, dependentNodes, edgeData,
-                                                           numDependentNodes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetDependentNodes(hNode, dependentNodes, edgeData,
+                                                      numDependentNodes);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)
 CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int *isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetEnabled(hGraphExec, hNode, isEnabled);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetEnabled(hGraphExec, hNode, isEnabled);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetLocalId, cuGraphNodeGetLocalId)
 CUresult acu_sim_entry_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetLocalId(hNode, nodeId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetLocalId(hNode, nodeId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetToolsId, cuGraphNodeGetToolsId)
 CUresult acu_sim_entry_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetToolsId(hNode, toolsNodeId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetToolsId(hNode, toolsNodeId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeGetType, cuGraphNodeGetType)
 CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeGetType(hNode, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeGetType(hNode, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)
 CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int isEnabled) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphNodeSetEnabled(hGraphExec, hNode, isEnabled);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphReleaseUserObject, cuGraphReleaseUserObject)
 CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
                                                 unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphReleaseUserObject(graph, object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphReleaseUserObject(graph, object, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphRemoveDependencies, cuGraphRemoveDependencies)
@@ -1279,106 +1395,117 @@ CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNo
                                                  const CUgraphNode *to,
                                                  const CUgraphEdgeData *edgeData,
                                                  size_t numDependencies) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphRemoveDependencies(hGraph, from, to, edgeData,
-                                                        numDependencies);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphRemoveDependencies(hGraph, from, to, edgeData, numDependencies);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphRetainUserObject, cuGraphRetainUserObject)
 CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
                                                unsigned int count, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphRetainUserObject(graph, object, count, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGraphRetainUserObject(graph, object, count, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphUpload, cuGraphUpload)
 CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphUpload(hGraphExec, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphUpload(hGraphExec, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGraphUpload, cuGraphUpload_ptsz)
 CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGraphUpload(hGraphExec, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuGraphUpload(hGraphExec, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxCreate, cuGreenCtxCreate)
 CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                                         unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxCreate(phCtx, desc, dev, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxCreate(phCtx, desc, dev, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxDestroy, cuGreenCtxDestroy)
 CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxDestroy(hCtx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxDestroy(hCtx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource)
 CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
                                                 CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxGetDevResource(hCtx, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxGetDevResource(hCtx, resource, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxGetId, cuGreenCtxGetId)
 CUresult acu_sim_entry_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxGetId(greenCtx, greenCtxId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxGetId(greenCtx, greenCtxId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxRecordEvent, cuGreenCtxRecordEvent)
 CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxRecordEvent(hCtx, hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxRecordEvent(hCtx, hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate)
 CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
                                               unsigned int flags, int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxStreamCreate(phStream, greenCtx, flags, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxStreamCreate(phStream, greenCtx, flags, priority);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuGreenCtxWaitEvent, cuGreenCtxWaitEvent)
 CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuGreenCtxWaitEvent(hCtx, hEvent);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuGreenCtxWaitEvent(hCtx, hEvent);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuInit, cuInit)
@@ -1394,76 +1521,84 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                             CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetAttribute(pi, attrib, kernel, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelGetAttribute(pi, attrib, kernel, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetFunction, cuKernelGetFunction)
 CUresult acu_sim_entry_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetFunction(pFunc, kernel);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuKernelGetFunction(pFunc, kernel);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetLibrary, cuKernelGetLibrary)
 CUresult acu_sim_entry_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetLibrary(pLib, kernel);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelGetLibrary(pLib, kernel);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetName, cuKernelGetName)
 CUresult acu_sim_entry_cuKernelGetName(const char **name, CUkernel hfunc) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetName(name, hfunc);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelGetName(name, hfunc);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetParamCount, cuKernelGetParamCount)
 CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetParamCount(kernel, paramCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelGetParamCount(kernel, paramCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelGetParamInfo, cuKernelGetParamInfo)
 CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                                             size_t *paramSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelGetParamInfo(kernel, paramIndex, paramOffset, paramSize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelSetAttribute, cuKernelSetAttribute)
 CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
                                             CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelSetAttribute(attrib, val, kernel, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelSetAttribute(attrib, val, kernel, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuKernelSetCacheConfig, cuKernelSetCacheConfig)
 CUresult acu_sim_entry_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuKernelSetCacheConfig(kernel, config, dev);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuKernelSetCacheConfig(kernel, config, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel)
@@ -1473,13 +1608,14 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int grid
                                                  unsigned int blockDimZ,
                                                  unsigned int sharedMemBytes, CUstream hStream,
                                                  void **kernelParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-                                                        blockDimY, blockDimZ, sharedMemBytes,
-                                                        hStream, kernelParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+                                                   blockDimY, blockDimZ, sharedMemBytes, hStream,
+                                                   kernelParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz)
@@ -1490,31 +1626,36 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int
                                                       unsigned int blockDimZ,
                                                       unsigned int sharedMemBytes, CUstream hStream,
                                                       void **kernelParams) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-                                                        blockDimY, blockDimZ, sharedMemBytes,
-                                                        hStream, kernelParams);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+                                                   blockDimY, blockDimZ, sharedMemBytes, hStream,
+                                                   kernelParams);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc)
 CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc_ptsz)
 CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchKernel, cuLaunchKernel)
@@ -1523,13 +1664,13 @@ CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsig
                                       unsigned int blockDimY, unsigned int blockDimZ,
                                       unsigned int sharedMemBytes, CUstream hStream,
                                       void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
-                                             blockDimZ, sharedMemBytes, hStream, kernelParams,
-                                             extra);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
+                                        blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchKernel, cuLaunchKernel_ptsz)
@@ -1538,100 +1679,111 @@ CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
                                            unsigned int blockDimX, unsigned int blockDimY,
                                            unsigned int blockDimZ, unsigned int sharedMemBytes,
                                            CUstream hStream, void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
-                                             blockDimZ, sharedMemBytes, hStream, kernelParams,
-                                             extra);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
+                                        blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx)
 CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
                                         void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx_ptsz)
 CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
                                              void **kernelParams, void **extra) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLaunchKernelEx(config, f, kernelParams, extra);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)
 CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
                                                  CUlibrary lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryEnumerateKernels(kernels, numKernels, lib);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryEnumerateKernels(kernels, numKernels, lib);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetGlobal, cuLibraryGetGlobal)
 CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                           const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetGlobal(dptr, bytes, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLibraryGetGlobal(dptr, bytes, library, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetKernel, cuLibraryGetKernel)
 CUresult acu_sim_entry_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetKernel(pKernel, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryGetKernel(pKernel, library, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetKernelCount, cuLibraryGetKernelCount)
 CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetKernelCount(count, lib);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryGetKernelCount(count, lib);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetManaged, cuLibraryGetManaged)
 CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                            const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetManaged(dptr, bytes, library, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryGetManaged(dptr, bytes, library, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetModule, cuLibraryGetModule)
 CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetModule(pMod, library);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLibraryGetModule(pMod, library);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
 CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library,
                                                    const char *symbol) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryGetUnifiedFunction(fptr, library, symbol);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryGetUnifiedFunction(fptr, library, symbol);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryLoadData, cuLibraryLoadData)
@@ -1641,13 +1793,14 @@ CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code,
                                          CUlibraryOption *libraryOptions,
                                          void **libraryOptionValues,
                                          unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryLoadData(library, code, jitOptions, jitOptionsValues,
-                                                numJitOptions, libraryOptions, libraryOptionValues,
-                                                numLibraryOptions);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryLoadData(library, code, jitOptions, jitOptionsValues,
+                                           numJitOptions, libraryOptions, libraryOptionValues,
+                                           numLibraryOptions);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryLoadFromFile, cuLibraryLoadFromFile)
@@ -1657,446 +1810,496 @@ CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fil
                                              CUlibraryOption *libraryOptions,
                                              void **libraryOptionValues,
                                              unsigned int numLibraryOptions) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
-                                                    numJitOptions, libraryOptions,
-                                                    libraryOptionValues, numLibraryOptions);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryLoadFromFile(library, fileName, jitOptions, jitOptionsValues,
+                                               numJitOptions, libraryOptions, libraryOptionValues,
+                                               numLibraryOptions);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLibraryUnload, cuLibraryUnload)
 CUresult acu_sim_entry_cuLibraryUnload(CUlibrary library) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLibraryUnload(library);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuLibraryUnload(library);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLinkAddData, cuLinkAddData)
 CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
                                      size_t size, const char *name, unsigned int numOptions,
                                      CUjit_option *options, void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkAddData(state, type, data, size, name, numOptions, options,
-                                            optionValues);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLinkAddData(state, type, data, size, name, numOptions, options,
+                                       optionValues);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLinkAddFile, cuLinkAddFile)
 CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
                                      unsigned int numOptions, CUjit_option *options,
                                      void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkAddFile(state, type, path, numOptions, options, optionValues);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLinkAddFile(state, type, path, numOptions, options, optionValues);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLinkComplete, cuLinkComplete)
 CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkComplete(state, cubinOut, sizeOut);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLinkComplete(state, cubinOut, sizeOut);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLinkCreate, cuLinkCreate)
 CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
                                     void **optionValues, CUlinkState *stateOut) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkCreate(numOptions, options, optionValues, stateOut);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLinkCreate(numOptions, options, optionValues, stateOut);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuLinkDestroy, cuLinkDestroy)
 CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuLinkDestroy(state);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuLinkDestroy(state);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAddressFree, cuMemAddressFree)
 CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAddressFree(ptr, size);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemAddressFree(ptr, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAddressReserve, cuMemAddressReserve)
 CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                            CUdeviceptr addr, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAddressReserve(ptr, size, alignment, addr, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemAddressReserve(ptr, size, alignment, addr, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAdvise, cuMemAdvise)
 CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                                    CUmemLocation location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAdvise(devPtr, count, advice, location);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAdvise(devPtr, count, advice, location);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAlloc, cuMemAlloc)
 CUresult acu_sim_entry_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAlloc(dptr, bytesize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAlloc(dptr, bytesize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync)
 CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize,
                                                CUmemoryPool pool, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize,
                                                     CUmemoryPool pool, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocHost, cuMemAllocHost)
 CUresult acu_sim_entry_cuMemAllocHost(void **pp, size_t bytesize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocHost(pp, bytesize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocHost(pp, bytesize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocManaged, cuMemAllocManaged)
 CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocManaged(dptr, bytesize, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocManaged(dptr, bytesize, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemAllocPitch, cuMemAllocPitch)
 CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
                                        size_t Height, unsigned int ElementSizeBytes) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemAllocPitch(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemAllocPitch(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemCreate, cuMemCreate)
 CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                    const CUmemAllocationProp *prop, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemCreate(handle, size, prop, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemCreate(handle, size, prop, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemFree, cuMemFree)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemFree(dptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemFree(dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync)
 CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemFreeAsync(dptr, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemFreeAsync(dptr, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync_ptsz)
 CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemFreeAsync(dptr, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemFreeAsync(dptr, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemFreeHost, cuMemFreeHost)
 CUresult acu_sim_entry_cuMemFreeHost(void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemFreeHost(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemFreeHost(p);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetAccess, cuMemGetAccess)
 CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                       CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetAccess(flags, location, ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemGetAccess(flags, location, ptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetAddressRange, cuMemGetAddressRange)
 CUresult acu_sim_entry_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetAddressRange(pbase, psize, dptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemGetAddressRange(pbase, psize, dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity)
 CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
                                                      const CUmemAllocationProp *prop,
                                                      CUmemAllocationGranularity_flags option) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetAllocationGranularity(granularity, prop, option);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemGetAllocationGranularity(granularity, prop, option);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle)
 CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                               CUmemGenericAllocationHandle handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetAllocationPropertiesFromHandle(prop, handle);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemGetAllocationPropertiesFromHandle(prop, handle);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool)
 CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                               CUmemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetDefaultMemPool(pool_out, location, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemGetDefaultMemPool(pool_out, location, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetInfo, cuMemGetInfo)
 CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetInfo(free, total);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemGetInfo(free, total);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemGetMemPool, cuMemGetMemPool)
 CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                        CUmemAllocationType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemGetMemPool(pool, location, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemGetMemPool(pool, location, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemHostAlloc, cuMemHostAlloc)
 CUresult acu_sim_entry_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemHostAlloc(pp, bytesize, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemHostAlloc(pp, bytesize, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer)
 CUresult acu_sim_entry_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemHostGetDevicePointer(pdptr, p, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemHostGetDevicePointer(pdptr, p, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemHostGetFlags, cuMemHostGetFlags)
 CUresult acu_sim_entry_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemHostGetFlags(pFlags, p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemHostGetFlags(pFlags, p);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemHostRegister, cuMemHostRegister)
 CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemHostRegister(p, bytesize, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemHostRegister(p, bytesize, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemHostUnregister, cuMemHostUnregister)
 CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemHostUnregister(p);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemHostUnregister(p);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemMap, cuMemMap)
 CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                                 CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemMap(ptr, size, offset, handle, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemMap(ptr, size, offset, handle, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolCreate, cuMemPoolCreate)
 CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolCreate(pool, poolProps);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolCreate(pool, poolProps);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolDestroy, cuMemPoolDestroy)
 CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolDestroy(pool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolDestroy(pool);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess)
 CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                           CUmemLocation *location) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolGetAccess(flags, memPool, location);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolGetAccess(flags, memPool, location);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolGetAttribute, cuMemPoolGetAttribute)
 CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolGetAttribute(pool, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolGetAttribute(pool, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess)
 CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map,
                                           size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolSetAccess(pool, map, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolSetAccess(pool, map, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute)
 CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolSetAttribute(pool, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolSetAttribute(pool, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPoolTrimTo, cuMemPoolTrimTo)
 CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPoolTrimTo(pool, minBytesToKeep);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemPoolTrimTo(pool, minBytesToKeep);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync)
 CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                                           unsigned int flags, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz)
 CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
                                                CUmemLocation location, unsigned int flags,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemRangeGetAttribute, cuMemRangeGetAttribute)
 CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize,
                                               CUmem_range_attribute attribute, CUdeviceptr devPtr,
                                               size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemRangeGetAttribute(data, dataSize, attribute, devPtr, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemRangeGetAttribute(data, dataSize, attribute, devPtr, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemRangeGetAttributes, cuMemRangeGetAttributes)
@@ -2104,316 +2307,362 @@ CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
                                                CUmem_range_attribute *attributes,
                                                size_t numAttributes, CUdeviceptr devPtr,
                                                size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemRangeGetAttributes(data, dataSizes, attributes, numAttributes,
-                                                      devPtr, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemRangeGetAttributes(data, dataSizes, attributes, numAttributes, devPtr,
+                                                 count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemRelease, cuMemRelease)
 CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemRelease(handle);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemRelease(handle);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)
 CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
                                                    void *addr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemRetainAllocationHandle(handle, addr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemRetainAllocationHandle(handle, addr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemSetAccess, cuMemSetAccess)
 CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                       size_t count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemSetAccess(ptr, size, desc, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemSetAccess(ptr, size, desc, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemSetMemPool, cuMemSetMemPool)
 CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
                                        CUmemoryPool pool) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemSetMemPool(location, type, pool);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuMemSetMemPool(location, type, pool);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemUnmap, cuMemUnmap)
 CUresult acu_sim_entry_cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemUnmap(ptr, size);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemUnmap(ptr, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy, cuMemcpy)
 CUresult acu_sim_entry_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy(dst, src, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy(dst, src, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy, cuMemcpy_ptds)
 CUresult acu_sim_entry_cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy(dst, src, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy(dst, src, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2D, cuMemcpy2D)
 CUresult acu_sim_entry_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2D(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2D(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2D, cuMemcpy2D_ptds)
 CUresult acu_sim_entry_cuMemcpy2D_ptds(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2D(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2D(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync)
 CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2DUnaligned(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2DUnaligned(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_ptds)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned_ptds(const CUDA_MEMCPY2D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy2DUnaligned(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy2DUnaligned(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3D, cuMemcpy3D)
 CUresult acu_sim_entry_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3D(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3D(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3D, cuMemcpy3D_ptds)
 CUresult acu_sim_entry_cuMemcpy3D_ptds(const CUDA_MEMCPY3D *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3D(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3D(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync)
 CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer)
 CUresult acu_sim_entry_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DPeer(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DPeer(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds)
 CUresult acu_sim_entry_cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DPeer(pCopy);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DPeer(pCopy);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync)
 CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                      CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                           CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA)
 CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                     size_t srcOffset, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                          size_t srcOffset, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoA(dstArray, dstOffset, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD)
 CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoD(dstDevice, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH)
 CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoH(dstHost, srcArray, srcOffset, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync)
 CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
                                           size_t count, CUmemcpyAttributes *attrs,
                                           size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs,
-                                                 numAttrs, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
+                                            hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz)
@@ -2421,622 +2670,707 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *s
                                                size_t count, CUmemcpyAttributes *attrs,
                                                size_t *attrsIdxs, size_t numAttrs,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs,
-                                                 numAttrs, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
+                                            hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA)
 CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoA(dstArray, dstOffset, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD)
 CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoD(dstDevice, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH)
 CUresult acu_sim_entry_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoH(dstHost, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoH(dstHost, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoH(dstHost, srcDevice, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoH(dstHost, srcDevice, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                          CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA)
 CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                     size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoA(dstArray, dstOffset, srcHost, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset,
                                               const void *srcHost, size_t ByteCount,
                                               CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD)
 CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoD(dstDevice, srcHost, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoD(dstDevice, srcHost, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoD(dstDevice, srcHost, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoD(dstDevice, srcHost, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void *srcHost,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer)
 CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
                                     CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer_ptds)
 CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyPeer(dstDevice, dstContext, srcDevice, srcContext, ByteCount);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync)
 CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext,
-                                                ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
+                                           hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext,
                                               CUdeviceptr srcDevice, CUcontext srcContext,
                                               size_t ByteCount, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext,
-                                                ByteCount, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
+                                           hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD16, cuMemsetD16)
 CUresult acu_sim_entry_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD16(dstDevice, us, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD16(dstDevice, us, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD16, cuMemsetD16_ptds)
 CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD16(dstDevice, us, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD16(dstDevice, us, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async)
 CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                         CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                              CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16)
 CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                      size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16_ptds)
 CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D16(dstDevice, dstPitch, us, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async)
 CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned short us, size_t Width, size_t Height,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32)
 CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                      size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32_ptds)
 CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D32(dstDevice, dstPitch, ui, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async)
 CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned int ui, size_t Width, size_t Height,
                                                CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8)
 CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                     size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8_ptds)
 CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D8(dstDevice, dstPitch, uc, Width, Height);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async)
 CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height, CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                               unsigned char uc, size_t Width, size_t Height,
                                               CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD32, cuMemsetD32)
 CUresult acu_sim_entry_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD32(dstDevice, ui, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD32(dstDevice, ui, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD32, cuMemsetD32_ptds)
 CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD32(dstDevice, ui, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD32(dstDevice, ui, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async)
 CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                         CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                              CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD8, cuMemsetD8)
 CUresult acu_sim_entry_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD8(dstDevice, uc, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD8(dstDevice, uc, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD8, cuMemsetD8_ptds)
 CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD8(dstDevice, uc, N);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD8(dstDevice, uc, N);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async)
 CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                        CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                             CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMipmappedArrayCreate, cuMipmappedArrayCreate)
 CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                               const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                               unsigned int numMipmapLevels) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMipmappedArrayCreate(pHandle, pMipmappedArrayDesc, numMipmapLevels);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMipmappedArrayCreate(pHandle, pMipmappedArrayDesc, numMipmapLevels);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy)
 CUresult acu_sim_entry_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMipmappedArrayDestroy(hMipmappedArray);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMipmappedArrayDestroy(hMipmappedArray);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)
 CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
                                                 CUmipmappedArray hMipmappedArray,
                                                 unsigned int level) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuMipmappedArrayGetLevel(pLevelArray, hMipmappedArray, level);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMipmappedArrayGetLevel(pLevelArray, hMipmappedArray, level);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
 CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                   CUmodule mod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleEnumerateFunctions(functions, numFunctions, mod);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleEnumerateFunctions(functions, numFunctions, mod);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleGetFunction, cuModuleGetFunction)
 CUresult acu_sim_entry_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleGetFunction(hfunc, hmod, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleGetFunction(hfunc, hmod, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleGetFunctionCount, cuModuleGetFunctionCount)
 CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleGetFunctionCount(count, mod);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleGetFunctionCount(count, mod);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleGetGlobal, cuModuleGetGlobal)
 CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
                                          const char *name) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleGetGlobal(dptr, bytes, hmod, name);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleGetGlobal(dptr, bytes, hmod, name);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleGetLoadingMode, cuModuleGetLoadingMode)
 CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleGetLoadingMode(mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuModuleGetLoadingMode(mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleLoad, cuModuleLoad)
 CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleLoad(module, fname);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleLoad(module, fname);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleLoadData, cuModuleLoadData)
 CUresult acu_sim_entry_cuModuleLoadData(CUmodule *module, const void *image) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleLoadData(module, image);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleLoadData(module, image);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx)
 CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
                                           unsigned int numOptions, CUjit_option *options,
                                           void **optionValues) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleLoadDataEx(module, image, numOptions, options, optionValues);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleLoadDataEx(module, image, numOptions, options, optionValues);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleLoadFatBinary, cuModuleLoadFatBinary)
 CUresult acu_sim_entry_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleLoadFatBinary(module, fatCubin);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleLoadFatBinary(module, fatCubin);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuModuleUnload, cuModuleUnload)
 CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuModuleUnload(hmod);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuModuleUnload(hmod);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock)
 CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                                CUfunction func, int numBlocks,
                                                                int blockSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func,
-                                                                      numBlocks, blockSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, func, numBlocks,
+                                                                 blockSize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor)
 CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
                                                                    int blockSize,
                                                                    size_t dynamicSMemSize) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func,
-                                                                          blockSize,
-                                                                          dynamicSMemSize);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, func, blockSize,
+                                                                     dynamicSMemSize);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
@@ -3046,37 +3380,40 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
                                                                             int blockSize,
                                                                             size_t dynamicSMemSize,
                                                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func,
-                                                                                   blockSize,
-                                                                                   dynamicSMemSize,
-                                                                                   flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, func,
+                                                                              blockSize,
+                                                                              dynamicSMemSize,
+                                                                              flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters)
 CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
                                                     const CUlaunchConfig *config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxActiveClusters(numClusters, func, config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxActiveClusters(numClusters, func, config);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func,
-                                                               blockSizeToDynamicSMemSize,
-                                                               dynamicSMemSize, blockSizeLimit);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxPotentialBlockSize(minGridSize, blockSize, func,
+                                                          blockSizeToDynamicSMemSize,
+                                                          dynamicSMemSize, blockSizeLimit);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialBlockSizeWithFlags, cuOccupancyMaxPotentialBlockSizeWithFlags)
@@ -3084,126 +3421,141 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
     unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize,
-                                                                        func,
-                                                                        blockSizeToDynamicSMemSize,
-                                                                        dynamicSMemSize,
-                                                                        blockSizeLimit, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, func,
+                                                                   blockSizeToDynamicSMemSize,
+                                                                   dynamicSMemSize, blockSizeLimit,
+                                                                   flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                                           const CUlaunchConfig *config) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuOccupancyMaxPotentialClusterSize(clusterSize, func, config);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuOccupancyMaxPotentialClusterSize(clusterSize, func, config);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute)
 CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                              CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuPointerGetAttribute(data, attribute, ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuPointerGetAttribute(data, attribute, ptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes)
 CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
                                               CUpointer_attribute *attributes, void **data,
                                               CUdeviceptr ptr) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuPointerGetAttributes(numAttributes, attributes, data, ptr);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuPointerGetAttributes(numAttributes, attributes, data, ptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback)
 CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
                                            void *userData, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback_ptsz)
 CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback,
                                                 void *userData, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync)
 CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz)
 CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr,
                                                    size_t length, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp)
 CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams *paramArray,
                                           unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz)
 CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count,
                                                CUstreamBatchMemOpParams *paramArray,
                                                unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture)
 CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCapture(hStream, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBeginCapture(hStream, mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture_ptsz)
 CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCapture(hStream, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBeginCapture(hStream, mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph)
@@ -3212,12 +3564,13 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGr
                                                    const CUgraphEdgeData *dependencyData,
                                                    size_t numDependencies,
                                                    CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies,
-                                                          dependencyData, numDependencies, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
+                                                     numDependencies, mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz)
@@ -3226,96 +3579,110 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgrap
                                                         const CUgraphEdgeData *dependencyData,
                                                         size_t numDependencies,
                                                         CUstreamCaptureMode mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies,
-                                                          dependencyData, numDependencies, mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
+                                                     numDependencies, mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes)
 CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamCopyAttributes(dst, src);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamCopyAttributes(dst, src);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz)
 CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamCopyAttributes(dst, src);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamCopyAttributes(dst, src);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamCreate, cuStreamCreate)
 CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamCreate(phStream, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamCreate(phStream, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority)
 CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
                                                   int priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamCreateWithPriority(phStream, flags, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamCreateWithPriority(phStream, flags, priority);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamDestroy, cuStreamDestroy)
 CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamDestroy(hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamDestroy(hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture)
 CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamEndCapture(hStream, phGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamEndCapture(hStream, phGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture_ptsz)
 CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamEndCapture(hStream, phGraph);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamEndCapture(hStream, phGraph);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute)
 CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             CUstreamAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  CUstreamAttrValue *value_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo)
@@ -3325,13 +3692,14 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
                                               const CUgraphNode **dependencies_out,
                                               const CUgraphEdgeData **edgeData_out,
                                               size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
-                                                     dependencies_out, edgeData_out,
-                                                     numDependencies_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
+                                                dependencies_out, edgeData_out,
+                                                numDependencies_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz)
@@ -3341,207 +3709,240 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
                                                    const CUgraphNode **dependencies_out,
                                                    const CUgraphEdgeData **edgeData_out,
                                                    size_t *numDependencies_out) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
-                                                     dependencies_out, edgeData_out,
-                                                     numDependencies_out);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
+                                                dependencies_out, edgeData_out,
+                                                numDependencies_out);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx)
 CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetCtx(hStream, pctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetCtx(hStream, pctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx_ptsz)
 CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetCtx(hStream, pctx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetCtx(hStream, pctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource)
 CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
                                               CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResource *resource,
                                                    CUdevResourceType type) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice)
 CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetDevice(hStream, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetDevice(hStream, device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetDevice(hStream, device);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetDevice(hStream, device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags)
 CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetFlags(hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetFlags(hStream, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags_ptsz)
 CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetFlags(hStream, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetFlags(hStream, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetGreenCtx, cuStreamGetGreenCtx)
 CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetGreenCtx(hStream, phCtx);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetGreenCtx(hStream, phCtx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetId, cuStreamGetId)
 CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetId(hStream, streamId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetId(hStream, streamId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetId, cuStreamGetId_ptsz)
 CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *streamId) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetId(hStream, streamId);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetId(hStream, streamId);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority)
 CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetPriority(hStream, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetPriority(hStream, priority);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority_ptsz)
 CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamGetPriority(hStream, priority);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamGetPriority(hStream, priority);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing)
 CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing_ptsz)
 CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
                                                 CUstreamCaptureStatus *captureStatus) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamQuery, cuStreamQuery)
 CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamQuery(hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamQuery(hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamQuery, cuStreamQuery_ptsz)
 CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamQuery(hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamQuery(hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute)
 CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             const CUstreamAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  const CUstreamAttrValue *value) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamSynchronize(hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamSynchronize(hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz)
 CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamSynchronize(hStream);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamSynchronize(hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies)
@@ -3550,13 +3951,13 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
                                                          const CUgraphEdgeData *dependencyData,
                                                          size_t numDependencies,
                                                          unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies,
-                                                                dependencyData, numDependencies,
-                                                                flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
+                                                           numDependencies, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz)
@@ -3565,149 +3966,169 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
                                                               const CUgraphEdgeData *dependencyData,
                                                               size_t numDependencies,
                                                               unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies,
-                                                                dependencyData, numDependencies,
-                                                                flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
+                                                           numDependencies, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent)
 CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz)
 CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
                                               unsigned int Flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32)
 CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                                 unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64)
 CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                            unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                                 unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32)
 CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint32_t value, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64)
 CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                             unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint64_t value, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)
 CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuThreadExchangeStreamCaptureMode(mode);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuThreadExchangeStreamCaptureMode(mode);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuUserObjectCreate, cuUserObjectCreate)
 CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                           unsigned int initialRefcount, unsigned int flags) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuUserObjectCreate(object_out, ptr, destroy, initialRefcount, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuUserObjectRelease, cuUserObjectRelease)
 CUresult acu_sim_entry_cuUserObjectRelease(CUuserObject object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuUserObjectRelease(object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuUserObjectRelease(object, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 SIM_ENTRY(cuUserObjectRetain, cuUserObjectRetain)
 CUresult acu_sim_entry_cuUserObjectRetain(CUuserObject object, unsigned int count) {
-    acu_sim_call call = {.caller = __builtin_return_address(0)};
-    acu_sim_call_exchange(&call);
-    CUresult result = acu_sim_cuUserObjectRetain(object, count);
-    acu_sim_call_exchange(&call);
-    return result;
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuUserObjectRetain(object, count);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
 const acu_sim_api_entry acu_sim_cuda_entries[] = {

@@ -1,8 +1,7 @@
 /*
- * The driver: finding its functions, and devices.
+ * The driver API's functions, errors and devices.
  *
- * Where the driver's call is one of the runtime's by another name, it is that one which does the
- * work.
+ * Where a function of the runtime does the same, the body here calls that function's body.
  */
 #include "sim/driver/driver.h"
 #include "core/values.h"
@@ -14,8 +13,9 @@
 
 /* ---- symbols ---- */
 
-/* Entries of what the names meant before, with parameters that no generated one has. */
-#define OLDER_CONVERTED(need, name, params, args)                                                  \
+/* Entries of what a name meant in older versions of CUDA, with parameters that no generated entry
+ * has. */
+#define OLDER(need, name, params, args)                                                            \
     static CUresult enter_##name params {                                                          \
         acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};            \
         acu_sim_call_begin(&call);                                                                 \
@@ -24,33 +24,24 @@
             result = acu_sim_##name args;                                                          \
         return acu_sim_driver_result(acu_sim_call_end(&call, result));                             \
     }
-/* The same, until the body is converted. */
-#define OLDER(name, params, args)                                                                  \
-    static CUresult enter_##name params {                                                          \
-        acu_sim_call call = {.caller = __builtin_return_address(0)};                               \
-        acu_sim_call_exchange(&call);                                                              \
-        CUresult result = acu_sim_##name args;                                                     \
-        acu_sim_call_exchange(&call);                                                              \
-        return result;                                                                             \
-    }
-OLDER(cuCtxCreate_v2, (CUcontext * handle, unsigned flags, CUdevice device),
+OLDER(SIM_NEEDS_INIT, cuCtxCreate_v2, (CUcontext * handle, unsigned flags, CUdevice device),
       (handle, flags, device))
-OLDER(cuCtxCreate_v3,
+OLDER(SIM_NEEDS_INIT, cuCtxCreate_v3,
       (CUcontext * handle, CUexecAffinityParam *params, int count, unsigned flags, CUdevice device),
       (handle, params, count, flags, device))
-OLDER(cuGraphAddKernelNode_v1,
+OLDER(SIM_NEEDS_CONTEXT, cuGraphAddKernelNode_v1,
       (CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
        const CUDA_KERNEL_NODE_PARAMS_v1 *params),
       (node, graph, dependencies, count, params))
-OLDER(cuGraphKernelNodeGetParams_v1, (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *params),
-      (node, params))
-OLDER(cuGraphKernelNodeSetParams_v1, (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
-      (node, params))
-OLDER(cuGraphExecKernelNodeSetParams_v1,
+OLDER(SIM_NEEDS_INIT, cuGraphKernelNodeGetParams_v1,
+      (CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1 *params), (node, params))
+OLDER(SIM_NEEDS_CONTEXT, cuGraphKernelNodeSetParams_v1,
+      (CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params), (node, params))
+OLDER(SIM_NEEDS_CONTEXT, cuGraphExecKernelNodeSetParams_v1,
       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
       (exec, node, params))
 
-/* What the names meant before, and their plain symbols still do. */
+/* What a name meant in older versions, and what the symbol without a version still means. */
 static const struct {
     const char *name;
     acu_fn fn;
@@ -222,8 +213,7 @@ cudaError_t acu_sim_cuDeviceGetCount(int *count) {
     return acu_sim_cudaGetDeviceCount(count);
 }
 
-/* `good` is whether the other arguments are valid, which CUDA looks at first. */
-static cudaError_t find_device(CUdevice number, bool good, acu_sim_device **device) {
+cudaError_t acu_sim_driver_find_device(CUdevice number, bool good, acu_sim_device **device) {
     if (!good)
         return cudaErrorInvalidValue;
     *device = acu_sim_device_at(number);
@@ -232,14 +222,14 @@ static cudaError_t find_device(CUdevice number, bool good, acu_sim_device **devi
 
 cudaError_t acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
     acu_sim_device *d;
-    SIM_TRY(find_device(ordinal, device != NULL, &d));
+    SIM_TRY(acu_sim_driver_find_device(ordinal, device != NULL, &d));
     *device = d->index;
     return cudaSuccess;
 }
 
 cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_device *d;
-    SIM_TRY(find_device(dev, name && len > 0, &d));
+    SIM_TRY(acu_sim_driver_find_device(dev, name && len > 0, &d));
     snprintf(name, (size_t)len, "anycuda simulator");
     return cudaSuccess;
 }
@@ -259,7 +249,7 @@ static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribu
 
 cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
     acu_sim_device *d;
-    SIM_TRY(find_device(dev, pi != NULL, &d));
+    SIM_TRY(acu_sim_driver_find_device(dev, pi != NULL, &d));
     if (attrib == CU_DEVICE_ATTRIBUTE_MAX ||
         !acu_sim_driver_knows(&acu_cuda_type_CUdevice_attribute_enum, attrib))
         return cudaErrorInvalidValue;
@@ -269,7 +259,7 @@ cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUd
 
 cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     acu_sim_device *d;
-    SIM_TRY(find_device(dev, bytes != NULL, &d));
+    SIM_TRY(acu_sim_driver_find_device(dev, bytes != NULL, &d));
     *bytes = (size_t)acu_sim_configuration()->memory;
     return cudaSuccess;
 }
@@ -285,7 +275,7 @@ cudaError_t acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
 
 cudaError_t acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     acu_sim_device *d;
-    SIM_TRY(find_device(dev, major && minor, &d));
+    SIM_TRY(acu_sim_driver_find_device(dev, major && minor, &d));
     *major = acu_sim_configuration()->cc / 10;
     *minor = acu_sim_configuration()->cc % 10;
     return cudaSuccess;

@@ -1,7 +1,6 @@
-/* The driver's arrays: the runtime's, whose elements are named by a format and a count. */
+/* The driver API's arrays: the runtime's, but that a format and a number of channels describe an
+ * element. */
 #include "sim/driver/driver.h"
-
-#define IN_CONTEXT(call) BY_RUNTIME(SIM_NEEDS_CONTEXT, call)
 
 static const struct {
     CUarray_format format;
@@ -17,7 +16,7 @@ static const struct {
                {CU_AD_FORMAT_FLOAT, 32, cudaChannelFormatKindFloat}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Formats of pictures, packed and planar, are not played. */
+/* Formats of images, packed and planar, are not simulated. */
 static cudaError_t read_format(CUarray_format format, unsigned channels,
                                struct cudaChannelFormatDesc *desc) {
     for (int i = 0; i < FORMATS; i++)
@@ -44,34 +43,30 @@ static cudaError_t create(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *d) {
     struct cudaChannelFormatDesc desc;
     if (!handle || !d)
         return cudaErrorInvalidValue;
-    cudaError_t result = read_format(d->Format, d->NumChannels, &desc);
-    return result ? result
-                  : acu_sim_cudaMalloc3DArray((cudaArray_t *)(void *)handle, &desc,
-                                              (struct cudaExtent){d->Width, d->Height, d->Depth},
-                                              d->Flags);
+    SIM_TRY(read_format(d->Format, d->NumChannels, &desc));
+    return acu_sim_cudaMalloc3DArray((cudaArray_t *)(void *)handle, &desc,
+                                     (struct cudaExtent){d->Width, d->Height, d->Depth}, d->Flags);
 }
 
-CUresult acu_sim_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
-    IN_CONTEXT(create(pHandle, pAllocateArray));
+cudaError_t acu_sim_cuArray3DCreate(CUarray *pHandle,
+                                    const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
+    return create(pHandle, pAllocateArray);
 }
 
-CUresult acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
+cudaError_t acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
     const CUDA_ARRAY_DESCRIPTOR *d = pAllocateArray;
     const CUDA_ARRAY3D_DESCRIPTOR same = {.Width = d ? d->Width : 0,
                                           .Height = d ? d->Height : 0,
                                           .Format = d ? d->Format : CU_AD_FORMAT_FLOAT,
                                           .NumChannels = d ? d->NumChannels : 1};
-    IN_CONTEXT(create(pHandle, d ? &same : NULL));
+    return create(pHandle, d ? &same : NULL);
 }
 
 static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
     struct cudaChannelFormatDesc desc;
     struct cudaExtent extent;
     unsigned flags;
-    cudaError_t result =
-        acu_sim_cudaArrayGetInfo(&desc, &extent, &flags, (cudaArray_t)(void *)handle);
-    if (result)
-        return result;
+    SIM_TRY(acu_sim_cudaArrayGetInfo(&desc, &extent, &flags, (cudaArray_t)(void *)handle));
     to->Width = extent.width;
     to->Height = extent.height;
     to->Depth = extent.depth;
@@ -80,53 +75,48 @@ static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
     return cudaSuccess;
 }
 
-CUresult acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
-    IN_CONTEXT(pArrayDescriptor ? describe(hArray, pArrayDescriptor) : cudaErrorInvalidValue);
+cudaError_t acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
+                                           CUarray hArray) {
+    return pArrayDescriptor ? describe(hArray, pArrayDescriptor) : cudaErrorInvalidValue;
 }
 
-/* Of what has a depth it does not tell. */
-CUresult acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+/* The descriptor has no depth, so that of an array with one is not reported. */
+cudaError_t acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    if (why)
-        return why;
-    why = acu_sim_end(pArrayDescriptor ? describe(hArray, &d) : cudaErrorInvalidValue);
-    if (!why && pArrayDescriptor)
-        *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){d.Width, d.Height, d.Format, d.NumChannels};
-    return why;
+    if (!pArrayDescriptor)
+        return cudaErrorInvalidValue;
+    SIM_TRY(describe(hArray, &d));
+    *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){d.Width, d.Height, d.Format, d.NumChannels};
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuArrayDestroy(CUarray hArray) {
-    IN_CONTEXT(hArray ? acu_sim_cudaFreeArray((cudaArray_t)(void *)hArray)
-                      : cudaErrorInvalidResourceHandle);
+cudaError_t acu_sim_cuArrayDestroy(CUarray hArray) {
+    return hArray ? acu_sim_cudaFreeArray((cudaArray_t)(void *)hArray)
+                  : cudaErrorInvalidResourceHandle;
 }
 
-CUresult acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
-                                        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
-                                        unsigned int numMipmapLevels) {
+cudaError_t acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                           const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                           unsigned int numMipmapLevels) {
     const CUDA_ARRAY3D_DESCRIPTOR *d = pMipmappedArrayDesc;
     struct cudaChannelFormatDesc desc;
-    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    if (why)
-        return why;
-    cudaError_t result =
-        pHandle && d ? read_format(d->Format, d->NumChannels, &desc) : cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_cudaMallocMipmappedArray(
-            (cudaMipmappedArray_t *)(void *)pHandle, &desc,
-            (struct cudaExtent){d->Width, d->Height, d->Depth}, numMipmapLevels, d->Flags);
-    return acu_sim_end(result);
+    if (!pHandle || !d)
+        return cudaErrorInvalidValue;
+    SIM_TRY(read_format(d->Format, d->NumChannels, &desc));
+    return acu_sim_cudaMallocMipmappedArray((cudaMipmappedArray_t *)(void *)pHandle, &desc,
+                                            (struct cudaExtent){d->Width, d->Height, d->Depth},
+                                            numMipmapLevels, d->Flags);
 }
 
-CUresult acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
-                                          unsigned int level) {
-    IN_CONTEXT(acu_sim_cudaGetMipmappedArrayLevel(
-        (cudaArray_t *)(void *)pLevelArray, (cudaMipmappedArray_const_t)(void *)hMipmappedArray,
-        level));
+cudaError_t acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                             unsigned int level) {
+    return acu_sim_cudaGetMipmappedArrayLevel((cudaArray_t *)(void *)pLevelArray,
+                                              (cudaMipmappedArray_const_t)(void *)hMipmappedArray,
+                                              level);
 }
 
-CUresult acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
-    IN_CONTEXT(hMipmappedArray
-                   ? acu_sim_cudaFreeMipmappedArray((cudaMipmappedArray_t)(void *)hMipmappedArray)
-                   : cudaErrorInvalidResourceHandle);
+cudaError_t acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
+    return hMipmappedArray
+               ? acu_sim_cudaFreeMipmappedArray((cudaMipmappedArray_t)(void *)hMipmappedArray)
+               : cudaErrorInvalidResourceHandle;
 }

@@ -1,6 +1,6 @@
 /*
- * The driver's linker, as far as it is used to compile PTX: what was added is put together, and is
- * what comes out; machine code and libraries are not linked.
+ * The driver API's linker, as far as programs use it to compile PTX: its output is the text of all
+ * inputs, one after the other. Machine code and libraries are not linked.
  */
 #include "sim/caller.h"
 #include "sim/code/image.h"
@@ -13,81 +13,72 @@
 
 typedef struct part {
     acu_sim_image *image;
-    char name[128]; /* as the program calls it */
+    char name[128]; /* the program's name of it */
 } part;
 
 typedef struct linker {
-    char *log; /* the program keeps it; NULL: it wants none */
-    size_t room, logged;
-    void **told; /* where the log's size is told */
-    char *text;  /* all that was added; NULL: nothing */
-    size_t size;
+    char *log;           /* the program's buffer; NULL: it wants no log */
+    size_t room, logged; /* bytes of the buffer, and of the text in it */
+    void **log_size;     /* the program's variable for the size of the log */
+    char *text;          /* all inputs; NULL: none yet */
+    size_t size;         /* bytes of the text */
     part *parts;
     size_t count;
-    cudaError_t failed; /* something was there twice: nothing comes out any more */
-    const void *where;
+    cudaError_t failed; /* a symbol was defined twice, so that there is no output any more */
+    const void *where;  /* the call that created it */
     struct linker *next;
 } linker;
 
+/* All linkers, and their handles; under the lock. */
 static linker *linkers;
 static acu_sim_set handles;
 
-static CUresult leave(cudaError_t result) {
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
-}
-
-/* Enters, and finds the linker; `good` is that the other arguments are. */
-static cudaError_t enter(CUlinkState handle, bool good, linker **found) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
+/* Finds a linker; `good`: the other arguments are valid, which the driver checks first. */
+static cudaError_t find(CUlinkState handle, bool good, linker **found) {
     linker *l = (linker *)(void *)handle;
-    if (!result && !good)
-        result = cudaErrorInvalidValue;
-    if (!result && !acu_sim_set_has(&handles, l))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        *found = l;
-    return result;
+    if (!good)
+        return cudaErrorInvalidValue;
+    if (!acu_sim_set_has(&handles, l))
+        return cudaErrorInvalidResourceHandle;
+    *found = l;
+    return cudaSuccess;
 }
 
 static void keep_log(linker *l, const acu_sim_options *options) {
     void **log = acu_sim_options_value(options, CU_JIT_ERROR_LOG_BUFFER);
-    l->told = acu_sim_options_value(options, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+    l->log_size = acu_sim_options_value(options, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
     l->log = log ? *log : NULL;
-    l->room = l->log && l->told ? (size_t)(uintptr_t)*l->told : 0;
+    l->room = l->log && l->log_size ? (size_t)(uintptr_t)*l->log_size : 0;
 }
 
-/* One text behind the other, as far as there is room. */
-static void say(linker *l, const char *text) {
+/* Appends to the log, as far as there is room. */
+static void append_log(linker *l, const char *text) {
     if (l->room <= l->logged + 1)
         return;
     const int length = snprintf(l->log + l->logged, l->room - l->logged, "%s", text);
     l->logged += (size_t)length;
     if (l->logged >= l->room)
         l->logged = l->room - 1;
-    *l->told = (void *)(uintptr_t)l->logged;
+    *l->log_size = (void *)(uintptr_t)l->logged;
 }
 
-CUresult acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
-                              CUlinkState *stateOut) {
-    linker *made = NULL;
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
+cudaError_t acu_sim_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
+                                 void **optionValues, CUlinkState *stateOut) {
     const acu_sim_options asked = {
         .jit = (const int *)options, .jit_values = optionValues, .jit_count = numOptions};
-    if (!result && (!stateOut || !acu_sim_options_are_known(&asked)))
-        result = cudaErrorInvalidValue;
-    if (!result && (!(made = calloc(1, sizeof *made)) || !acu_sim_set_add(&handles, made)))
-        result = cudaErrorMemoryAllocation;
-    if (result || !made) {
+    if (!stateOut || !acu_sim_options_are_known(&asked))
+        return cudaErrorInvalidValue;
+    linker *made = calloc(1, sizeof *made);
+    if (!made || !acu_sim_set_add(&handles, made)) {
         free(made);
-        return leave(result);
+        return cudaErrorMemoryAllocation;
     }
     keep_log(made, &asked);
     made->where = SIM_CALLER;
     made->next = linkers;
     linkers = made;
     *stateOut = (CUlinkState)(void *)made;
-    return leave(cudaSuccess);
+    return cudaSuccess;
 }
 
 static void destroy(linker *l) {
@@ -104,12 +95,11 @@ static void destroy(linker *l) {
     free(l);
 }
 
-CUresult acu_sim_cuLinkDestroy(CUlinkState state) {
+cudaError_t acu_sim_cuLinkDestroy(CUlinkState state) {
     linker *l;
-    cudaError_t result = enter(state, true, &l);
-    if (!result)
-        destroy(l);
-    return leave(result);
+    SIM_TRY(find(state, true, &l));
+    destroy(l);
+    return cudaSuccess;
 }
 
 void acu_sim_linkers_reset(void) {
@@ -125,18 +115,17 @@ int acu_sim_linkers_leaks(int print) {
     return count;
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
-/* What GPUs said, with the runtimes of these versions. */
+/* The error that GPUs report, with the runtimes of these versions. */
 static cudaError_t cannot_link(void) {
     return acu_sim_configuration()->runtime >= 12080 ? cudaErrorUnknown : cudaErrorInvalidSource;
 }
 
-static void say_symbol(linker *l, const char *what, const char *name, const part *in) {
+static void log_symbol(linker *l, const char *what, const char *name, const part *in) {
     char line[400];
     snprintf(line, sizeof line, "error   : %s '%.200s' in '%s'\n", what, name, in->name);
-    say(l, line);
+    append_log(l, line);
 }
 
 static const acu_sim_symbol *offer_of(const acu_sim_image *image, const char *name) {
@@ -146,7 +135,7 @@ static const acu_sim_symbol *offer_of(const acu_sim_image *image, const char *na
     return NULL;
 }
 
-/* None that the part defines is there already, unless one may be there twice. */
+/* Refuses a part that defines what another part defines already, unless one of the two is weak. */
 static cudaError_t judge_offers(linker *l, const part *added) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < added->image->offer_count; i++)
@@ -155,13 +144,13 @@ static cudaError_t judge_offers(linker *l, const part *added) {
             const acu_sim_symbol *other = offer_of(l->parts[j].image, mine->name);
             if (!other || other->weak || mine->weak)
                 continue;
-            say_symbol(l, "Multiple definition of", mine->name, added);
+            log_symbol(l, "Multiple definition of", mine->name, added);
             result = cannot_link();
         }
     return result;
 }
 
-/* Every device has these. */
+/* Whether every device has that symbol. */
 static bool is_built_in(const char *name) {
     static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -177,7 +166,7 @@ static bool is_offered(const linker *l, const char *name) {
     return found;
 }
 
-/* What is only declared, and that nobody uses, may be missing. */
+/* Refuses to link while a symbol that is used is undefined; one that is only declared may be. */
 static cudaError_t judge_needs(linker *l) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < l->count; i++)
@@ -185,16 +174,15 @@ static cudaError_t judge_needs(linker *l) {
             const acu_sim_symbol *need = &l->parts[i].image->needs[j];
             if (!need->used || is_offered(l, need->name))
                 continue;
-            say_symbol(l, "Undefined reference to", need->name, &l->parts[i]);
+            log_symbol(l, "Undefined reference to", need->name, &l->parts[i]);
             result = cannot_link();
         }
     return result;
 }
 
-/* ---- adding -------------------------------------------------------------------------------------
- */
+/* ---- adding ---- */
 
-/* Reads it, and logs why it cannot be read. */
+/* Reads PTX, and logs why it cannot be read. */
 static cudaError_t load(linker *l, const char *text, acu_sim_image **image) {
     char log[600] = "";
     const int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -202,11 +190,11 @@ static cudaError_t load(linker *l, const char *text, acu_sim_image **image) {
     cudaError_t result = acu_sim_image_load(
         text, SIZE_MAX, &(acu_sim_options){.jit = options, .jit_values = values, .jit_count = 2},
         image);
-    say(l, log);
+    append_log(l, log);
     return result;
 }
 
-/* What a file begins with, and another one behind it must not. */
+/* Whether a line belongs to the head of a file, which the text must have only once. */
 static bool is_head(const char *line) {
     line += strspn(line, " \t");
     return strncmp(line, ".version", 8) == 0 || strncmp(line, ".target", 7) == 0 ||
@@ -235,6 +223,7 @@ static cudaError_t append(linker *l, const char *text) {
     return cudaSuccess;
 }
 
+/* The linker takes the part over, unless this fails. */
 static cudaError_t take(linker *l, const char *text, const part *added) {
     part *grown = realloc(l->parts, (l->count + 1) * sizeof *grown);
     if (!grown)
@@ -243,25 +232,23 @@ static cudaError_t take(linker *l, const char *text, const part *added) {
     cudaError_t result = judge_offers(l, added);
     if (result)
         return l->failed = result;
-    result = append(l, text);
-    if (!result)
-        grown[l->count++] = *added;
-    return result;
+    SIM_TRY(append(l, text));
+    grown[l->count++] = *added;
+    return cudaSuccess;
 }
 
 static cudaError_t add_ptx(linker *l, const char *text, const char *name) {
     part added = {0};
-    cudaError_t result = load(l, text, &added.image);
-    if (result)
-        return result;
+    SIM_TRY(load(l, text, &added.image));
     snprintf(added.name, sizeof added.name, "%s", name ? name : "");
-    result = take(l, text, &added);
+    cudaError_t result = take(l, text, &added);
     if (result)
         acu_sim_image_release(added.image);
     return result;
 }
 
-/* What is none of these is told from what is not played. */
+/* Whether the data is not of its type at all; if it is, the error is that the type is not
+ * simulated. */
 static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
     return (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_FATBINARY ||
             type == CU_JIT_INPUT_OBJECT || type == CU_JIT_INPUT_LIBRARY) &&
@@ -289,28 +276,26 @@ static bool are_options(unsigned count, const CUjit_option *options, void **valu
         &(acu_sim_options){.jit = (const int *)options, .jit_values = values, .jit_count = count});
 }
 
-CUresult acu_sim_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                               const char *name, unsigned int numOptions, CUjit_option *options,
-                               void **optionValues) {
+cudaError_t acu_sim_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
+                                  const char *name, unsigned int numOptions, CUjit_option *options,
+                                  void **optionValues) {
     linker *l;
     bool good = data && size && size < SIZE_MAX && are_options(numOptions, options, optionValues);
-    cudaError_t result = enter(state, good, &l);
-    return leave(result ? result : add(l, type, data, size, name));
+    SIM_TRY(find(state, good, &l));
+    return add(l, type, data, size, name);
 }
 
-CUresult acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
-                               unsigned int numOptions, CUjit_option *options,
-                               void **optionValues) {
+cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
+                                  unsigned int numOptions, CUjit_option *options,
+                                  void **optionValues) {
     linker *l;
     char *data = NULL;
     size_t size = 0;
-    cudaError_t result = enter(state, path && are_options(numOptions, options, optionValues), &l);
-    if (!result)
-        result = acu_sim_module_read_file(path, &data, &size);
-    if (!result)
-        result = add(l, type, data, size, path);
+    SIM_TRY(find(state, path && are_options(numOptions, options, optionValues), &l));
+    SIM_TRY(acu_sim_module_read_file(path, &data, &size));
+    cudaError_t result = add(l, type, data, size, path);
     free(data);
-    return leave(result);
+    return result;
 }
 
 static cudaError_t complete(linker *l) {
@@ -322,16 +307,14 @@ static cudaError_t complete(linker *l) {
     return result;
 }
 
-/* It is the linker's, and goes with it. Of nothing nothing is made. */
-CUresult acu_sim_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
+/* The output belongs to the linker. Without any input it is a file with nothing in it. */
+cudaError_t acu_sim_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
     static char nothing[] = ".version 7.0\n.target sm_52\n.address_size 64\n";
     linker *l;
-    cudaError_t result = enter(state, cubinOut != NULL, &l);
-    if (!result)
-        result = complete(l);
-    if (!result)
-        *cubinOut = l->text ? l->text : nothing;
-    if (!result && sizeOut)
+    SIM_TRY(find(state, cubinOut != NULL, &l));
+    SIM_TRY(complete(l));
+    *cubinOut = l->text ? l->text : nothing;
+    if (sizeOut)
         *sizeOut = l->text ? l->size + 1 : sizeof nothing;
-    return leave(result);
+    return cudaSuccess;
 }

@@ -1,4 +1,5 @@
-/* The driver's calls that let streams and graphs wait for values in memory, and write them. */
+/* The driver API's memory operations: streams and graphs wait for values in memory, and write
+ * them. */
 #include "sim/device/context.h"
 #include "sim/driver/driver.h"
 #include "sim/graph/node.h"
@@ -10,86 +11,81 @@
 
 /* ---- in streams ---- */
 
-/* An empty list does nothing. */
-static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params) {
+/* Submits a batch of operations; an empty one does nothing. */
+static cudaError_t submit_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params) {
     acu_sim_stream *stream;
-    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    if (why)
-        return why;
-    cudaError_t result = acu_sim_enter_stream(handle, &stream);
-    if (!result && (params.count || params.flags)) {
-        params.ctx = acu_sim_context_handle(stream->context);
-        result = acu_sim_values_submit(stream, &params);
-    }
-    return acu_sim_end(acu_sim_leave(result));
+    SIM_TRY(acu_sim_stream_usable(handle, &stream));
+    if (!params.count && !params.flags)
+        return cudaSuccess;
+    params.ctx = acu_sim_context_handle(stream->context);
+    return acu_sim_values_submit(stream, &params);
 }
 
-static CUresult do_one(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr at,
-                       cuuint64_t value, unsigned flags) {
+static cudaError_t submit_one(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr at,
+                              cuuint64_t value, unsigned flags) {
     CUstreamBatchMemOpParams one = {
         .waitValue = {.operation = operation, .address = at, .value64 = value, .flags = flags}};
-    return do_all(stream, (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 1, .paramArray = &one});
+    return submit_all(stream, (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 1, .paramArray = &one});
 }
 
-CUresult acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                     unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
+cudaError_t acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                        unsigned int flags) {
+    return submit_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags);
 }
 
-CUresult acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                     unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
+cudaError_t acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                        unsigned int flags) {
+    return submit_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags);
 }
 
-CUresult acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                      unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
+cudaError_t acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                                         unsigned int flags) {
+    return submit_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags);
 }
 
-CUresult acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                      unsigned int flags) {
-    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
+cudaError_t acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                                         unsigned int flags) {
+    return submit_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags);
 }
 
-CUresult acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
-                                    CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
+cudaError_t acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                                       CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
     const CUDA_BATCH_MEM_OP_NODE_PARAMS all = {
         .count = count, .paramArray = paramArray, .flags = flags};
-    return do_all(stream, all);
+    return submit_all(stream, all);
 }
 
 /* ---- in graphs ---- */
 
-CUresult acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                          const CUgraphNode *dependencies, size_t numDependencies,
-                                          const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+cudaError_t acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                             const CUgraphNode *dependencies,
+                                             size_t numDependencies,
+                                             const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
-    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_add(phGraphNode, hGraph, dependencies, NULL,
-                                                   numDependencies, nodeParams ? &params : NULL));
+    return acu_sim_node_add(phGraphNode, hGraph, dependencies, NULL, numDependencies,
+                            nodeParams ? &params : NULL);
 }
 
-CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
-                                                CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
+cudaError_t acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
+                                                   CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
     struct cudaGraphNodeParams params;
-    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    if (!why)
-        why = acu_sim_end(acu_sim_node_get_params(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
-                                                  nodeParams_out ? &params : NULL));
-    if (!why && nodeParams_out)
+    SIM_TRY(acu_sim_node_get_params(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
+                                    nodeParams_out ? &params : NULL));
+    if (nodeParams_out)
         memcpy(nodeParams_out, params.reserved1, sizeof *nodeParams_out);
-    return why;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
-                                                const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+cudaError_t
+acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
+                                       const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
-    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_set_params(hNode, nodeParams ? &params : NULL));
+    return acu_sim_node_set_params(hNode, nodeParams ? &params : NULL);
 }
 
-CUresult
+cudaError_t
 acu_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     const struct cudaGraphNodeParams params = acu_sim_values_params(nodeParams);
-    BY_RUNTIME(SIM_NEEDS_CONTEXT,
-               acu_sim_update_set_params(hGraphExec, hNode, nodeParams ? &params : NULL));
+    return acu_sim_update_set_params(hGraphExec, hNode, nodeParams ? &params : NULL);
 }

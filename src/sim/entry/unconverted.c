@@ -1,6 +1,5 @@
 /* Until all bodies are converted: what bodies call that enter and leave by themselves. */
 #include "sim/device/device.h"
-#include "sim/driver/driver.h"
 #include "sim/stream/stream.h"
 
 static void enter(acu_sim_device **device) {
@@ -46,28 +45,4 @@ cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code)
     const acu_sim_device *current = acu_sim_device_now();
     bool first = !result || (current && current->sticky == result);
     return first && mistaken ? code : result;
-}
-
-/* The driver's functions judged "driver" as what is "init" now. */
-cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device) {
-    enter(device);
-    return acu_sim_require_by_driver(need == SIM_NEEDS_DRIVER ? SIM_NEEDS_INIT : need);
-}
-
-void acu_sim_leave_driver(void) {
-    leave();
-}
-
-CUresult acu_sim_begin(acu_sim_need need) {
-    cudaError_t result = acu_sim_enter_driver(need, NULL);
-    acu_sim_self()->call.by_driver = !result;
-    if (result)
-        acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
-}
-
-CUresult acu_sim_end(cudaError_t result) {
-    acu_sim_self()->call.by_driver = false;
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
 }

@@ -1,9 +1,11 @@
 /*
- * Virtual memory management: addresses, memory, and which is where, each made by itself.
+ * Virtual memory management: programs reserve addresses, create memory and map the one to the
+ * other, each by a call of its own.
  *
- * Reserved addresses are inaccessible, as all of a device's; beside them, at the same offsets, is
- * a shadow in which the files stand that memory is. What is mapped and may be accessed is a range
- * like any allocation's, one for all that lies side by side.
+ * The host cannot access reserved addresses, as it cannot any of a device's. Each reservation has a
+ * shadow of the same size beside it; memory is a file, which is mapped into the shadow at the same
+ * offset as the memory into the reservation. Adjacent mappings with the same access form one range,
+ * like an allocation's.
  */
 #define _GNU_SOURCE /* memfd_create */
 
@@ -26,18 +28,18 @@ enum { GRANULARITY = 2 << 20 };
 typedef struct reservation {
     uintptr_t base;
     char *shadow;
-    size_t size;
-    const void *where;
+    size_t size;       /* in bytes, of the addresses and of the shadow */
+    const void *where; /* the call that reserved them */
     struct reservation *next;
 } reservation;
 
 typedef struct memory {
-    unsigned held, mapped; /* by the program's handle, by mappings */
+    unsigned held, mapped; /* references: the program's, and those of mappings */
     int file;
-    size_t size;
+    size_t size; /* in bytes */
     acu_sim_device *device;
     CUmemAllocationProp properties;
-    const void *where;
+    const void *where; /* the call that created it */
     struct memory *next;
 } memory;
 
@@ -46,17 +48,17 @@ typedef struct mapping {
     memory *of;
     uintptr_t base;
     size_t size;
-    uint64_t access, writes; /* a bit per device */
-    struct mapping *next;    /* all, by address */
+    uint64_t access, writes; /* a bit per device: may it access, and write */
+    struct mapping *next;    /* by address */
 } mapping;
 
+/* All of them; under the lock. */
 static reservation *reservations;
 static memory *memories;
 static mapping *mappings;
 static acu_sim_set handles;
 
-/* ---- reserving ----------------------------------------------------------------------------------
- */
+/* ---- reserving ---- */
 
 static bool is_multiple(size_t size) {
     return size && size % GRANULARITY == 0;
@@ -73,7 +75,8 @@ bool acu_sim_virtual_is_reserved(const void *address) {
     return reservation_of((uintptr_t)address, 1) != NULL;
 }
 
-/* Inaccessible pages at such an address; what is too much goes back. */
+/* Maps inaccessible pages at a multiple of the alignment; returns NULL without memory. More is
+ * mapped than needed, and the rest unmapped. */
 static void *map_aligned(size_t size, size_t alignment) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *at = mmap(NULL, size + alignment, PROT_NONE, flags, -1, 0);
@@ -86,7 +89,7 @@ static void *map_aligned(size_t size, size_t alignment) {
     return at + before;
 }
 
-static cudaError_t reserve(size_t size, size_t alignment, const void *where, uintptr_t *base) {
+static cudaError_t reserve(size_t size, size_t alignment, uintptr_t *base) {
     reservation *r = calloc(1, sizeof *r);
     void *at = r ? map_aligned(size, alignment) : NULL;
     void *shadow = at ? map_aligned(size, GRANULARITY) : NULL;
@@ -99,7 +102,7 @@ static cudaError_t reserve(size_t size, size_t alignment, const void *where, uin
     *r = (reservation){.base = (uintptr_t)at,
                        .shadow = shadow,
                        .size = size,
-                       .where = where,
+                       .where = SIM_CALLER,
                        .next = reservations};
     reservations = r;
     *base = r->base;
@@ -117,15 +120,14 @@ static void free_reservation(reservation *r) {
     free(r);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---- */
 
 static memory *memory_of(CUmemGenericAllocationHandle handle) {
     memory *m = (memory *)(uintptr_t)handle;
     return acu_sim_set_has(&handles, m) ? m : NULL;
 }
 
-/* Where nobody needs it any more. */
+/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
 static void settle(memory *m) {
     if (!m->held)
         acu_sim_set_remove(&handles, m);
@@ -150,13 +152,13 @@ static cudaError_t judge_properties(const CUmemAllocationProp *p, acu_sim_device
                    ? cudaErrorNotSupported
                    : cudaErrorInvalidValue;
     if (p->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
-        return cudaErrorNotSupported; /* to be shared with other processes */
+        return cudaErrorNotSupported; /* sharing with other processes is not simulated */
     *device = acu_sim_device_at(p->location.id);
     return *device ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
 static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
-                          acu_sim_device *device, const void *where, memory **made) {
+                          acu_sim_device *device, memory **made) {
     if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     memory *m = calloc(1, sizeof *m);
@@ -173,15 +175,14 @@ static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
                   .size = size,
                   .device = device,
                   .properties = *properties,
-                  .where = where,
+                  .where = SIM_CALLER,
                   .next = memories};
     memories = m;
     *made = m;
     return cudaSuccess;
 }
 
-/* ---- mapping ------------------------------------------------------------------------------------
- */
+/* ---- mapping ---- */
 
 static bool continues(const mapping *a, const mapping *b) {
     return b && a->in == b->in && a->base + a->size == b->base && a->access == b->access &&
@@ -205,7 +206,7 @@ static bool add_range(const mapping *first, size_t size) {
     return false;
 }
 
-/* Anew, after each change. */
+/* Makes a reservation's ranges anew, after each change of its mappings; false without memory. */
 static bool make_ranges(const reservation *r) {
     bool good = true;
     for (acu_sim_range *range = acu_sim_range_overlapping(r->base, r->size); range;
@@ -254,7 +255,7 @@ static void unmap(mapping *m) {
     free(m);
 }
 
-/* The first mapping that has a byte of these. */
+/* The first mapping that has a byte of these addresses; NULL if there is none. */
 static mapping *mapping_in(uintptr_t base, size_t size) {
     for (mapping *m = mappings; m; m = m->next)
         if (m->base < base + size && base < m->base + m->size)
@@ -262,7 +263,7 @@ static mapping *mapping_in(uintptr_t base, size_t size) {
     return NULL;
 }
 
-/* These addresses are whole mappings, without gaps. */
+/* Whether these addresses are whole mappings, without gaps. */
 static bool are_mappings(uintptr_t base, size_t size) {
     uintptr_t at = base;
     for (const mapping *m = mapping_in(base, size); m && at < base + size && m->base == at;
@@ -271,7 +272,7 @@ static bool are_mappings(uintptr_t base, size_t size) {
     return size && at == base + size;
 }
 
-/* One of them is only partly at these addresses. */
+/* Whether a mapping is only partly at these addresses. */
 static bool cuts_a_mapping(uintptr_t base, size_t size) {
     for (const mapping *m = mapping_in(base, size); m && m->base < base + size; m = m->next)
         if (m->base < base || m->size > base + size - m->base)
@@ -279,147 +280,108 @@ static bool cuts_a_mapping(uintptr_t base, size_t size) {
     return false;
 }
 
-/* ---- the API: addresses -------------------------------------------------------------------------
- */
+/* ---- calls: addresses ---- */
 
-static CUresult leave(cudaError_t result) {
-    acu_sim_leave_driver();
-    return acu_sim_driver_result(result);
-}
-
-CUresult acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
-                                     CUdeviceptr addr, unsigned long long flags) {
+cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
+                                        CUdeviceptr addr, unsigned long long flags) {
     uintptr_t base;
-    (void)addr; /* a wish */
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!ptr || !is_multiple(size) || alignment & (alignment - 1) || flags))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result =
-            reserve(size, alignment > GRANULARITY ? alignment : GRANULARITY, SIM_CALLER, &base);
-    if (!result)
-        *ptr = base;
-    return leave(result);
+    (void)addr; /* the program may wish for an address, and CUDA need not heed it */
+    if (!ptr || !is_multiple(size) || alignment & (alignment - 1) || flags)
+        return cudaErrorInvalidValue;
+    SIM_TRY(reserve(size, alignment > GRANULARITY ? alignment : GRANULARITY, &base));
+    *ptr = base;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
+cudaError_t acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (!result && (!r || r->base != ptr || r->size != size || mapping_in(r->base, r->size)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        free_reservation(r);
-    return leave(result);
+    if (!r || r->base != ptr || r->size != size || mapping_in(r->base, r->size))
+        return cudaErrorInvalidValue;
+    free_reservation(r);
+    return cudaSuccess;
 }
 
-/* ---- the API: memory ----------------------------------------------------------------------------
- */
+/* ---- calls: memory ---- */
 
-CUresult acu_sim_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
-                                               CUmemAllocationGranularity_flags option) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result &&
-        (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
-        result = cudaErrorInvalidValue;
-    if (!result) /* wherever, and whatever it is to be */
-        *granularity = GRANULARITY;
-    return leave(result);
+cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
+                                                  const CUmemAllocationProp *prop,
+                                                  CUmemAllocationGranularity_flags option) {
+    if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+        return cudaErrorInvalidValue;
+    *granularity = GRANULARITY; /* for memory of all properties */
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                             const CUmemAllocationProp *prop, unsigned long long flags) {
+cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                                const CUmemAllocationProp *prop, unsigned long long flags) {
     acu_sim_device *device;
     memory *made;
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!handle || !prop || !is_multiple(size) || flags))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge_properties(prop, &device);
-    if (!result)
-        result = create(size, prop, device, SIM_CALLER, &made);
-    if (!result)
-        *handle = (uintptr_t)made;
-    return leave(result);
+    if (!handle || !prop || !is_multiple(size) || flags)
+        return cudaErrorInvalidValue;
+    SIM_TRY(judge_properties(prop, &device));
+    SIM_TRY(create(size, prop, device, &made));
+    *handle = (uintptr_t)made;
+    return cudaSuccess;
 }
 
-/* Enters, and finds the memory; `good` is that the other arguments are. */
-static cudaError_t enter(CUmemGenericAllocationHandle handle, bool good, memory **m) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!good || !(*m = memory_of(handle))))
-        result = cudaErrorInvalidValue;
-    return result;
+cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
+    memory *m = memory_of(handle);
+    if (!m)
+        return cudaErrorInvalidValue;
+    m->held--;
+    settle(m);
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    memory *m;
-    cudaError_t result = enter(handle, true, &m);
-    if (!result) {
-        m->held--;
-        settle(m);
-    }
-    return leave(result);
+cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                           CUmemGenericAllocationHandle handle) {
+    const memory *m = memory_of(handle);
+    if (!prop || !m)
+        return cudaErrorInvalidValue;
+    *prop = m->properties;
+    return cudaSuccess;
 }
 
-CUresult acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
-                                                        CUmemGenericAllocationHandle handle) {
-    memory *m;
-    cudaError_t result = enter(handle, prop != NULL, &m);
-    if (!result)
-        *prop = m->properties;
-    return leave(result);
-}
-
-/* Also where the program gave its handle back. */
-CUresult acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
+/* Memory that the program has released, but that is still mapped, gets a handle again. */
+cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
     mapping *m = mapping_in((uintptr_t)addr, 1);
-    if (!result && (!handle || !m))
-        result = cudaErrorInvalidValue;
-    if (!result && !m->of->held && !acu_sim_set_add(&handles, m->of))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        m->of->held++;
-        *handle = (uintptr_t)m->of;
-    }
-    return leave(result);
+    if (!handle || !m)
+        return cudaErrorInvalidValue;
+    if (!m->of->held && !acu_sim_set_add(&handles, m->of))
+        return cudaErrorMemoryAllocation;
+    m->of->held++;
+    *handle = (uintptr_t)m->of;
+    return cudaSuccess;
 }
 
-/* ---- the API: mapping and access ----------------------------------------------------------------
- */
+/* ---- calls: mapping and access ---- */
 
-CUresult acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
-                          CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    memory *m = NULL;
-    cudaError_t result = enter(handle, !flags, &m);
+cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                             CUmemGenericAllocationHandle handle, unsigned long long flags) {
+    memory *m = memory_of(handle);
     reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (!result && (!r || !is_multiple(size) || ptr % GRANULARITY))
-        result = cudaErrorInvalidValue;
-    if (!result && (offset || size > m->size))
-        result = cudaErrorNotSupported;
-    if (!result && mapping_in((uintptr_t)ptr, size))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = map(r, (uintptr_t)ptr, m, size);
-    return leave(result);
+    if (flags || !m || !r || !is_multiple(size) || ptr % GRANULARITY)
+        return cudaErrorInvalidValue;
+    if (offset || size > m->size)
+        return cudaErrorNotSupported;
+    if (mapping_in((uintptr_t)ptr, size))
+        return cudaErrorInvalidValue;
+    return map(r, (uintptr_t)ptr, m, size);
 }
 
-/* What uses it is waited for. Where nothing is, there is nothing to do. */
-CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!is_multiple(size) || !reservation_of((uintptr_t)ptr, size) ||
-                    cuts_a_mapping((uintptr_t)ptr, size)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_may_wait();
-    if (!result)
-        acu_sim_stream_wait_device(NULL);
-    reservation *r = result ? NULL : reservation_of((uintptr_t)ptr, size);
-    for (mapping *m = r ? mapping_in((uintptr_t)ptr, size) : NULL; m;
-         m = mapping_in((uintptr_t)ptr, size))
+/* Waits for all work, because it may use the memory. Addresses without a mapping are accepted. */
+cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
+    if (!is_multiple(size) || !reservation_of((uintptr_t)ptr, size) ||
+        cuts_a_mapping((uintptr_t)ptr, size))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_may_wait());
+    acu_sim_stream_wait_device(NULL);
+    const reservation *r = reservation_of((uintptr_t)ptr, size);
+    if (!r) /* another thread freed the addresses, while the lock was given up */
+        return cudaSuccess;
+    for (mapping *m = mapping_in((uintptr_t)ptr, size); m; m = mapping_in((uintptr_t)ptr, size))
         unmap(m);
-    if (r && !make_ranges(r))
-        result = cudaErrorMemoryAllocation;
-    return leave(result);
+    return make_ranges(r) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 static cudaError_t judge_access(const CUmemAccessDesc *desc) {
@@ -445,39 +407,34 @@ static void set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc)
         }
 }
 
-CUresult acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
-                                size_t count) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!desc || !count || !are_mappings((uintptr_t)ptr, size)))
-        result = cudaErrorInvalidValue;
-    for (size_t i = 0; !result && i < count; i++)
-        result = judge_access(&desc[i]);
-    for (size_t i = 0; !result && i < count; i++)
+cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
+                                   size_t count) {
+    if (!desc || !count || !are_mappings((uintptr_t)ptr, size))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(judge_access(&desc[i]));
+    for (size_t i = 0; i < count; i++)
         set_access((uintptr_t)ptr, size, &desc[i]);
-    if (!result && !make_ranges(reservation_of((uintptr_t)ptr, size)))
-        result = cudaErrorMemoryAllocation;
-    return leave(result);
+    return make_ranges(reservation_of((uintptr_t)ptr, size)) ? cudaSuccess
+                                                             : cudaErrorMemoryAllocation;
 }
 
-CUresult acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
-                                CUdeviceptr ptr) {
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
+cudaError_t acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+                                   CUdeviceptr ptr) {
     const mapping *m = mapping_in((uintptr_t)ptr, 1);
-    if (!result && (!flags || !location || !m))
-        result = cudaErrorInvalidValue;
-    if (!result && location->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        result = cudaErrorNotSupported;
-    if (!result && !acu_sim_device_at(location->id))
-        result = cudaErrorInvalidDevice;
-    if (!result)
-        *flags = m->writes >> location->id & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                 : m->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                                 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return leave(result);
+    if (!flags || !location || !m)
+        return cudaErrorInvalidValue;
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return cudaErrorNotSupported;
+    if (!acu_sim_device_at(location->id))
+        return cudaErrorInvalidDevice;
+    *flags = m->writes >> location->id & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+             : m->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return cudaSuccess;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- reset and leaks ---- */
 
 static mapping *first_of(const acu_sim_device *device) {
     mapping *m = mappings;
@@ -486,7 +443,6 @@ static mapping *first_of(const acu_sim_device *device) {
     return m;
 }
 
-/* A device's memory goes from wherever it is; addresses are the program's until the end. */
 void acu_sim_virtual_reset(const acu_sim_device *device) {
     memory *next;
     for (mapping *m = first_of(device); m; m = first_of(device)) {

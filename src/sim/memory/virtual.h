@@ -6,7 +6,8 @@
 
 bool acu_sim_virtual_is_reserved(const void *address);
 
-/* A device's memory; NULL: all, and the addresses. */
+/* Unmaps and releases all memory of a device; for NULL that of all devices, and the addresses,
+ * which a device's reset leaves to the program. */
 void acu_sim_virtual_reset(const acu_sim_device *device);
 int acu_sim_virtual_leaks(int print);
 
