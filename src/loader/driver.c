@@ -7,9 +7,11 @@ enum { NOT_ASKED = -2 };
 
 static int installed = NOT_ASKED; /* atomic */
 
+/* Does not name acu_cuda, which would keep its tables in every program. */
 static int ask_driver(acu_fn get_version) {
-    int version = get_version ? acu_cuda.ask(get_version) : 0;
-    return version > 0 ? version : ACU_DRIVER_SILENT;
+    int version = 0;
+    int result = get_version ? ((int (*)(int *))get_version)(&version) : -1;
+    return result == 0 && version > 0 ? version : ACU_DRIVER_SILENT;
 }
 
 acu_library *acu_driver_of(acu_library *library) {
