@@ -35,8 +35,8 @@ class Entry:
 
     @property
     def enters(self) -> bool:
-        """False where the body enters and leaves by itself."""
-        return self.need not in ("own", "unconverted")
+        """False where the entry only calls the body, without the lock."""
+        return self.need != "own"
 
     @property
     def constant(self) -> str:
@@ -65,7 +65,7 @@ def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
     for name, need in listed.items():
         if name in known:
             slot = known[name]
-            if not slot.status and need not in ("nothing", "own", "unconverted"):
+            if not slot.status and need not in ("nothing", "own"):
                 raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
             found += [Entry(slot, need, per_thread) for per_thread in ((False, True) if slot.ptds else (False,))]
         elif not any(name in api.functions for api in library.apis):

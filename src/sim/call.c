@@ -22,7 +22,8 @@ static void renew_thread(void) {
     acu_sim_watch_thread(&self);
 }
 
-void acu_sim_call_exchange(acu_sim_call *call) {
+/* Exchanges the call of the thread with another one. */
+static void exchange(acu_sim_call *call) {
     const acu_sim_call outer = self.call;
     self.call = *call;
     *call = outer;
@@ -32,14 +33,13 @@ void acu_sim_call_begin(acu_sim_call *call) {
     pthread_mutex_lock(&acu_sim_lock);
     (void)acu_sim_configuration();
     renew_thread();
-    acu_sim_call_exchange(call);
-    self.call.entered = 1;
+    exchange(call);
 }
 
 cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result) {
     pthread_mutex_unlock(&acu_sim_lock);
     if (result && result != cudaErrorNotReady && !self.call.by_driver)
         self.last = result;
-    acu_sim_call_exchange(call);
+    exchange(call);
     return result;
 }

@@ -34,7 +34,6 @@ typedef struct acu_sim_call {
     const void *caller; /* the address in the program from where CUDA was called */
     bool by_driver;     /* a function of the driver: it leaves no last error */
     bool own_default;   /* NULL as a stream is the thread's own default stream */
-    unsigned entered;   /* how often unconverted bodies, one inside the other, have entered */
 } acu_sim_call;
 
 /* A context, or a device that is only chosen, where it is not bound. */
@@ -74,8 +73,6 @@ void acu_sim_call_begin(acu_sim_call *call);
 /* Gives the lock up, makes the outer call the thread's again, and makes the result the thread's
  * last error, if it is one and the call the runtime's. Returns the result. */
 cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result);
-/* Without the lock, for bodies that enter and leave by themselves. */
-void acu_sim_call_exchange(acu_sim_call *call);
 
 /* Returns early with the code of what failed. For bodies, and what they call. */
 #define SIM_TRY(expression)                                                                        \

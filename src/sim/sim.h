@@ -1,9 +1,9 @@
 /*
  * What the parts of the simulator share.
  *
- * One lock guards all state but the bytes of memory; it is held from acu_sim_enter() to
- * acu_sim_leave(), and while waiting given up. Work on streams is done outside it, by one thread
- * per stream, and one per device for the host functions that may not wait. An operation is
+ * One lock guards all state but the bytes of memory; it is held from acu_sim_call_begin() to
+ * acu_sim_call_end(), and given up while a body waits. Work on streams is done outside it, by one
+ * thread per stream, and one per device for the host functions that may not wait. An operation is
  * reference-counted: an event, and whoever waits, points at the operation.
  */
 #ifndef ACU_SIM_SIM_H
@@ -88,13 +88,6 @@ void acu_sim_watch_thread(const acu_sim_thread *self);
 
 /* Whether the driver is new enough for the function of its own that a call needs. */
 cudaError_t acu_sim_driver_has(const acu_function *function);
-
-/* Until all bodies are converted: what a body that enters and leaves by itself calls. In a body
- * that an entry has entered, and in one that such a body calls, the lock is taken already. */
-cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
-cudaError_t acu_sim_enter_newer(const acu_function *function);
-cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code);
-cudaError_t acu_sim_leave(cudaError_t result);
 
 /* The value is in the table and not newer than the runtime, or the driver that is being called. */
 bool acu_sim_knows(const acu_type *type, int64_t value);

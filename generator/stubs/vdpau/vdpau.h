@@ -7,5 +7,6 @@ typedef uint32_t VdpVideoSurface;
 typedef uint32_t VdpOutputSurface;
 typedef uint32_t VdpStatus;
 typedef uint32_t VdpFuncId;
-typedef VdpStatus VdpGetProcAddress(VdpDevice device, VdpFuncId function_id, void **function_pointer);
+typedef VdpStatus VdpGetProcAddress(VdpDevice device, VdpFuncId function_id,
+                                    void **function_pointer);
 #endif

@@ -59,9 +59,6 @@ cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream);
 /* What a handle means in this call: NULL is cudaStreamPerThread in a per-thread variant. */
 cudaStream_t acu_sim_stream_handle(cudaStream_t handle);
 
-/* Until all bodies are converted: enters, and finds the stream. */
-cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);
-
 /*
  * Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done;
  * while the stream is being captured it becomes a node.
