@@ -121,7 +121,8 @@ static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
         return cudaErrorMemoryAllocation;
     }
     stream->tips.count = 0;
-    if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_node_captured(made, stream->priority))
+    if (op->type == cudaGraphNodeTypeKernel &&
+        acu_sim_kernel_node_set_captured_priority(made, stream->priority))
         return cudaErrorMemoryAllocation;
     made->op->execution_context = (cudaExecutionContext_t)(void *)stream->execution_context;
     if (stream->capture->again) {

@@ -143,7 +143,7 @@ static bool is_in_conditional(const acu_sim_graph *graph) {
     return graph->parent_node != NULL;
 }
 
-bool acu_sim_conditional_takes(const acu_sim_node *node) {
+bool acu_sim_conditional_can_instantiate(const acu_sim_node *node) {
     const acu_sim_op *op = node->op;
     if (op->type == cudaGraphNodeTypeConditional)
         return acu_sim_condition_of(acu_sim_graph_root(node->graph), op->with.condition.handle);

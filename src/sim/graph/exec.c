@@ -33,7 +33,7 @@ acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec) {
     return exec->plan;
 }
 
-void acu_sim_exec_touch(acu_sim_exec *exec) {
+void acu_sim_exec_discard_plan(acu_sim_exec *exec) {
     acu_sim_plan_release(exec->plan);
     exec->plan = NULL;
 }
@@ -41,7 +41,7 @@ void acu_sim_exec_touch(acu_sim_exec *exec) {
 void acu_sim_exec_release(acu_sim_exec *exec) {
     if (--exec->refs)
         return;
-    acu_sim_exec_touch(exec);
+    acu_sim_exec_discard_plan(exec);
     acu_sim_graph_free(exec->graph);
     acu_sim_op_release(exec->last);
     free(exec);
@@ -172,7 +172,7 @@ static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *param
                             cudaErrorInvalidValue);
         if (node && node->op->type == cudaGraphNodeTypeConditional)
             graph->device->keeps_local = true;
-        if (!result && node && !acu_sim_conditional_takes(node))
+        if (!result && node && !acu_sim_conditional_can_instantiate(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
         for (unsigned j = 0; !result && node && j < node->body_count; j++)

@@ -1,4 +1,4 @@
-/* Instances of graphs, and their launches. */
+/* Executable graphs, and launching them. */
 #ifndef ACU_SIM_GRAPH_EXEC_H
 #define ACU_SIM_GRAPH_EXEC_H
 
@@ -10,30 +10,33 @@ void acu_sim_execs_reset(acu_sim_device *device);
 int acu_sim_execs_leaks(int print);
 
 struct acu_sim_exec {
-    unsigned refs; /* the program's, and those of launches under way */
+    unsigned refs; /* one of the program, and one of each launch under way */
     unsigned id;
-    unsigned long long flags;
-    acu_sim_graph *graph; /* its own; `source` is the graph that it was made from */
-    acu_sim_plan *plan;   /* NULL: it was changed since */
-    acu_sim_op *last;     /* the newest launch */
-    const void *where;
+    unsigned long long flags; /* of the instantiation, without the one that asks for an upload */
+    acu_sim_graph *graph;     /* a copy; its `source` is the id of the instantiated graph */
+    acu_sim_plan *plan;       /* NULL: the graph was changed since the plan was made */
+    acu_sim_op *last;         /* the newest launch; NULL: none */
+    const void *where;        /* where the program instantiated it */
     acu_sim_exec *next, *previous;
 };
 
-/* NULL if there is none. */
+/* Returns the executable graph of a handle; NULL if there is none. */
 acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle);
 
-/* The instance's own node for one of the graph that it was made from; NULL if there is none. */
+/* Returns the copy that an executable graph has of a node of the graph that was instantiated; NULL
+ * if it has none. */
 acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle);
 
-/* It was changed: the next launch makes a new plan. */
-void acu_sim_exec_touch(acu_sim_exec *exec);
+/* Gives the plan up, because the graph was changed: the next launch makes a new one. */
+void acu_sim_exec_discard_plan(acu_sim_exec *exec);
 
-/* Its own; NULL without memory. */
+/* Returns the plan, which is made where it was given up; NULL without memory. The executable graph
+ * keeps its reference. */
 acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec);
+/* Gives a reference up, and frees the executable graph with the last one. */
 void acu_sim_exec_release(acu_sim_exec *exec);
 
-/* Launches it. */
+/* Launches an executable graph into a stream. */
 cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream);
 
 #endif

@@ -117,7 +117,7 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
     bool good =
         copy && acu_sim_conditions_copy(copy, graph) && acu_sim_user_objects_copy(copy, graph);
     for (size_t i = 0; good && i < graph->size; i++)
-        good = graph->nodes[i] ? copy_node(copy, graph->nodes[i]) : acu_sim_graph_skip(copy);
+        good = graph->nodes[i] ? copy_node(copy, graph->nodes[i]) : acu_sim_graph_skip_id(copy);
     for (size_t i = 0; good && i < graph->size; i++)
         good = !graph->nodes[i] || copy_edges(copy, graph->nodes[i]);
     if (!good) {

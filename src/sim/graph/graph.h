@@ -1,10 +1,11 @@
 /*
- * Graphs, their nodes, and what is instantiated from them.
+ * Graphs.
  *
- * A node says what it does by an operation, which clones and instances share: to change a node is
- * to give it another one. An instance has a copy of its graph, whose nodes have the same ids; what
- * of it is launched is a plan, in an order that respects the edges, which is made when it is needed
- * and never changed, so that a launch under way does not see what is done to its instance.
+ * The work of a node is an operation, which copies of the graph share; to change a node is to give
+ * it another operation. An executable graph has a copy of the graph that it was made from, and the
+ * nodes of the copy have the same ids. A launch does not follow that copy but its plan, which is
+ * never changed after it was made; so a launch under way does not see changes of its executable
+ * graph.
  */
 #ifndef ACU_SIM_GRAPH_GRAPH_H
 #define ACU_SIM_GRAPH_GRAPH_H
@@ -17,38 +18,44 @@ int acu_sim_graphs_leaks(int print);
 
 struct acu_sim_graph {
     acu_sim_device *device;
-    unsigned id, source;  /* source: the id of the graph that it is a copy of, 0: of none */
-    acu_sim_node **nodes; /* by id; NULL where one was destroyed */
-    size_t size, room, count, copied;
-    size_t memory_count, body_count; /* nodes that allocate or free; that have graphs */
-    acu_sim_node
-        *parent_node;  /* the node that it is in; NULL: it is the program's, or an instance's */
-    bool moved;        /* into that node, from the program */
-    bool instanced;    /* an instance's: handles never mean it, nor what is in it */
-    unsigned captures; /* under way, into it and its parts: it is not freed meanwhile */
-    bool doomed;       /* a capture into it failed: it is freed when none is under way */
-    acu_sim_condition *conditions; /* of the graph that has no owner */
+    unsigned id;
+    unsigned source;           /* the id of the graph that this is a copy of; 0: of none */
+    acu_sim_node **nodes;      /* by id; NULL where a node was destroyed */
+    size_t size, room;         /* elements of `nodes`: in use, and allocated */
+    size_t count;              /* nodes that exist */
+    size_t copied;             /* nodes with a lower id were copied from `source` */
+    size_t memory_count;       /* nodes that allocate or free memory */
+    size_t body_count;         /* nodes that have graphs */
+    acu_sim_node *parent_node; /* the node that has this graph; NULL: none has */
+    bool moved;                /* a child graph that was moved into its node, not copied */
+    bool instanced;            /* an executable graph's copy: handles never mean it or its nodes */
+    unsigned captures;         /* under way into it or its child graphs, which keep it alive */
+    bool doomed;               /* a capture into it failed: it is freed when none is under way */
+    acu_sim_condition *conditions; /* of an outermost graph, for the graphs in its nodes, too */
     size_t condition_count;
-    acu_sim_keep *keeps;
+    acu_sim_keep *keeps; /* references to user objects */
     size_t keep_count;
-    const void *where; /* NULL: not the program's to destroy */
+    const void
+        *where; /* where the program made the graph; NULL: it is not the program's to destroy */
     acu_sim_graph *next, *previous;
 };
 
-/* NULL if there is none. */
+/* Returns the graph of a handle; NULL if there is none, or if an executable graph has it. */
 acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle);
 cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph);
 
-/* An empty one, nobody's yet; NULL without memory, like its copies. */
+/* Returns an empty graph, or a copy with all that is in the nodes; NULL without memory. The caller
+ * owns the graph until it publishes it or gives it to a node. */
 acu_sim_graph *acu_sim_graph_new(acu_sim_device *device);
 acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph);
+/* Frees a graph and its nodes; NULL is fine. */
 void acu_sim_graph_free(acu_sim_graph *graph);
 
-/* From now on, no longer, the program's. */
+/* Gives a graph to the program, which made it at `where`, or takes it back. */
 void acu_sim_graph_publish(acu_sim_graph *graph, const void *where);
 void acu_sim_graph_withdraw(acu_sim_graph *graph);
 
-/* The graph in whose nodes it is, or itself. */
+/* Returns the outermost graph: the graph itself, if no node has it. */
 acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph);
 
 #endif

@@ -4,22 +4,29 @@
 
 #include "sim/graph/plan.h"
 
-/* A node's that allocates, which says where; or frees what another allocates. */
+/* Make the operation of a node that allocates memory, whose address is written to `params`, and of
+ * one that frees the memory at an address. */
 cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
                                           acu_sim_graph *graph, acu_sim_op **op);
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
 
 void acu_sim_allocations_reset(const acu_sim_device *device);
+/* Returns whether an operation is a node's that allocates or frees memory. */
 bool acu_sim_graph_memory_is_op(const acu_sim_op *op);
+/* Returns the parameters of the allocation that such an operation makes or frees. */
 struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op);
 
-/* What was the one graph's is the other's. */
+/* Gives the allocations of a graph that is moved into a node to the outermost graph there. */
 void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to);
 
-/* What a launch does to the program's memory from the call on; or why it cannot be. */
+/*
+ * Records that the steps of a launch allocate and free memory: for the program that holds from the
+ * call on. Returns why the launch is refused, and then records nothing. With `auto_free` a launch
+ * may allocate what an earlier one allocated and nobody freed.
+ */
 cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count, bool auto_free);
 
-/* Allocates or frees, or something in its nodes does. */
+/* Returns whether a graph, or a graph in its nodes, allocates or frees memory. */
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph);
 
 #endif

@@ -197,7 +197,7 @@ static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *
     return result;
 }
 
-cudaError_t acu_sim_kernel_node_captured(acu_sim_node *node, int priority) {
+cudaError_t acu_sim_kernel_node_set_captured_priority(acu_sim_node *node, int priority) {
     const cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority,
                                            .val = {.priority = priority}};
     return !priority || find_attribute(node->op->with.launch, attribute.id)

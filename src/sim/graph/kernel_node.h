@@ -4,13 +4,17 @@
 
 #include "sim/sim.h"
 
-/* Kernels' part of it. `old`: what the node did before; may be NULL. */
+/* Makes the operation of a kernel node. `old` is the operation that the node had before, from which
+ * the new one takes attributes and context; NULL for a new node. */
 cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
                                    const acu_sim_op *old, acu_sim_op **op);
-
-/* What a launch says that is captured: its priority, and how it follows the kernels before it. */
-cudaError_t acu_sim_kernel_node_captured(acu_sim_node *node, int priority);
-cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to);
+/* Writes the parameters of a kernel node to `params`; the operation owns what they point at. */
 void acu_sim_kernel_node_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
+
+/* Gives a captured kernel launch the priority of its stream, unless the launch named one. */
+cudaError_t acu_sim_kernel_node_set_captured_priority(acu_sim_node *node, int priority);
+/* Returns the data of the edge to a captured kernel launch: programmatic where the launch has the
+ * attribute for that and `from` is a kernel, too; else all zero. */
+cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to);
 
 #endif

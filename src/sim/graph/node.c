@@ -50,7 +50,7 @@ static bool has_room(acu_sim_graph *graph) {
     return true;
 }
 
-bool acu_sim_graph_skip(acu_sim_graph *graph) {
+bool acu_sim_graph_skip_id(acu_sim_graph *graph) {
     if (!has_room(graph))
         return false;
     graph->nodes[graph->size++] = NULL;

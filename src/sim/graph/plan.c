@@ -208,7 +208,7 @@ static bool has_waits(const acu_sim_graph *graph) {
             found = node->op->type == cudaGraphNodeTypeHost ||
                     node->op->type == cudaGraphNodeTypeWaitEvent ||
                     node->op->type == cudaGraphNodeTypeExtSemaphoreWait ||
-                    (node->op->type == SIM_NODE_VALUES && acu_sim_values_wait(node->op));
+                    (node->op->type == SIM_NODE_VALUES && acu_sim_values_have_wait(node->op));
     }
     return found;
 }

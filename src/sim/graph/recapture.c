@@ -47,7 +47,7 @@ static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
     case cudaGraphNodeTypeEventRecord:
         return a->with.event == b->with.event;
     case SIM_NODE_VALUES:
-        return acu_sim_values_are(a, b);
+        return acu_sim_values_are_equal(a, b);
     case cudaGraphNodeTypeEmpty:
         return true;
     default:

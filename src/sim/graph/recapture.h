@@ -4,8 +4,11 @@
 
 #include "sim/sim.h"
 
-/* Takes over what a node that was captured again does, if it is like the old one and the program
- * has nothing against it. */
+/*
+ * Gives the work of the newly captured node `made` to the corresponding node of the graph. Returns
+ * false if their types or edges differ, or if the program's callback refuses. The lock is given up
+ * while the callback runs.
+ */
 bool acu_sim_recapture(acu_sim_node *old, acu_sim_node *made,
                        const struct cudaGraphRecaptureCallbackData *asked);
 

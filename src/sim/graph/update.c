@@ -89,7 +89,7 @@ enum cudaGraphExecUpdateResult acu_sim_update_validate(const acu_sim_op *from,
         good = acu_sim_batch_fits(from, to);
         break;
     case SIM_NODE_VALUES:
-        good = acu_sim_values_fit(from, to);
+        good = acu_sim_values_can_update(from, to);
         break;
     case cudaGraphNodeTypeConditional:
         good = from->with.condition.type == to->with.condition.type;
@@ -126,7 +126,7 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
     acu_sim_exec *e = acu_sim_exec_of(exec);
     acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
     SIM_TRY(n && params ? put(n, params) : cudaErrorInvalidValue);
-    acu_sim_exec_touch(e);
+    acu_sim_exec_discard_plan(e);
     return cudaSuccess;
 }
 
@@ -152,7 +152,7 @@ cudaError_t acu_sim_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGrap
     acu_sim_node *node;
     SIM_TRY(find(hGraphExec, hNode, &exec, &node));
     node->disabled = !isEnabled;
-    acu_sim_exec_touch(exec);
+    acu_sim_exec_discard_plan(exec);
     return cudaSuccess;
 }
 
@@ -345,7 +345,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     if (!take_rest(exec, graph))
         return cudaErrorMemoryAllocation;
     take(exec->graph);
-    acu_sim_exec_touch(exec);
+    acu_sim_exec_discard_plan(exec);
     resultInfo->result = cudaGraphExecUpdateSuccess;
     return cudaSuccess;
 }

@@ -7,13 +7,15 @@
 void acu_sim_user_objects_reset(void);
 int acu_sim_user_objects_leaks(int print);
 
-/* References to a user object. */
+/* The references that a graph has to a user object. */
 typedef struct acu_sim_keep {
     acu_sim_user_object *object;
     uint64_t count;
 } acu_sim_keep;
 
+/* Gives a graph as many references as another one has; returns false without memory. */
 bool acu_sim_user_objects_copy(acu_sim_graph *to, const acu_sim_graph *from);
+/* Gives up all references that a graph has. */
 void acu_sim_user_objects_clear(acu_sim_graph *graph);
 
 #endif

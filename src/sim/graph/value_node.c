@@ -236,7 +236,7 @@ cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_
     return why ? why : make(&values, device, op);
 }
 
-bool acu_sim_values_have_places(const acu_sim_plan *plan) {
+bool acu_sim_values_are_allocated(const acu_sim_plan *plan) {
     bool have = true;
     for (size_t i = 0; have && i < plan->count; i++) {
         const acu_sim_op *op = plan->steps[i].op;
@@ -255,7 +255,7 @@ acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count) {
     return op->with.values->each;
 }
 
-bool acu_sim_values_wait(const acu_sim_op *op) {
+bool acu_sim_values_have_wait(const acu_sim_op *op) {
     bool found = false;
     for (unsigned i = 0; i < op->with.values->params.count && !found; i++)
         found = op->with.values->each[i]->is_due != NULL;
@@ -268,7 +268,7 @@ static unsigned flags_of(const CUstreamBatchMemOpParams *p) {
                        : p->memoryBarrier.flags;
 }
 
-bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to) {
+bool acu_sim_values_can_update(const acu_sim_op *from, const acu_sim_op *to) {
     const CUDA_BATCH_MEM_OP_NODE_PARAMS *a = &from->with.values->params;
     const CUDA_BATCH_MEM_OP_NODE_PARAMS *b = &to->with.values->params;
     bool fit = a->count == b->count && a->ctx == b->ctx;
@@ -278,8 +278,8 @@ bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to) {
     return fit;
 }
 
-bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b) {
-    bool are = acu_sim_values_fit(a, b);
+bool acu_sim_values_are_equal(const acu_sim_op *a, const acu_sim_op *b) {
+    bool are = acu_sim_values_can_update(a, b);
     for (unsigned i = 0; are && i < a->with.values->params.count; i++) {
         const acu_sim_op *one = a->with.values->each[i], *other = b->with.values->each[i];
         are = one->with.value.at == other->with.value.at &&

@@ -1,4 +1,4 @@
-/* Nodes that wait for values in memory, or write them. */
+/* Nodes and streams that wait for values in memory, or write them. */
 #ifndef ACU_SIM_GRAPH_VALUE_NODE_H
 #define ACU_SIM_GRAPH_VALUE_NODE_H
 
@@ -6,25 +6,32 @@
 
 #include "sim/graph/plan.h"
 
-/* Values in memory that a node waits for, and writes, in its order; each is an operation. The
- * driver's parameters are where the runtime's union is. */
+/* Makes the operation of a node of type SIM_NODE_VALUES. `params` has the driver's parameters where
+ * the runtime's have their union. */
 cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op);
+/* Writes the parameters of such a node to `params`; the operation owns the list in them. */
 void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
+/* Returns the operations, one for each wait or write, that such a node does one after the other;
+ * the node's operation owns them. */
 acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count);
-bool acu_sim_values_wait(const acu_sim_op *op);
+/* Returns whether a node waits for a value; else it only writes. */
+bool acu_sim_values_have_wait(const acu_sim_op *op);
 
-/* All their memory is there, so that the launch may begin. */
-bool acu_sim_values_have_places(const acu_sim_plan *plan);
+/* Returns whether all memory that a plan waits for or writes is allocated; else it must not be
+ * launched. */
+bool acu_sim_values_are_allocated(const acu_sim_plan *plan);
 
-/* An instance's node can do the other instead; it is the same. */
-bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to);
-bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b);
+/* Returns whether a node of an executable graph can do `to` instead of `from`; and whether two
+ * operations are equal. */
+bool acu_sim_values_can_update(const acu_sim_op *from, const acu_sim_op *to);
+bool acu_sim_values_are_equal(const acu_sim_op *a, const acu_sim_op *b);
 
-/* Gives the stream what it is to wait for and to write: one after the other, or in a capture as one
- * node. All are judged before the first is done. */
+/* Lets a stream wait for values and write them: one after the other, or in a capture as one node.
+ * Nothing is done if any of the parameters is invalid. */
 cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
-/* The parameters of a node that does this; NULL: of no list. */
+/* Returns the parameters of a node with these values; NULL makes an empty list, which is invalid.
+ */
 struct cudaGraphNodeParams acu_sim_values_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS *values);
 
 #endif
