@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- by the host's address ----------------------------------------------------------------------
- */
+/* ---- by the host's address ---- */
 
 typedef struct compiled_variable {
     acu_sim_library *library;
@@ -106,8 +105,7 @@ void acu_sim_compiled_reset(const acu_sim_library *library) {
             ((acu_sim_kernel_handle *)kernels.items[i].what)->index = SIZE_MAX;
 }
 
-/* ---- registering --------------------------------------------------------------------------------
- */
+/* ---- registering ---- */
 
 /* Handles are libraries; a failure, of memory only, is met again where what is missing is used. */
 static acu_sim_library *library_of(void **handle) {
@@ -181,8 +179,7 @@ void acu_sim_compiled_RegisterHostVar(void **handle, const char *name, char *hos
     (void)handle, (void)name, (void)host, (void)size;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------
- */
+/* ---- variables ---- */
 
 /* Of a managed variable the host has the address itself. */
 static const compiled_variable *variable_at(const void *host) {
@@ -236,8 +233,7 @@ char acu_sim_compiled_InitModule(void **handle) {
     return acu_sim_call_end(&call, result) ? 0 : 1;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
 typedef struct configuration {
     dim3 grid, block;

@@ -1,6 +1,6 @@
 /*
- * What nvcc compiled into the program: kernels and variables that the host names by an address of
- * its own. In the shared library the functions have the names that nvcc's code calls.
+ * Kernels and variables that nvcc compiled into the program. Host code names each by an address of
+ * the host, which the program registers before main().
  */
 #ifndef ACU_SIM_COMPILED_H
 #define ACU_SIM_COMPILED_H
@@ -8,7 +8,10 @@
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 
-/* What that code calls, as its compiler declares it. */
+/*
+ * The functions that nvcc's code calls, declared as nvcc declares them. In the shared library they
+ * have the names that nvcc's code calls: __cudaRegisterFatBinary and so on.
+ */
 #define COMPILED(returns, name, params)                                                            \
     extern returns acu_sim_compiled_##name params SIM_SYMBOL("__cuda" #name);
 COMPILED(void **, RegisterFatBinary, (void *wrapper))
@@ -38,17 +41,22 @@ COMPILED(cudaError_t, LaunchKernel_ptsz,
           cudaStream_t stream))
 #undef COMPILED
 
-/* All under the lock. NULL if the program registered no kernel at the address. */
+/* The functions below are called under the lock. */
+
+/* Returns the kernel that the program registered for the host's address; NULL if there is none. */
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host);
 
-/* Where the variable is in the context, and its size. */
+/*
+ * Finds the address and the size of a registered variable in the context, where its module is
+ * loaded if needed. Returns cudaErrorInvalidSymbol if the program registered none for `host`.
+ */
 cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_context *context, void **at,
                                       size_t *size);
 
-/* What was read of the library is gone. */
+/* Makes the library's registered kernels look up their index again, because its image was freed. */
 void acu_sim_compiled_reset(const acu_sim_library *library);
 
-/* The library's managed variables are there: the host learns where. */
+/* Writes the addresses of the library's managed variables to where host code reads them. */
 void acu_sim_compiled_place(const acu_sim_library *library);
 
 #endif

@@ -126,8 +126,7 @@ static void read_architecture(cubin *c) {
     }
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 typedef struct symbol {
     const char *name;
@@ -225,8 +224,7 @@ static acu_sim_entry *entry_named(const cubin *c, const char *name) {
     return bsearch(&key, c->image->entries, c->image->entry_count, sizeof key, by_name);
 }
 
-/* ---- what is to be known of a kernel ------------------------------------------------------------
- */
+/* ---- what is to be known of a kernel ---- */
 
 typedef struct attribute {
     unsigned id, number; /* number: of a short one */

@@ -10,8 +10,7 @@
 
 #include <string.h>
 
-/* ---- what a function takes ----------------------------------------------------------------------
- */
+/* ---- what a function takes ---- */
 
 /* PTX does not say how many registers its compiler will use: most small kernels have some 32. */
 unsigned acu_sim_function_registers(const acu_sim_function *function) {
@@ -72,8 +71,7 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
     return (unsigned)(by_shared < best ? by_shared : best);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 /* The driver's numbers; the runtime's cudaFuncAttribute is a part of them. */
 enum {
@@ -204,8 +202,7 @@ cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
     return result;
 }
 
-/* ---- the runtime's calls ------------------------------------------------------------------------
- */
+/* ---- the runtime's calls ---- */
 
 /* Enters, and finds the kernel's function in the current context. */
 static cudaError_t find(const void *func, acu_sim_function **function) {
@@ -352,8 +349,7 @@ cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void 
     return cudaSuccess;
 }
 
-/* ---- occupancy ----------------------------------------------------------------------------------
- */
+/* ---- occupancy ---- */
 
 cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {

@@ -1,50 +1,68 @@
-/* Functions and kernels: their attributes and occupancy. */
+/* Functions: kernels in one context, with their attributes and occupancy. */
 #ifndef ACU_SIM_CODE_FUNCTION_H
 #define ACU_SIM_CODE_FUNCTION_H
 
 #include "sim/code/image.h"
 #include "sim/code/module.h"
 
+/* The attributes that a program can set. */
 typedef struct acu_sim_settings {
-    int dynamic, carveout; /* bytes of dynamic shared memory allowed; percent */
-    int cluster_must_be_set, cluster[3], cluster_policy, big_clusters;
+    int dynamic;             /* bytes of dynamic shared memory that a block may have at most */
+    int carveout;            /* percent of the L1 cache that is shared memory; -1: the default */
+    int cluster_must_be_set; /* every launch must give the size of its clusters */
+    int cluster[3];          /* blocks of a cluster in x, y, z; 0: not fixed */
+    int cluster_policy;      /* a cudaClusterSchedulingPolicy */
+    int big_clusters;        /* clusters of 16 blocks are allowed, beyond the portable 8 */
 } acu_sim_settings;
 
 struct acu_sim_function {
     acu_sim_module *module;
     acu_sim_entry *entry;
-    acu_sim_settings set, of_kernel; /* what holds; what its kernel has on the device */
-    uint32_t own; /* bits of the attributes that were set here, and no longer follow the kernel */
+    acu_sim_settings set;       /* the settings that launches of this function use */
+    acu_sim_settings of_kernel; /* the settings of its kernel on the device */
+    uint32_t own; /* a bit for each attribute that was set on the function itself: these no longer
+                     follow the kernel's settings */
 };
 
+/* Finds the kernel's function in the context, and loads the library's module there if needed. */
 cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_context *context,
                                     acu_sim_function **function);
 
-/* The same where the call names a device: in its own context, made for it, if the current one is
- * not of that device. */
+/* Finds the kernel's function on the device: in the current context if that is of the device, else
+ * in the device's primary context, which is created if needed. */
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                        acu_sim_function **function);
 
-/* What the device takes to run it, and what it is: numbered as cudaFuncAttribute numbers them. */
+/* Reads or sets an attribute of the function, numbered as in CUfunction_attribute. */
 cudaError_t acu_sim_function_get(const acu_sim_function *function, int attribute, int *value);
 cudaError_t acu_sim_function_set(acu_sim_function *function, int attribute, int value);
 
-/* The same of its kernel on the device: set in all contexts, and in those to come. */
+/* Reads or sets an attribute of the function's kernel on the device. The new value holds in all
+ * contexts of the device, in later ones too, but not in functions with a value of their own. */
 cudaError_t acu_sim_kernel_get(const acu_sim_function *function, int attribute, int *value);
 cudaError_t acu_sim_kernel_set(acu_sim_function *function, int attribute, int value);
-unsigned acu_sim_function_registers(const acu_sim_function *function);
-unsigned acu_sim_function_threads(const acu_sim_function *function); /* the largest block */
 
-/* Blocks that a multiprocessor holds at once. */
+/* Returns the registers that a thread uses. */
+unsigned acu_sim_function_registers(const acu_sim_function *function);
+
+/* Returns the threads of the largest block that can be launched. */
+unsigned acu_sim_function_threads(const acu_sim_function *function);
+
+/* Returns how many blocks of so many threads and bytes of dynamic shared memory a multiprocessor
+ * holds at once; 0 if it cannot run even one. */
 unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
                                     size_t shared);
 
-/* Dynamic shared memory for each block where a multiprocessor holds that many. */
+/* Returns the bytes of dynamic shared memory that each block can have if a multiprocessor is to
+ * hold so many blocks at once. */
 size_t acu_sim_function_shared_for(const acu_sim_function *function, size_t blocks);
 
-/* The largest cluster, and how many of the configured ones the device holds at once. */
+/* Finds the size of the largest cluster that the configuration can be launched with, in blocks. */
 cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *function,
                                               const cudaLaunchConfig_t *config, int *size);
+
+/* Finds how many clusters of the configured size the device, or the configuration's stream, holds
+ * at once. */
 cudaError_t acu_sim_function_max_clusters(const acu_sim_function *function,
                                           const cudaLaunchConfig_t *config, int *count);
 

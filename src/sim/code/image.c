@@ -45,8 +45,7 @@ typedef struct reader {
     size_t room;
 } reader;
 
-/* ---- PTX and machine code -----------------------------------------------------------------------
- */
+/* ---- PTX and machine code ---- */
 
 /* An architecture runs what was made for it or an older one; sm_90a only on 9.0. */
 static bool runs(int target, char variant) {
@@ -78,8 +77,7 @@ static cudaError_t read_machine_code(reader *r, acu_sim_bytes code) {
                : cudaErrorNoKernelImageForDevice;
 }
 
-/* ---- fat binaries -------------------------------------------------------------------------------
- */
+/* ---- fat binaries ---- */
 
 enum {
     PTX = 1,
@@ -177,8 +175,7 @@ static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
     return read_pieces(r, pieces);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ---- */
 
 /* How it begins; text may be shorter than that. */
 static bool begins(const char *code, size_t size, const char magic[4]) {

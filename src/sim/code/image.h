@@ -1,54 +1,63 @@
-/* Images: what is read from PTX, machine code and fat binaries. */
+/* Images: what PTX, machine code and fat binaries declare: kernels, variables, symbols. */
 #ifndef ACU_SIM_CODE_IMAGE_H
 #define ACU_SIM_CODE_IMAGE_H
 
 #include "sim/bytes.h"
 #include "sim/sim.h"
 
+/* A parameter of a kernel. */
 typedef struct acu_sim_param {
-    size_t offset, size;
+    size_t offset, size; /* bytes */
 } acu_sim_param;
 
-typedef struct acu_sim_entry { /* a kernel, as it was declared */
+/* A kernel as it was declared. */
+typedef struct acu_sim_entry {
     char *name;
     acu_sim_param *params;
     size_t param_count, param_bytes;
-    unsigned max_threads[3], threads[3], cluster[3]; /* at most, exactly; 0: not said */
+    unsigned max_threads[3]; /* of a block, in x, y, z (.maxntid); 0: not declared */
+    unsigned threads[3];     /* exactly those of every block (.reqntid); 0: not declared */
+    unsigned cluster[3];     /* blocks of a cluster (.reqnctapercluster); 0: not declared */
     unsigned max_registers, min_blocks;
-    unsigned registers; /* 0: not known */
-    size_t shared, local;
-    bool explicit_cluster;
-    bool told;               /* that there is no function for it */
-    acu_sim_kernel function; /* what it does, if that is registered; may be out of date */
-    unsigned looked;         /* after so many registrations */
+    unsigned registers;      /* of a thread; 0: not known */
+    size_t shared, local;    /* bytes of static shared memory, of local memory */
+    bool explicit_cluster;   /* every launch has clusters */
+    bool reported;           /* stderr has a line about the missing C function already */
+    acu_sim_kernel function; /* the C function registered for the name; NULL: none */
+    unsigned looked_up;      /* the number of registrations when `function` was looked up */
 } acu_sim_entry;
 
+/* A variable in global or constant memory. */
 typedef struct acu_sim_variable {
     char *name;
-    size_t size;
-    char *bytes; /* NULL: zeros */
+    size_t size; /* bytes */
+    char *bytes; /* the initial value; NULL: zeros */
     bool constant, managed;
 } acu_sim_variable;
 
-typedef struct acu_sim_symbol { /* of PTX, that other PTX is linked with */
+/* A symbol of PTX that is visible to other PTX when both are linked. */
+typedef struct acu_sim_symbol {
     char *name;
-    bool weak; /* of one that is defined: it may be there twice */
-    bool used; /* of one that is declared only */
+    bool weak; /* a definition: another file may have one of the same name */
+    bool used; /* a declaration without a definition: something in the file refers to it */
 } acu_sim_symbol;
 
 typedef struct acu_sim_image {
     unsigned refs;
-    int version, target; /* PTX 8.0 is 80, sm_90 is 90 */
-    int binary;          /* of machine code: what it is for; else 0 */
-    char variant;        /* sm_90a: 'a' */
+    int version;  /* of the PTX: 80 is 8.0 */
+    int target;   /* the architecture that the PTX is written for: 90 is sm_90 */
+    int binary;   /* the architecture of machine code; 0: the image is PTX */
+    char variant; /* the architecture's letter: 'a' of sm_90a; '\0': none */
     acu_sim_entry *entries;
     acu_sim_variable *variables;
     size_t entry_count, variable_count, constant_bytes;
-    acu_sim_symbol *offers, *needs; /* what it defines for others, and what they must define */
+    acu_sim_symbol *offers; /* symbols that the image defines for other images */
+    acu_sim_symbol *needs;  /* symbols that another image must define */
     size_t offer_count, need_count;
 } acu_sim_image;
 
-/* What a load is asked besides. The values are those of the driver, which are the runtime's, too.
+/*
+ * The options of a call that loads code. Option numbers are the driver's; the runtime has the same.
  */
 typedef struct acu_sim_options {
     const int *jit;
@@ -59,51 +68,61 @@ typedef struct acu_sim_options {
     unsigned library_count;
 } acu_sim_options;
 
-/* What the linker's text begins with: of what is there twice the first is taken. */
+/* The first line of linked PTX. Of two definitions in such PTX the first one counts, because the
+ * linker has checked before that there may be two. */
 #define SIM_LINKED "// linked by the simulator\n"
 
 /*
- * What was read fills `image`; on failure `why` has one line, as ptxas would say it. `newest`: the
- * newest PTX that is understood.
+ * Reads the declarations of PTX into the empty `image`, which the caller clears, also on failure.
+ * `newest` is the newest PTX version that is accepted. On failure `why` has one line, as ptxas
+ * would write it.
  */
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
                              char *why, size_t room);
 
-/* It begins like PTX. */
+/* Whether the text begins like PTX: with .version. */
 bool acu_sim_ptx_is_text(const char *text);
 
-/* The newest PTX that came with a CUDA version: 90 with 13.0. */
+/* Returns the newest PTX version of a CUDA version: 90 for 13000. */
 int acu_sim_ptx_newest(int version);
 
-/* The same of machine code. */
+/* Reads the declarations of machine code (a cubin) into the empty `image`, which the caller clears,
+ * also on failure. */
 cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image);
 
 /*
- * Of PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around that: what
- * the device takes. `size`: of a file; SIZE_MAX: what is in memory says so itself.
+ * Reads PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around one: of
+ * several codes the one that the device runs best. `size` is a file's size, or SIZE_MAX for code in
+ * memory, whose headers say how long it is. The caller releases the image. On failure `image` is
+ * left as it is, and `why` has a line for the compiler's log, or is "".
  */
 cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
                                size_t room);
 
-/* The same as a load asks for it, with what the log says. */
+/* Reads code as acu_sim_image_read() does, for a call with options, and fills the logs that the
+ * options name. Returns cudaErrorInvalidValue if the options are invalid. */
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image);
+
+/* Whether CUDA knows all the options, and their arrays are not NULL. */
 bool acu_sim_options_are_known(const acu_sim_options *options);
 
-/* Where the value of the JIT compiler's option is; NULL: it was not given. */
+/* Returns where the value of a JIT option is; NULL if the option was not given. */
 void **acu_sim_options_value(const acu_sim_options *options, int option);
 
-/* It begins like machine code, or several of them. */
+/* Whether the code begins like machine code, a fat binary or a wrapper of one. */
 bool acu_sim_image_is_binary(const void *code, size_t size);
+
+/* Gives one reference up, and frees the image with the last one. NULL is allowed. */
 void acu_sim_image_release(acu_sim_image *image);
 
-/* What is in it; not the struct itself. */
+/* Frees what the image has, but not the struct itself, which is empty afterwards. */
 void acu_sim_image_clear(acu_sim_image *image);
 
-/* The text of a file, with a zero behind it; to be freed. */
+/* Reads a file. The text ends with a zero that `size` does not count, and the caller frees it. */
 cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size);
 
-/* Their index in the image; -1 if there is none. */
+/* Return the index of the kernel or the variable in the image; -1 if there is none of the name. */
 int acu_sim_image_entry(const acu_sim_image *image, const char *name);
 int acu_sim_image_variable(const acu_sim_image *image, const char *name);
 

@@ -22,8 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who executes a kernel ----------------------------------------------------------------------
- */
+/* ---- who executes a kernel ---- */
 
 static struct {
     char *name;
@@ -69,9 +68,9 @@ int acu_sim_register(const char *name, acu_sim_kernel function) {
 }
 
 static acu_sim_kernel registered_for(acu_sim_entry *entry) {
-    if (entry->looked != registrations)
+    if (entry->looked_up != registrations)
         entry->function = function_named(entry->name);
-    entry->looked = registrations;
+    entry->looked_up = registrations;
     return entry->function;
 }
 
@@ -82,17 +81,16 @@ static acu_sim_kernel function_of(acu_sim_entry *entry) {
     for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
         if (executors[i](entry))
             return executors[i](entry);
-    if (!entry->told)
+    if (!entry->reported)
         fprintf(stderr,
                 "anycuda: simulator: kernel \"%s\" cannot be launched: nothing says what it does; "
                 "acu_sim_register(\"%s\", function) would\n",
                 entry->name, entry->name);
-    entry->told = true;
+    entry->reported = true;
     return NULL;
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 struct acu_sim_run {
     jmp_buf end;
@@ -159,8 +157,7 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     return loaded ? cudaErrorNotSupported : cudaErrorLaunchFailure;
 }
 
-/* ---- judging a launch ---------------------------------------------------------------------------
- */
+/* ---- judging a launch ---- */
 
 static size_t volume(const unsigned extent[3]) {
     return (size_t)extent[0] * extent[1] * extent[2];
@@ -270,8 +267,7 @@ static cudaError_t judge(acu_sim_kernel_launch *p, const acu_sim_device *device,
     return result;
 }
 
-/* ---- preparing ----------------------------------------------------------------------------------
- */
+/* ---- preparing ---- */
 
 /* All arguments in one piece: the values CU_LAUNCH_PARAM_* say what is in the list. */
 static const void *read_extra(void *const *extra, size_t *size) {
@@ -405,8 +401,7 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
     return result;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
 static cudaError_t run_op(acu_sim_op *op) {
     return acu_sim_kernel_launch_run(op->with.launch);

@@ -1,42 +1,54 @@
-/* Launches of kernels. */
+/* Kernel launches: validated, with their arguments copied, and run later. */
 #ifndef ACU_SIM_CODE_KERNEL_LAUNCH_H
 #define ACU_SIM_CODE_KERNEL_LAUNCH_H
 
 #include "sim/sim.h"
 
-/* A launch that was found good, with a copy of its arguments: what a stream runs, a graph keeps. */
+/* A validated launch with a copy of its arguments. A stream's operation owns one, and so does a
+ * kernel node of a graph. */
 struct acu_sim_kernel_launch {
-    const void *handle;         /* as the program named it: a kernel, or a function */
-    acu_sim_function *function; /* on the device where it is to run */
-    unsigned grid[3], block[3], cluster[3];
-    size_t shared;
+    const void *handle; /* the kernel or the function, as the program named it */
+    acu_sim_function *function;
+    unsigned grid[3], block[3]; /* blocks of the grid, threads of a block, in x, y, z */
+    unsigned cluster[3];        /* blocks of a cluster; 1, 1, 1: no clusters */
+    size_t shared;              /* bytes of dynamic shared memory of a block */
     bool cooperative;
-    cudaLaunchAttribute *attributes; /* all that came with it */
+    cudaLaunchAttribute *attributes; /* all that the program gave */
     unsigned attribute_count;
-    char *arguments; /* their bytes, laid out as the kernel's parameters */
-    void **args;     /* into these; one per parameter */
+    char *arguments; /* the arguments' bytes, laid out as the kernel's parameters */
+    void **args;     /* a pointer into `arguments` for each parameter */
 };
 
+/* All functions but acu_sim_kernel_launch_run() are called under the lock. */
+
 /*
- * Judges a launch in the context and copies what it needs. `config->stream` is not looked at; the
- * arguments are in `args` or `extra`, as cuLaunchKernel() takes them. Under the lock; so are all
- * but the last. Failing, it leaves `prepared` as it was.
+ * Validates a launch in the context and copies its arguments, which are in `args` or `extra`, as
+ * cuLaunchKernel() takes them. `config->stream` is ignored. The caller frees `prepared`, which is
+ * left as it is on failure.
  */
 cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
                                           const cudaLaunchConfig_t *config, void *const *args,
                                           void *const *extra, acu_sim_kernel_launch **prepared);
+
+/* Returns a copy that the caller frees; NULL without memory. */
 acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *prepared);
+
+/* NULL is allowed. */
 void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared);
+
+/* Returns the kernel's name in its module. */
 const char *acu_sim_kernel_launch_name(const acu_sim_kernel_launch *prepared);
 acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prepared);
 
-/* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
+/* Calls the C function that is registered for the kernel. The lock is not held, because the
+ * function may run for long. The error returned is the context's: it is sticky. */
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared);
 
-/* Takes what was prepared. */
+/* Returns an operation that runs the launch and owns it; NULL without memory: then the launch is
+ * freed. */
 acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared);
 
-/* Queues it on the stream. */
+/* Prepares a launch and queues it on the stream, or records it in the stream's capture. */
 cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *function,
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra);

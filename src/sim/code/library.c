@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-/* ---- loading ------------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 cudaError_t acu_sim_cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                         enum cudaJitOption *jitOptions, void **jitOptionsValues,
@@ -60,8 +59,7 @@ cudaError_t acu_sim_cudaLibraryUnload(cudaLibrary_t library) {
     return cudaSuccess;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 cudaError_t acu_sim_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
                                          const char *name) {
@@ -105,8 +103,7 @@ cudaError_t acu_sim_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t lib
                                                                           : cudaErrorSymbolNotFound;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------
- */
+/* ---- variables ---- */
 
 static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name,
                                 bool only_managed) {

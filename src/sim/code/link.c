@@ -59,8 +59,7 @@ acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarg
     return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
 }
 
-/* ---- banks of shared memory ---------------------------------------------------------------------
- */
+/* ---- banks of shared memory ---- */
 
 /* As wide as they are on all hardware that any of these runtimes drives. */
 cudaError_t acu_sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {

@@ -58,8 +58,7 @@ cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size
     return result;
 }
 
-/* ---- what a load is asked -----------------------------------------------------------------------
- */
+/* ---- what a load is asked ---- */
 
 bool acu_sim_options_are_known(const acu_sim_options *options) {
     if ((options->jit_count && (!options->jit || !options->jit_values)) ||
@@ -109,8 +108,7 @@ cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_opti
     return result;
 }
 
-/* ---- modules ------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
 void acu_sim_module_release(acu_sim_module *module) {
     if (!module || --module->refs)
@@ -239,8 +237,7 @@ void acu_sim_module_unload(acu_sim_module *module) {
         unload_module(module);
 }
 
-/* ---- libraries ----------------------------------------------------------------------------------
- */
+/* ---- libraries ---- */
 
 /* All that was read of it. */
 static void empty_library(acu_sim_library *library) {
@@ -444,8 +441,7 @@ acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
     return &kernel->library->image->entries[kernel->index];
 }
 
-/* ---- handles ------------------------------------------------------------------------------------
- */
+/* ---- handles ---- */
 
 /* What has a handle may be changed through it, whatever it was given as. */
 static void *known(const acu_sim_set *set, const void *handle) {
@@ -480,8 +476,7 @@ acu_sim_function *acu_sim_function_of(const void *handle) {
     return known(&function_handles, handle);
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- taking back ---- */
 
 /* Its managed variables are elsewhere, or nowhere. */
 static void forget_device(acu_sim_library *library, const acu_sim_device *device) {

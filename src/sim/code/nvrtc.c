@@ -26,8 +26,7 @@ typedef struct program {
 static program *programs;
 static acu_sim_set handles;
 
-/* ---- programs -----------------------------------------------------------------------------------
- */
+/* ---- programs ---- */
 
 static program *program_of(nvrtcProgram handle) {
     program *p = (program *)(void *)handle;
@@ -121,8 +120,7 @@ static nvrtcResult destroy(nvrtcProgram *prog) {
     return leave(result);
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------
- */
+/* ---- compiling ---- */
 
 static const int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -282,8 +280,7 @@ static nvrtcResult list_architectures(int *supportedArchs) {
     return NVRTC_SUCCESS;
 }
 
-/* ---- results ------------------------------------------------------------------------------------
- */
+/* ---- results ---- */
 
 /*
  * Sizes count the zero at the end. The simulated devices' machine code is PTX; there is none for a
@@ -374,8 +371,7 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
     return leave(result);
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 /* Each must be what the header says. */
 #define FUNCTION(name, fn) {#name, _Generic((fn), __typeof__(acu_slot_##name): (acu_fn)(fn))}

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 typedef struct shared_variable { /* of the module; a kernel has those that it names */
     const char *name;
@@ -175,8 +174,7 @@ static void *append(parser *p, void **array, size_t *count, size_t size) {
     return memset(grown + (*count)++ * size, 0, size);
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 /* What the statement defines for others, or, if it only declares, what another must define. */
 static bool add_symbol(parser *p, const char *name, size_t length, bool defined) {
@@ -202,8 +200,7 @@ static void use_symbol(const parser *p) {
             p->image->needs[i].used = true;
 }
 
-/* ---- variables and parameters -------------------------------------------------------------------
- */
+/* ---- variables and parameters ---- */
 
 typedef struct declaration {
     size_t element, align, size; /* size of all; 0: not said (extern, dynamic) */
@@ -432,8 +429,7 @@ static bool read_shared(parser *p) {
     return expect(p, ";");
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 static bool read_params(parser *p, acu_sim_entry *entry) {
     declaration d;
@@ -606,8 +602,7 @@ static bool read_alias(parser *p) {
     return add_symbol(p, p->word, is_name(p) ? p->length : 0, true) && skip_statement(p);
 }
 
-/* ---- the module ---------------------------------------------------------------------------------
- */
+/* ---- the module ---- */
 
 /* Which PTX a driver's compiler reads: 7 with 11, 8 with 12 and 9 with 13; 12.6 had 8.5 still. */
 int acu_sim_ptx_newest(int version) {

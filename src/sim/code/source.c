@@ -31,8 +31,7 @@ void acu_sim_print(acu_sim_text *text, const char *format, ...) {
     va_end(again);
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 typedef struct reader {
     const char *at, *word, *name;
@@ -131,8 +130,7 @@ static bool skip_nested(reader *r, const char *opens, const char *closes) {
     return true;
 }
 
-/* ---- types --------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 /* How a parameter of a type is declared: NVRTC tells no signs, and writes as bytes what a class
  * is, which also the vectors and __half are. */
@@ -229,8 +227,7 @@ static size_t read_extents(reader *r) {
     return count;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 typedef struct specifiers {
     bool c, kernel, device, constant, managed, is_template, external;
@@ -303,8 +300,7 @@ static bool read_kernel(reader *r, const specifiers *s) {
     return is(r, "{") ? skip_nested(r, "{", "}") : fail(r, "a kernel without a body");
 }
 
-/* ---- variables, and all the rest ----------------------------------------------------------------
- */
+/* ---- variables, and all the rest ---- */
 
 static bool skip_declaration(reader *r) {
     while (r->length && !is(r, ";") && !is(r, "}")) {

@@ -19,8 +19,7 @@ static unsigned top_bit(uint64_t number) { /* of one that is not 0 */
     return 63 - (unsigned)__builtin_clzll(number);
 }
 
-/* ---- bits ---------------------------------------------------------------------------------------
- */
+/* ---- bits ---- */
 
 /* Up to 56 bits from there on; zeros where there are none. */
 static uint64_t bits_at(acu_sim_bytes from, int64_t at, unsigned count) {
@@ -49,8 +48,7 @@ static uint64_t take(stream *s, unsigned count) {
     return bits_at(s->from, s->left, count);
 }
 
-/* ---- tables of states ---------------------------------------------------------------------------
- */
+/* ---- tables of states ---- */
 
 typedef struct states {
     unsigned log; /* how many bits a state has */
@@ -123,8 +121,7 @@ static unsigned next_state(const states *t, unsigned state, stream *s) {
     return t->at[state].base + (unsigned)take(s, t->at[state].bits);
 }
 
-/* ---- literals -----------------------------------------------------------------------------------
- */
+/* ---- literals ---- */
 
 typedef struct huffman {
     unsigned bits; /* of the longest code; 0: there is none */
@@ -273,8 +270,7 @@ static bool read_literals(decoder *d, acu_sim_bytes *block) {
     return true;
 }
 
-/* ---- sequences ----------------------------------------------------------------------------------
- */
+/* ---- sequences ---- */
 
 /* A code stands for a range of numbers: how many bits say which. The ranges lie side by side. */
 static const unsigned char length_bits[36] = {0, 0, 0, 0, 0, 0,  0,  0,  0,  0,  0,  0,
@@ -391,8 +387,7 @@ static bool read_sequences(decoder *d, acu_sim_bytes block) {
     return copy_literals(d, &read, d->literal_count - read);
 }
 
-/* ---- blocks -------------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 static bool unpack_block(decoder *d, unsigned kind, acu_sim_bytes block, size_t size) {
     if (kind == PACKED)
