@@ -84,14 +84,14 @@ struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
 
 /* A copy must name the devices where the current one was granted no access to the memory. */
 static bool can_read(const acu_sim_endpoint *from, bool named_devices) {
-    return named_devices || !acu_sim_layout_is_granted(from->range) ||
+    return named_devices || !acu_sim_range_has_grants(from->range) ||
            acu_sim_range_allows_access(from->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
 static bool can_write(const acu_sim_endpoint *to, bool named_devices) {
     if (acu_sim_range_is_read_only(to->range))
         return false;
-    return named_devices || !acu_sim_layout_is_granted(to->range) ||
+    return named_devices || !acu_sim_range_has_grants(to->range) ||
            acu_sim_range_allows_writing(to->range, acu_sim_device_at(acu_sim_self()->device));
 }
 

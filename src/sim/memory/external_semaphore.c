@@ -60,7 +60,8 @@ static acu_sim_set handles;
 
 static acu_sim_op *awaited; /* the marks of waits that are not over, the oldest one first */
 
-static bool are_signaled(const acu_sim_op *op) {
+/* Whether all semaphores of a wait are signaled, so that it is over. */
+static bool is_signaled(const acu_sim_op *op) {
     const acu_sim_semaphores *s = op->with.semaphores;
     for (unsigned i = 0; i < s->params.numExtSems; i++) {
         const acu_sim_semaphore *semaphore = s->semaphores[i];
@@ -71,11 +72,11 @@ static bool are_signaled(const acu_sim_op *op) {
     return true;
 }
 
-/* Ends a wait if all its semaphores are signaled: a binary semaphore is not signaled any more then.
- */
-static bool take(const acu_sim_op *wait) {
+/* Ends a wait if it is over, which takes the signals of its binary semaphores; returns whether it
+ * is over. */
+static bool try_to_end(const acu_sim_op *wait) {
     const acu_sim_semaphores *s = wait->with.semaphores;
-    if (!are_signaled(wait))
+    if (!is_signaled(wait))
         return false;
     for (unsigned i = 0; i < s->params.numExtSems; i++)
         if (!s->semaphores[i]->timeline)
@@ -83,8 +84,8 @@ static bool take(const acu_sim_op *wait) {
     return true;
 }
 
-/* Takes a mark out of the list. */
-static void forget(acu_sim_op *mark) {
+/* Takes a mark out of the list, and releases its wait. */
+static void remove_mark(acu_sim_op *mark) {
     acu_sim_op **link = &awaited;
     while (*link && *link != mark)
         link = &(*link)->with.awaited.next;
@@ -97,7 +98,7 @@ static void forget(acu_sim_op *mark) {
 
 void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark) {
     acu_sim_op **link = &awaited;
-    if (take(wait)) {
+    if (try_to_end(wait)) {
         acu_sim_op_finish(mark);
         return;
     }
@@ -106,12 +107,13 @@ void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark) {
     wait->refs++;
     mark->with.awaited.wait = wait;
     mark->with.awaited.next = NULL;
-    mark->drop = forget;
+    mark->drop = remove_mark;
     *link = mark;
 }
 
 /* ---- the other API ---- */
 
+/* Gives up a reference; the last one frees the semaphore. */
 static void release(acu_sim_semaphore *semaphore) {
     if (--semaphore->refs)
         return;
@@ -160,11 +162,11 @@ static void set_value(acu_sim_semaphore *semaphore, unsigned long long value) {
     semaphore->value = semaphore->timeline ? value : 1;
     for (acu_sim_op **link = &awaited; *link;) {
         acu_sim_op *mark = *link;
-        if (!take(mark->with.awaited.wait)) {
+        if (!try_to_end(mark->with.awaited.wait)) {
             link = &mark->with.awaited.next;
             continue;
         }
-        forget(mark);
+        remove_mark(mark);
         acu_sim_op_finish(mark);
     }
     acu_sim_streams_wake();
@@ -242,6 +244,7 @@ static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
     return cudaSuccess;
 }
 
+/* Ends an import; operations keep the semaphore. */
 static void destroy(imported *it) {
     imported **link = &imports;
     while (*link != it)
@@ -252,6 +255,7 @@ static void destroy(imported *it) {
     free(it);
 }
 
+/* The import of a handle; NULL if there is none. */
 static imported *imported_of(cudaExternalSemaphore_t handle) {
     imported *it = (imported *)(void *)handle;
     return acu_sim_set_has(&handles, it) ? it : NULL;
@@ -318,7 +322,7 @@ static cudaError_t signal_all(acu_sim_op *op) {
 /* A stream does not run a wait before its semaphores are signaled. */
 static cudaError_t wait_all(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
-    (void)take(op);
+    (void)try_to_end(op);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
@@ -337,7 +341,7 @@ static cudaError_t validate(const node_params *params) {
 }
 
 /* Copies the parameters, and takes a reference to each semaphore; NULL without memory. */
-static acu_sim_semaphores *copy_of(const node_params *params) {
+static acu_sim_semaphores *copy_params(const node_params *params) {
     const unsigned count = params->numExtSems;
     acu_sim_semaphores *s = calloc(1, sizeof *s);
     if (!s || !count)
@@ -366,11 +370,11 @@ static cudaError_t new_op(enum cudaGraphNodeType type, const node_params *params
     const bool waits = type == cudaGraphNodeTypeExtSemaphoreWait;
     SIM_TRY(validate(params));
     acu_sim_op *made = acu_sim_op_new(type, waits ? wait_all : signal_all);
-    if (!made || !(made->with.semaphores = copy_of(params))) {
+    if (!made || !(made->with.semaphores = copy_params(params))) {
         acu_sim_op_release(made);
         return cudaErrorMemoryAllocation;
     }
-    made->is_due = waits ? are_signaled : NULL;
+    made->is_due = waits ? is_signaled : NULL;
     made->drop = drop;
     *op = made;
     return cudaSuccess;

@@ -92,7 +92,7 @@ static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t ha
         SIM_TRY(validate(params, &to));
     /* A call that is not asynchronous is not captured. */
     SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
-    if (acu_sim_layout_is_granted(to.range) &&
+    if (acu_sim_range_has_grants(to.range) &&
         !acu_sim_range_allows_writing(to.range, stream->device))
         return cudaErrorInvalidValue;
     SIM_TRY(new_op(params, &op));

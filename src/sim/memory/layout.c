@@ -83,7 +83,3 @@ char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes
         return NULL;
     return acu_sim_range_bytes(range, layout->at);
 }
-
-bool acu_sim_layout_is_granted(const acu_sim_range *range) {
-    return range && (range->pool || range->bytes);
-}

@@ -11,7 +11,7 @@ typedef struct acu_sim_layout {
     size_t slice;  /* bytes from one slice to the next */
     size_t width;  /* bytes of a row that are copied */
     size_t size;   /* bytes from the first to the last one that is copied; 0 in an array */
-    bool in_array; /* the bytes are the simulator's own; nobody else can reach them */
+    bool in_array; /* `at` is the simulator's own, and no address of the program */
 } acu_sim_layout;
 
 /* The memory at one end of a copy. */
@@ -46,9 +46,5 @@ bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoin
  * the call was made. NULL if the memory is gone, too small, or read-only and to be written.
  */
 char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes);
-
-/* Whether access to the memory is granted to each device by itself, as in pools and in mapped
- * memory; false for NULL. */
-bool acu_sim_layout_is_granted(const acu_sim_range *range);
 
 #endif

@@ -199,15 +199,18 @@ static void *new_bytes(size_t size) {
     return posix_memalign(&at, page, size) ? NULL : at;
 }
 
-/* Frees a range of host memory that the simulator allocated. */
-static void free_host_range(acu_sim_range *range) {
-    void *at = (void *)range->base;
-    acu_sim_guard_end(range);
-    acu_sim_memory_wait_for_moves();
+static void free_bytes(void *at, size_t size) {
     if (acu_sim_guard_size())
-        acu_sim_guard_unmap(at, range->size);
+        acu_sim_guard_unmap(at, size);
     else
         free(at);
+}
+
+/* Frees a range of host memory that the simulator allocated. */
+static void free_host_range(acu_sim_range *range) {
+    acu_sim_guard_end(range);
+    acu_sim_memory_wait_for_moves();
+    free_bytes((void *)range->base, range->size);
     acu_sim_range_remove(range);
 }
 
@@ -221,7 +224,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
         return cudaErrorMemoryAllocation;
     acu_sim_range *range = acu_sim_range_new((uintptr_t)*at, size, kind, device, where);
     if (!range) {
-        free(*at);
+        free_bytes(*at, size);
         return cudaErrorMemoryAllocation;
     }
     range->flags = flags;

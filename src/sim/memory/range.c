@@ -50,6 +50,10 @@ bool acu_sim_range_is_device_address(const void *address) {
     return acu_sim_virtual_is_reserved(address);
 }
 
+bool acu_sim_range_has_grants(const acu_sim_range *range) {
+    return range && (range->pool || range->bytes);
+}
+
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device) {
     if (range->bytes)
         return range->access >> device->index & 1;

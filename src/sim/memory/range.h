@@ -57,6 +57,10 @@ acu_sim_range *acu_sim_range_next(uintptr_t address);
 /* Whether only devices can have memory at the address, allocated or not. */
 bool acu_sim_range_is_device_address(const void *address);
 
+/* Whether the program grants access to the range to each device by itself, as in pools and in
+ * mapped memory; false for NULL. */
+bool acu_sim_range_has_grants(const acu_sim_range *range);
+
 /* Whether kernels of the device may read the range, and whether they may write it. */
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device);
 bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device);
