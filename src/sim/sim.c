@@ -4,27 +4,11 @@
 #include "core/simulator.h"
 #include "loader/platform.h"
 #include "sim/caller.h"
-#include "sim/code/module.h"
 #include "sim/code/nvrtc.h"
-#include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/device/notify.h"
 #include "sim/driver/driver.h"
 #include "sim/entry/entries.h"
-#include "sim/graph/exec.h"
-#include "sim/graph/graph.h"
-#include "sim/graph/user_object.h"
-#include "sim/memory/array.h"
-#include "sim/memory/external_memory.h"
-#include "sim/memory/external_semaphore.h"
-#include "sim/memory/guard.h"
-#include "sim/memory/memory.h"
-#include "sim/memory/pool.h"
-#include "sim/memory/texture.h"
-#include "sim/memory/virtual.h"
-#include "sim/device/device_resource.h"
-#include "sim/stream/event.h"
-#include "sim/stream/execution_context.h"
+#include "sim/noun.h"
 #include "sim/stream/schedule.h"
 #include "sim/stream/stream.h"
 
@@ -293,15 +277,7 @@ bool acu_sim_knows(const acu_type *type, int64_t value) {
 
 int acu_sim_leaks(int print) {
     pthread_mutex_lock(&acu_sim_lock);
-    int count = acu_sim_memory_leaks(print) + acu_sim_pools_leaks(print) +
-                acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
-                acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
-                acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
-                acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
-    count += acu_sim_arrays_leaks(print) + acu_sim_contexts_leaks(print) +
-             acu_sim_linkers_leaks(print) + acu_sim_textures_leaks(print) +
-             acu_sim_execution_contexts_leaks(print) + acu_sim_semaphores_leaks(print) +
-             acu_sim_externals_leaks(print);
+    int count = acu_sim_nouns_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }
@@ -313,15 +289,7 @@ void acu_sim_reset(const char *configuration) {
         NULL); /* what a device has, streams of others may be about to free */
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
-    acu_sim_modules_reset(NULL);
-    acu_sim_linkers_reset();
-    acu_sim_virtual_reset(NULL);
-    acu_sim_notify_reset();
-    acu_sim_programs_reset();
-    acu_sim_descriptors_reset();
-    acu_sim_user_objects_reset();
-    acu_sim_memory_reset(NULL);
-    acu_sim_guard_reset();
+    acu_sim_nouns_reset();
     sim.era++;
     sim.initialized = false;
     configure(configuration);

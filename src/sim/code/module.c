@@ -495,18 +495,21 @@ static void reset_compiled(acu_sim_library *library) {
     acu_sim_compiled_reset(library);
 }
 
-void acu_sim_modules_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_module *next;
     for (acu_sim_module *m = modules; m; m = next) {
         next = m->next;
-        if (device && m->device == device)
+        if (m->device == device)
             unload_module(m);
     }
-    for (acu_sim_library *l = device ? libraries : NULL; l; l = l->next)
+    for (acu_sim_library *l = libraries; l; l = l->next) /* which stay */
         forget_device(l, device);
-    acu_sim_library *following;
-    for (acu_sim_library *l = device ? NULL : libraries; l; l = following) {
-        following = l->next;
+}
+
+static void reset(void) {
+    acu_sim_library *next;
+    for (acu_sim_library *l = libraries; l; l = next) {
+        next = l->next;
         if (l->compiled)
             reset_compiled(l);
         else
@@ -514,7 +517,7 @@ void acu_sim_modules_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_modules_drop(const acu_sim_context *context) {
+static void drop_context(acu_sim_context *context) {
     acu_sim_module *next;
     for (acu_sim_module *m = modules; m; m = next) {
         next = m->next;
@@ -523,7 +526,7 @@ void acu_sim_modules_drop(const acu_sim_context *context) {
     }
 }
 
-int acu_sim_modules_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_module *m = modules; m; m = m->next)
         if (!m->library) {
@@ -539,3 +542,6 @@ int acu_sim_modules_leaks(int print) {
         }
     return count;
 }
+
+const acu_sim_noun acu_sim_module_noun = {
+    .reset_device = reset_device, .reset = reset, .drop_context = drop_context, .leaks = leaks};

@@ -6,17 +6,11 @@
 #ifndef ACU_SIM_CODE_MODULE_H
 #define ACU_SIM_CODE_MODULE_H
 
+#include "sim/noun.h"
 #include "sim/code/image.h"
 
 typedef struct acu_sim_module acu_sim_module;
 typedef struct acu_sim_library acu_sim_library;
-
-void acu_sim_modules_drop(const acu_sim_context *context);
-
-/* Modules are a device's; libraries stay, but for what they have on it. NULL: all of it, for good.
- */
-void acu_sim_modules_reset(acu_sim_device *device);
-int acu_sim_modules_leaks(int print);
 
 struct acu_sim_module {
     unsigned refs; /* its handle's, and of launches */
@@ -88,5 +82,7 @@ bool acu_sim_kernel_publish(acu_sim_kernel_handle *kernel, bool known);
 
 /* What the runtime takes for a kernel: one, or the address that the program registered for one. */
 acu_sim_kernel_handle *acu_sim_kernel_of_symbol(const void *function);
+
+extern const acu_sim_noun acu_sim_module_noun;
 
 #endif

@@ -62,18 +62,20 @@ static void free_program(program *p) {
     free(p);
 }
 
-void acu_sim_programs_reset(void) {
+static void reset(void) {
     while (programs)
         free_program(programs);
 }
 
-int acu_sim_programs_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const program *p = programs; p; p = p->next, count++)
         if (print)
             acu_sim_caller_report("NVRTC program", p, 0, p->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_program_noun = {.reset = reset, .leaks = leaks};
 
 /* No call of CUDA's: it needs neither a driver nor a device. Headers are not looked into. */
 static nvrtcResult create(nvrtcProgram *prog, const char *src, const char *name, int numHeaders,

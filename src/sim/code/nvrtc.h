@@ -2,11 +2,12 @@
 #ifndef ACU_SIM_NVRTC_H
 #define ACU_SIM_NVRTC_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* NULL if there is no such symbol. */
 acu_fn acu_sim_nvrtc_symbol(const char *symbol);
-void acu_sim_programs_reset(void);
-int acu_sim_programs_leaks(int print);
+
+extern const acu_sim_noun acu_sim_program_noun;
 
 #endif

@@ -125,14 +125,14 @@ void acu_sim_contexts_reset(const acu_sim_device *device) {
             at = &o->next;
             continue;
         }
-        acu_sim_context_drop(o);
+        acu_sim_nouns_drop_context(o);
         *at = o->next;
         acu_sim_set_remove(&handles, o);
         free(o);
     }
 }
 
-int acu_sim_contexts_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_context *o = contexts; o; o = o->next) {
         count += !o->ended;
@@ -141,3 +141,5 @@ int acu_sim_contexts_leaks(int print) {
     }
     return count;
 }
+
+const acu_sim_noun acu_sim_context_noun = {.leaks = leaks};

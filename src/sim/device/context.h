@@ -5,6 +5,7 @@
 
 #include <anycuda/cuda.h>
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /*
@@ -37,11 +38,8 @@ acu_sim_context *acu_sim_context_on(acu_sim_device *device);
 /* Contexts of the device that were made, and have not ended. */
 bool acu_sim_contexts_are_on(const acu_sim_device *device);
 
-/* Waits for its work, and takes back what is its own. */
-void acu_sim_context_drop(acu_sim_context *context);
 void acu_sim_context_defaults(acu_sim_context *context);
 void acu_sim_contexts_reset(const acu_sim_device *device);
-int acu_sim_contexts_leaks(int print);
 
 /* That no other context has had. */
 unsigned long long acu_sim_context_new_id(void);
@@ -66,5 +64,7 @@ CUcontext acu_sim_context_handle(const acu_sim_context *context);
 bool acu_sim_device_has_primary(const acu_sim_device *device);
 /* The unit in which the second-level cache can be set aside. */
 size_t acu_sim_device_persisting_unit(const acu_sim_device *device);
+
+extern const acu_sim_noun acu_sim_context_noun;
 
 #endif

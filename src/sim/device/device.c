@@ -182,23 +182,9 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     return cudaSuccess;
 }
 
-/* What all of its contexts have. Work is waited for, so that nothing runs on what is taken away. */
+/* Takes back what all contexts of the device have; streams, the first noun, wait for their work. */
 static void clear_all(acu_sim_device *device) {
-    acu_sim_captures_reset(device);
-    acu_sim_streams_reset(device);
-    acu_sim_execution_contexts_reset(device);
-    acu_sim_semaphores_reset(device);
-    acu_sim_externals_reset(device);
-    acu_sim_execs_reset(device);
-    acu_sim_graphs_reset(device);
-    acu_sim_events_reset(device);
-    acu_sim_allocations_reset(device);
-    acu_sim_modules_reset(device);
-    acu_sim_virtual_reset(device);
-    acu_sim_memory_reset(device);
-    acu_sim_textures_reset(device);
-    acu_sim_arrays_reset(device);
-    acu_sim_pools_reset(device);
+    acu_sim_nouns_reset_device(device);
     memset(device->peers, 0, sizeof device->peers);
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;
@@ -212,8 +198,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     if (for_good)
         acu_sim_contexts_reset(device);
     if (acu_sim_contexts_are_on(device)) {
-        acu_sim_context_drop(&device->own);
-        acu_sim_execution_contexts_reset(device);
+        acu_sim_nouns_drop_context(&device->own);
     } else {
         clear_all(device);
     }

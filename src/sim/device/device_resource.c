@@ -417,7 +417,7 @@ bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **devi
     return true;
 }
 
-void acu_sim_descriptors_reset(void) {
+static void reset(void) {
     while (descriptors) {
         descriptor *next = descriptors->next;
         free(descriptors);
@@ -425,3 +425,5 @@ void acu_sim_descriptors_reset(void) {
     }
     acu_sim_set_clear(&handles);
 }
+
+const acu_sim_noun acu_sim_descriptor_noun = {.reset = reset};

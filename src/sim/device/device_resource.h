@@ -2,9 +2,8 @@
 #ifndef ACU_SIM_DEVICE_DEVICE_RESOURCE_H
 #define ACU_SIM_DEVICE_DEVICE_RESOURCE_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
-
-void acu_sim_descriptors_reset(void);
 
 /* Which of a device's processors, a bit each. */
 typedef struct acu_sim_processors {
@@ -34,5 +33,7 @@ bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **devi
 cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,
                                  cudaDevResource *resource);
 struct cudaDevWorkqueueConfigResource acu_sim_device_queues(const acu_sim_device *device);
+
+extern const acu_sim_noun acu_sim_descriptor_noun;
 
 #endif

@@ -121,8 +121,10 @@ cudaError_t acu_sim_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
-void acu_sim_notify_reset(void) {
+static void reset(void) {
     for (size_t i = 0; i < listeners.room; i++)
         free((void *)(uintptr_t)listeners.slots[i]);
     acu_sim_set_clear(&listeners);
 }
+
+const acu_sim_noun acu_sim_notify_noun = {.reset = reset};

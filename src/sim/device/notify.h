@@ -2,8 +2,9 @@
 #ifndef ACU_SIM_DEVICE_NOTIFY_H
 #define ACU_SIM_DEVICE_NOTIFY_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
-void acu_sim_notify_reset(void);
+extern const acu_sim_noun acu_sim_notify_noun;
 
 #endif

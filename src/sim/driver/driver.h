@@ -4,6 +4,7 @@
 
 #include "sim/cuda_bodies.h"
 #include "sim/device/context.h"
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* Bodies of what the names meant in older versions of CUDA, with other parameters. */
@@ -39,7 +40,6 @@ CUresult acu_sim_driver_result(cudaError_t error);
 CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
                                                    void **found);
 
-void acu_sim_linkers_reset(void);
-int acu_sim_linkers_leaks(int print);
+extern const acu_sim_noun acu_sim_linker_noun;
 
 #endif

@@ -156,19 +156,6 @@ cudaError_t acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
 
 /* ---- contexts that programs create ---- */
 
-void acu_sim_context_drop(acu_sim_context *context) {
-    acu_sim_stream_wait_context(context);
-    if (context->made && !acu_sim_context_lives(context)) /* the lock was given up */
-        return;
-    acu_sim_streams_drop(context);
-    acu_sim_execution_context_whole_drop(context);
-    acu_sim_events_drop(context);
-    acu_sim_modules_drop(context);
-    acu_sim_textures_drop(context);
-    acu_sim_arrays_drop(context);
-    acu_sim_memory_drop_context(context);
-}
-
 /* Creates a context and makes it current; `refusal` is the error for the parameters that only some
  * versions of the function have, or cudaSuccess. */
 static cudaError_t create(CUcontext *handle, cudaError_t refusal, unsigned flags, CUdevice number) {
@@ -207,7 +194,7 @@ cudaError_t acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *param
 static void destroy(acu_sim_context *context) {
     acu_sim_device *device = context->device;
     acu_sim_stream_wait_device(device); /* also for the work of other contexts */
-    acu_sim_context_drop(context);
+    acu_sim_nouns_drop_context(context);
     if (context->ended) /* by another thread, while the lock was given up */
         return;
     if (acu_sim_self()->context == context)

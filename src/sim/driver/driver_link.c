@@ -102,18 +102,20 @@ cudaError_t acu_sim_cuLinkDestroy(CUlinkState state) {
     return cudaSuccess;
 }
 
-void acu_sim_linkers_reset(void) {
+static void reset(void) {
     while (linkers)
         destroy(linkers);
 }
 
-int acu_sim_linkers_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const linker *l = linkers; l; l = l->next, count++)
         if (print)
             acu_sim_caller_report("linker", l, 0, l->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_linker_noun = {.reset = reset, .leaks = leaks};
 
 /* ---- symbols ---- */
 

@@ -101,7 +101,7 @@ acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle) {
     return graph && node->id < graph->copied ? graph->nodes[node->id] : NULL;
 }
 
-void acu_sim_execs_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_exec *next;
     for (acu_sim_exec *exec = execs; exec; exec = next) {
         next = exec->next;
@@ -110,13 +110,15 @@ void acu_sim_execs_reset(acu_sim_device *device) {
     }
 }
 
-int acu_sim_execs_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_exec *exec = execs; exec; exec = exec->next, count++)
         if (print)
             acu_sim_caller_report("graph instance", exec, 0, exec->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_exec_noun = {.reset_device = reset_device, .leaks = leaks};
 
 /* ---- instantiating ------------------------------------------------------------------------------
  */

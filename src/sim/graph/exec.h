@@ -2,12 +2,10 @@
 #ifndef ACU_SIM_GRAPH_EXEC_H
 #define ACU_SIM_GRAPH_EXEC_H
 
+#include "sim/noun.h"
 #include "sim/graph/plan.h"
 
 typedef struct acu_sim_exec acu_sim_exec;
-
-void acu_sim_execs_reset(acu_sim_device *device);
-int acu_sim_execs_leaks(int print);
 
 struct acu_sim_exec {
     unsigned refs; /* one of the program, and one of each launch under way */
@@ -38,5 +36,7 @@ void acu_sim_exec_release(acu_sim_exec *exec);
 
 /* Launches an executable graph into a stream. */
 cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream);
+
+extern const acu_sim_noun acu_sim_exec_noun;
 
 #endif

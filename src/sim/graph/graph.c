@@ -252,7 +252,7 @@ cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
 /* ---- taking back --------------------------------------------------------------------------------
  */
 
-void acu_sim_graphs_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_graph *next;
     for (acu_sim_graph *graph = graphs; graph; graph = next) {
         next = graph->next;
@@ -261,10 +261,12 @@ void acu_sim_graphs_reset(acu_sim_device *device) {
     }
 }
 
-int acu_sim_graphs_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_graph *graph = graphs; graph; graph = graph->next, count++)
         if (print)
             acu_sim_caller_report("graph", graph, 0, graph->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_graph_noun = {.reset_device = reset_device, .leaks = leaks};

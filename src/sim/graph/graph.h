@@ -10,11 +10,9 @@
 #ifndef ACU_SIM_GRAPH_GRAPH_H
 #define ACU_SIM_GRAPH_GRAPH_H
 
+#include "sim/noun.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/user_object.h"
-
-void acu_sim_graphs_reset(acu_sim_device *device);
-int acu_sim_graphs_leaks(int print);
 
 struct acu_sim_graph {
     acu_sim_device *device;
@@ -57,5 +55,7 @@ void acu_sim_graph_withdraw(acu_sim_graph *graph);
 
 /* Returns the outermost graph: the graph itself, if no node has it. */
 acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph);
+
+extern const acu_sim_noun acu_sim_graph_noun;
 
 #endif

@@ -286,7 +286,7 @@ static acu_sim_op *free_allocation(acu_sim_range *range) {
     return op;
 }
 
-void acu_sim_allocations_reset(const acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_allocation *next;
     for (acu_sim_allocation *a = allocations; a; a = next) {
         next = a->next;
@@ -301,6 +301,8 @@ void acu_sim_allocations_reset(const acu_sim_device *device) {
         }
     }
 }
+
+const acu_sim_noun acu_sim_graph_memory_noun = {.reset_device = reset_device};
 
 /* ---- what devices have for graphs ---------------------------------------------------------------
  */

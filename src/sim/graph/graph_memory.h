@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_GRAPH_GRAPH_MEMORY_H
 #define ACU_SIM_GRAPH_GRAPH_MEMORY_H
 
+#include "sim/noun.h"
 #include "sim/graph/plan.h"
 
 /* Make the operation of a node that allocates memory, whose address is written to `params`, and of
@@ -10,7 +11,6 @@ cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
                                           acu_sim_graph *graph, acu_sim_op **op);
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
 
-void acu_sim_allocations_reset(const acu_sim_device *device);
 /* Returns whether an operation is a node's that allocates or frees memory. */
 bool acu_sim_graph_memory_is_op(const acu_sim_op *op);
 /* Returns the parameters of the allocation that such an operation makes or frees. */
@@ -28,5 +28,7 @@ cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count,
 
 /* Returns whether a graph, or a graph in its nodes, allocates or frees memory. */
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph);
+
+extern const acu_sim_noun acu_sim_graph_memory_noun;
 
 #endif

@@ -77,7 +77,7 @@ static acu_sim_user_object *object_of(cudaUserObject_t handle) {
     return acu_sim_set_has(&handles, object) ? object : NULL;
 }
 
-int acu_sim_user_objects_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_user_object *object = objects; object; object = object->next)
         if (object->owned) {
@@ -89,13 +89,15 @@ int acu_sim_user_objects_leaks(int print) {
 }
 
 /* Nobody waits for destructors, so what they would touch may be gone. */
-void acu_sim_user_objects_reset(void) {
+static void reset(void) {
     while (objects) {
         acu_sim_user_object *object = objects;
         withdraw(object);
         free(object);
     }
 }
+
+const acu_sim_noun acu_sim_user_object_noun = {.reset = reset, .leaks = leaks};
 
 /* ---- in graphs ----------------------------------------------------------------------------------
  */

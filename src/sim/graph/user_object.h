@@ -2,10 +2,8 @@
 #ifndef ACU_SIM_GRAPH_USER_OBJECT_H
 #define ACU_SIM_GRAPH_USER_OBJECT_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
-
-void acu_sim_user_objects_reset(void);
-int acu_sim_user_objects_leaks(int print);
 
 /* The references that a graph has to a user object. */
 typedef struct acu_sim_keep {
@@ -17,5 +15,7 @@ typedef struct acu_sim_keep {
 bool acu_sim_user_objects_copy(acu_sim_graph *to, const acu_sim_graph *from);
 /* Gives up all references that a graph has. */
 void acu_sim_user_objects_clear(acu_sim_graph *graph);
+
+extern const acu_sim_noun acu_sim_user_object_noun;
 
 #endif

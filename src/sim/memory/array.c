@@ -452,22 +452,22 @@ acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *
 
 /* ---- drop, reset, leaks ---- */
 
-void acu_sim_arrays_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_array *next;
     mipmapped *next_mipmap;
     for (acu_sim_array *a = arrays; a; a = next) {
         next = a->next;
-        if (!device || a->device == device)
+        if (a->device == device)
             free_array(a);
     }
     for (mipmapped *m = mipmaps; m; m = next_mipmap) {
         next_mipmap = m->next;
-        if (!device || m->device == device)
+        if (m->device == device)
             free_mipmap(m);
     }
 }
 
-void acu_sim_arrays_drop(const acu_sim_context *context) {
+static void drop_context(acu_sim_context *context) {
     acu_sim_array *next;
     mipmapped *next_mipmap;
     for (acu_sim_array *a = arrays; a; a = next) {
@@ -482,13 +482,16 @@ void acu_sim_arrays_drop(const acu_sim_context *context) {
     }
 }
 
-int acu_sim_arrays_leaks(int print) {
-    int leaks = 0;
-    for (const acu_sim_array *a = arrays; a; a = a->next, leaks++)
+static int leaks(int print) {
+    int count = 0;
+    for (const acu_sim_array *a = arrays; a; a = a->next, count++)
         if (print)
             acu_sim_caller_report("array", a, a->pitch * a->height * a->depth, a->where);
-    for (const mipmapped *m = mipmaps; m; m = m->next, leaks++)
+    for (const mipmapped *m = mipmaps; m; m = m->next, count++)
         if (print)
             acu_sim_caller_report("mipmapped array", m, m->taken, m->where);
-    return leaks;
+    return count;
 }
+
+const acu_sim_noun acu_sim_array_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_ARRAY_H
 #define ACU_SIM_MEMORY_ARRAY_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 typedef struct acu_sim_array acu_sim_array;
@@ -30,11 +31,6 @@ const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handl
 /* The bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);
 
-/* Frees all arrays of a context that ends. */
-void acu_sim_arrays_drop(const acu_sim_context *context);
-/* Frees all arrays of the device; NULL: of all devices. */
-void acu_sim_arrays_reset(acu_sim_device *device);
-/* Counts, and with `print` reports, the arrays that the program has not freed. */
-int acu_sim_arrays_leaks(int print);
+extern const acu_sim_noun acu_sim_array_noun;
 
 #endif

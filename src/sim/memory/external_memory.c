@@ -133,7 +133,7 @@ cudaError_t acu_sim_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
     return cudaSuccess;
 }
 
-void acu_sim_externals_reset(const acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_external *next;
     for (acu_sim_external *external = imports; external; external = next) {
         next = external->next;
@@ -142,13 +142,15 @@ void acu_sim_externals_reset(const acu_sim_device *device) {
     }
 }
 
-int acu_sim_externals_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_external *e = imports; e; e = e->next, count++)
         if (print)
             acu_sim_caller_report("external memory", e, e->size, e->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_external_memory_noun = {.reset_device = reset_device, .leaks = leaks};
 
 /* ---- buffers ---- */
 

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_EXTERNAL_MEMORY_H
 #define ACU_SIM_MEMORY_EXTERNAL_MEMORY_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* Writes the name that the system has for the file of a descriptor; returns false if the
@@ -10,9 +11,7 @@ bool acu_sim_external_descriptor_name(int fd, char *name, size_t size);
 
 /* Gives up the reference of a buffer; the last one frees the memory. */
 void acu_sim_external_release(acu_sim_external *external);
-/* Destroys what was imported on the device. */
-void acu_sim_externals_reset(const acu_sim_device *device);
-/* Counts, and with `print` reports, the imports that the program has not destroyed. */
-int acu_sim_externals_leaks(int print);
+
+extern const acu_sim_noun acu_sim_external_memory_noun;
 
 #endif

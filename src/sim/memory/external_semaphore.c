@@ -280,7 +280,7 @@ cudaError_t acu_sim_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem)
     return cudaSuccess;
 }
 
-void acu_sim_semaphores_reset(const acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     imported *next;
     for (imported *it = imports; it; it = next) {
         next = it->next;
@@ -289,13 +289,15 @@ void acu_sim_semaphores_reset(const acu_sim_device *device) {
     }
 }
 
-int acu_sim_semaphores_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const imported *it = imports; it; it = it->next, count++)
         if (print)
             acu_sim_caller_report("external semaphore", it, 0, it->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_external_semaphore_noun = {.reset_device = reset_device, .leaks = leaks};
 
 /* ---- operations ---- */
 

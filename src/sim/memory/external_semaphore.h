@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_EXTERNAL_SEMAPHORE_H
 #define ACU_SIM_MEMORY_EXTERNAL_SEMAPHORE_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* Validates what signals semaphores, or waits for them, and makes the operation of a node of it,
@@ -15,9 +16,6 @@ unsigned acu_sim_semaphores_count(const acu_sim_op *op);
 /* Begins the wait of a graph: `mark` is finished when the wait is over, perhaps at once. */
 void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark);
 
-/* Destroys what was imported on the device. */
-void acu_sim_semaphores_reset(const acu_sim_device *device);
-/* Counts, and with `print` reports, the imports that the program has not destroyed. */
-int acu_sim_semaphores_leaks(int print);
+extern const acu_sim_noun acu_sim_external_semaphore_noun;
 
 #endif

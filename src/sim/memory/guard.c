@@ -150,12 +150,14 @@ void acu_sim_guard_explain(const void *address) {
     }
 }
 
-void acu_sim_guard_reset(void) {
+static void reset(void) {
     for (unsigned i = 0; i < FREED; i++)
         forget(&last_freed[i]);
     memset(last_freed, 0, sizeof last_freed);
     damages = 0;
 }
+
+const acu_sim_noun acu_sim_guard_noun = {.reset = reset};
 
 int acu_sim_damages(void) {
     pthread_mutex_lock(&acu_sim_lock);

@@ -5,6 +5,7 @@
 #ifndef ACU_SIM_MEMORY_GUARD_H
 #define ACU_SIM_MEMORY_GUARD_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* Bytes of the zone that must lie behind an allocation of device memory; 0 without guard=1. */
@@ -24,7 +25,7 @@ void acu_sim_guard_check(void);
 
 /* Reports a use after free if the address, which is in no range, is in one that was freed. */
 void acu_sim_guard_explain(const void *address);
-/* Forgets what was freed and what was reported. */
-void acu_sim_guard_reset(void);
+
+extern const acu_sim_noun acu_sim_guard_noun;
 
 #endif

@@ -456,24 +456,32 @@ void acu_sim_memory_variable_free(void *at) {
 
 /* ---- drop, reset, leaks ---- */
 
+static void take_back(acu_sim_range *range) {
+    if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
+        free_host_range(range);
+    else if (range->kind == SIM_DEVICE && range->device->span)
+        acu_sim_memory_free_range(range);
+    else
+        acu_sim_range_remove(range);
+}
+
 /* A range that was freed in stream order is left to the operation that frees it, which may be in a
  * stream of another device. */
-void acu_sim_memory_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
-        if (device && (range->device != device || range->freed))
-            continue;
-        if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
-            free_host_range(range);
-        else if (range->kind == SIM_DEVICE && range->device->span)
-            acu_sim_memory_free_range(range);
-        else
-            acu_sim_range_remove(range);
+        if (range->device == device && !range->freed)
+            take_back(range);
     }
 }
 
-void acu_sim_memory_drop_context(const acu_sim_context *context) {
+static void reset(void) {
+    for (acu_sim_range *range; (range = acu_sim_range_next(0));)
+        take_back(range);
+}
+
+static void drop_context(acu_sim_context *context) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
@@ -483,18 +491,21 @@ void acu_sim_memory_drop_context(const acu_sim_context *context) {
     }
 }
 
-int acu_sim_memory_leaks(int print) {
+static int leaks(int print) {
     static const char *const names[] = {"device memory", "pinned memory", "registered memory",
                                         "managed memory"};
-    int leaks = 0;
+    int count = 0;
     for (const acu_sim_range *range = acu_sim_range_next(0); range;
          range = acu_sim_range_next(range->base + range->size))
         if (!range->freed && !range->dormant && !range->of_module &&
             (!range->bytes || range->external)) {
-            leaks++;
+            count++;
             if (print)
                 acu_sim_caller_report(names[range->kind], (void *)range->base, range->size,
                                       range->where);
         }
-    return leaks;
+    return count;
 }
+
+const acu_sim_noun acu_sim_memory_noun = {
+    .reset_device = reset_device, .reset = reset, .drop_context = drop_context, .leaks = leaks};

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_MEMORY_H
 #define ACU_SIM_MEMORY_MEMORY_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* ---- device memory ---- */
@@ -36,11 +37,6 @@ void acu_sim_memory_wait_for_moves(void);
 
 /* ---- drop, reset, leaks ---- */
 
-/* Frees the memory of a context that ends, but not that of pools, graphs and modules. */
-void acu_sim_memory_drop_context(const acu_sim_context *context);
-/* Frees all memory of the device; NULL: of all devices. */
-void acu_sim_memory_reset(acu_sim_device *device);
-/* Counts, and with `print` reports, what the program has not freed. */
-int acu_sim_memory_leaks(int print);
+extern const acu_sim_noun acu_sim_memory_noun;
 
 #endif

@@ -120,7 +120,7 @@ void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size) {
         free_pool(pool);
 }
 
-void acu_sim_pools_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_pool *next;
     for (acu_sim_pool *pool = pools; pool; pool = next) {
         next = pool->next;
@@ -130,7 +130,7 @@ void acu_sim_pools_reset(acu_sim_device *device) {
     device->pool = device->default_pool = NULL;
 }
 
-int acu_sim_pools_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_pool *pool = pools; pool; pool = pool->next)
         if (pool->where && !pool->destroyed) {
@@ -140,6 +140,8 @@ int acu_sim_pools_leaks(int print) {
         }
     return count;
 }
+
+const acu_sim_noun acu_sim_pool_noun = {.reset_device = reset_device, .leaks = leaks};
 
 /* ---- allocating ---- */
 

@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_POOL_H
 #define ACU_SIM_MEMORY_POOL_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 
 /* The default pool of the device, which is made at the first call; NULL without memory. */
@@ -16,9 +17,7 @@ bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *
 
 /* What every synchronisation does: pools give back what they hold above their thresholds. */
 void acu_sim_pools_trim(void);
-/* Frees all pools of the device. */
-void acu_sim_pools_reset(acu_sim_device *device);
-/* Counts, and with `print` reports, the pools that the program has not destroyed. */
-int acu_sim_pools_leaks(int print);
+
+extern const acu_sim_noun acu_sim_pool_noun;
 
 #endif

@@ -295,16 +295,16 @@ cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
 
 /* ---- drop, reset, leaks ---- */
 
-void acu_sim_textures_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     object *next;
     for (object *o = objects; o; o = next) {
         next = o->next;
-        if (!device || o->device == device)
+        if (o->device == device)
             free_object(o);
     }
 }
 
-void acu_sim_textures_drop(const acu_sim_context *context) {
+static void drop_context(acu_sim_context *context) {
     object *next;
     for (object *o = objects; o; o = next) {
         next = o->next;
@@ -313,11 +313,14 @@ void acu_sim_textures_drop(const acu_sim_context *context) {
     }
 }
 
-int acu_sim_textures_leaks(int print) {
-    int leaks = 0;
-    for (const object *o = objects; o; o = o->next, leaks++)
+static int leaks(int print) {
+    int count = 0;
+    for (const object *o = objects; o; o = o->next, count++)
         if (print)
             acu_sim_caller_report(o->is_surface ? "surface object" : "texture object", o, 0,
                                   o->where);
-    return leaks;
+    return count;
 }
+
+const acu_sim_noun acu_sim_texture_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};

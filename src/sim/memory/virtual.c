@@ -438,12 +438,14 @@ cudaError_t acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocatio
 
 static mapping *first_of(const acu_sim_device *device) {
     mapping *m = mappings;
-    while (m && device && m->of->device != device)
+    while (m && m->of->device != device)
         m = m->next;
     return m;
 }
 
-void acu_sim_virtual_reset(const acu_sim_device *device) {
+/* Memory goes with its device, from wherever it is mapped; addresses are the program's until the
+ * end. */
+static void reset_device(acu_sim_device *device) {
     memory *next;
     for (mapping *m = first_of(device); m; m = first_of(device)) {
         const reservation *r = m->in;
@@ -452,16 +454,19 @@ void acu_sim_virtual_reset(const acu_sim_device *device) {
     }
     for (memory *m = memories; m; m = next) {
         next = m->next;
-        if (!device || m->device == device) {
+        if (m->device == device) {
             m->held = 0;
             settle(m);
         }
     }
-    while (!device && reservations)
+}
+
+static void reset(void) {
+    while (reservations)
         free_reservation(reservations);
 }
 
-int acu_sim_virtual_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const reservation *r = reservations; r; r = r->next, count++)
         if (print)
@@ -471,3 +476,6 @@ int acu_sim_virtual_leaks(int print) {
             acu_sim_caller_report("created memory", m, m->size, m->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_virtual_noun = {
+    .reset_device = reset_device, .reset = reset, .leaks = leaks};

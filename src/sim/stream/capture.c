@@ -92,7 +92,7 @@ void acu_sim_capture_forget_event(acu_sim_event *event) {
     acu_sim_edge_list_clear(&event->tips);
 }
 
-void acu_sim_captures_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_capture *next;
     for (acu_sim_capture *capture = captures; capture; capture = next) {
         next = capture->next;
@@ -100,6 +100,8 @@ void acu_sim_captures_reset(acu_sim_device *device) {
             capture->calls->abandon(capture);
     }
 }
+
+const acu_sim_noun acu_sim_capture_noun = {.reset_device = reset_device};
 
 /* ---- what a capture allows ---- */
 

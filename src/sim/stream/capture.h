@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_STREAM_CAPTURE_H
 #define ACU_SIM_STREAM_CAPTURE_H
 
+#include "sim/noun.h"
 #include "sim/stream/edge_list.h"
 
 /* What a capture does with the work of its streams. Graphs implement it. */
@@ -68,7 +69,6 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
 /* Takes a stream, or an event, that is about to be destroyed out of its capture. */
 void acu_sim_capture_forget_stream(acu_sim_stream *stream);
 void acu_sim_capture_forget_event(acu_sim_event *event);
-void acu_sim_captures_reset(acu_sim_device *device);
 
 /* The first capture under way; the others follow by `next`. */
 acu_sim_capture *acu_sim_capture_first(void);
@@ -79,5 +79,7 @@ void acu_sim_capture_end(acu_sim_capture *capture);
 void acu_sim_capture_join(acu_sim_capture *capture, acu_sim_stream *stream);
 void acu_sim_capture_invalidate(acu_sim_capture *capture);
 void acu_sim_capture_release(acu_sim_capture *capture); /* NULL is fine */
+
+extern const acu_sim_noun acu_sim_capture_noun;
 
 #endif

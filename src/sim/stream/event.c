@@ -56,7 +56,7 @@ acu_sim_event *acu_sim_event_of(cudaEvent_t handle) {
     return acu_sim_set_has(&handles, event) ? event : NULL;
 }
 
-void acu_sim_events_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_event *next;
     for (acu_sim_event *e = events; e; e = next) {
         next = e->next;
@@ -65,7 +65,7 @@ void acu_sim_events_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_events_drop(const acu_sim_context *context) {
+static void drop_context(acu_sim_context *context) {
     acu_sim_event *next;
     for (acu_sim_event *e = events; e; e = next) {
         next = e->next;
@@ -74,13 +74,16 @@ void acu_sim_events_drop(const acu_sim_context *context) {
     }
 }
 
-int acu_sim_events_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_event *e = events; e; e = e->next, count++)
         if (print)
             acu_sim_caller_report("event", e, 0, e->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_event_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};
 
 /* ---- the API ---- */
 

@@ -2,10 +2,9 @@
 #ifndef ACU_SIM_STREAM_EVENT_H
 #define ACU_SIM_STREAM_EVENT_H
 
+#include "sim/noun.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/edge_list.h"
-
-void acu_sim_events_drop(const acu_sim_context *context);
 
 struct acu_sim_event {
     acu_sim_device *device;
@@ -28,7 +27,7 @@ void acu_sim_event_release(acu_sim_event *event);
 
 /* The operation whose end is the event from now on. */
 void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op);
-void acu_sim_events_reset(acu_sim_device *device);
-int acu_sim_events_leaks(int print);
+
+extern const acu_sim_noun acu_sim_event_noun;
 
 #endif

@@ -48,13 +48,6 @@ acu_sim_execution_context *acu_sim_execution_context_whole(acu_sim_context *cont
     return context->whole;
 }
 
-void acu_sim_execution_context_whole_drop(acu_sim_context *context) {
-    if (context->whole)
-        acu_sim_op_release(context->whole->gate);
-    free(context->whole);
-    context->whole = NULL;
-}
-
 acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
     acu_sim_execution_context *execution = (acu_sim_execution_context *)(void *)handle;
     for (int i = 0; i < acu_sim_configuration()->devices; i++)
@@ -124,7 +117,7 @@ static void free_context(acu_sim_execution_context *execution) {
     free(execution);
 }
 
-void acu_sim_execution_contexts_reset(const acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_execution_context *next, *primary = &primaries[device->index];
     for (acu_sim_execution_context *c = contexts; c; c = next) {
         next = c->next;
@@ -135,13 +128,26 @@ void acu_sim_execution_contexts_reset(const acu_sim_device *device) {
     *primary = (acu_sim_execution_context){0};
 }
 
-int acu_sim_execution_contexts_leaks(int print) {
+/* Green contexts are of the device's own context. */
+static void drop_context(acu_sim_context *context) {
+    if (!context->made)
+        reset_device(context->device);
+    if (context->whole)
+        acu_sim_op_release(context->whole->gate);
+    free(context->whole);
+    context->whole = NULL;
+}
+
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_execution_context *c = contexts; c; c = c->next, count++)
         if (print)
             acu_sim_caller_report("green execution", c, 0, c->where);
     return count;
 }
+
+const acu_sim_noun acu_sim_execution_context_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};
 
 cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
                                        int device, unsigned int flags) {

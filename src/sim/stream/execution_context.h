@@ -2,11 +2,9 @@
 #ifndef ACU_SIM_STREAM_EXECUTION_CONTEXT_H
 #define ACU_SIM_STREAM_EXECUTION_CONTEXT_H
 
+#include "sim/noun.h"
 #include "sim/sim.h"
 #include "sim/device/device_resource.h"
-
-void acu_sim_execution_contexts_reset(const acu_sim_device *device);
-int acu_sim_execution_contexts_leaks(int print);
 
 /* A device's own, or a green one: some of its processors, and streams that use only these. Or all
  * of a context that the driver made. */
@@ -41,13 +39,14 @@ bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *
 /* There is nothing that an operation would wait for. */
 bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream);
 
-/* All of a context of the driver's; NULL without memory. And what becomes of it with that. */
+/* All of a context of the driver's, with which it goes; NULL without memory. */
 acu_sim_execution_context *acu_sim_execution_context_whole(acu_sim_context *context);
-void acu_sim_execution_context_whole_drop(acu_sim_context *context);
 
 /* Inside of a call: the event is all that there is in the context now; the context waits for it. */
 cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,
                                              cudaEvent_t event);
 cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution, cudaEvent_t event);
+
+extern const acu_sim_noun acu_sim_execution_context_noun;
 
 #endif

@@ -584,7 +584,7 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
     return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-void acu_sim_streams_reset(acu_sim_device *device) {
+static void reset_device(acu_sim_device *device) {
     acu_sim_stream_wait_device(device);
     acu_sim_stream *next;
     device->own.legacy = NULL;
@@ -595,7 +595,9 @@ void acu_sim_streams_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_streams_drop(acu_sim_context *context) {
+/* Nothing runs any more on what the other nouns drop next. */
+static void drop_context(acu_sim_context *context) {
+    acu_sim_stream_wait_context(context);
     acu_sim_stream *next;
     context->legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
@@ -605,7 +607,7 @@ void acu_sim_streams_drop(acu_sim_context *context) {
     }
 }
 
-int acu_sim_streams_leaks(int print) {
+static int leaks(int print) {
     int count = 0;
     for (const acu_sim_stream *s = streams; s; s = s->next)
         if (!s->closing && !s->is_default) {
@@ -615,6 +617,9 @@ int acu_sim_streams_leaks(int print) {
         }
     return count;
 }
+
+const acu_sim_noun acu_sim_stream_noun = {
+    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};
 
 /* ---- the API ------------------------------------------------------------------------------------
  */

@@ -2,11 +2,9 @@
 #ifndef ACU_SIM_STREAM_STREAM_H
 #define ACU_SIM_STREAM_STREAM_H
 
+#include "sim/noun.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/edge_list.h"
-
-/* What is its own. Nothing of it is in use. */
-void acu_sim_streams_drop(acu_sim_context *context);
 
 struct acu_sim_stream {
     acu_sim_device *device;
@@ -80,9 +78,7 @@ bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
 /* What is waited for on it now, is done at once. */
 bool acu_sim_stream_is_free(const acu_sim_stream *stream);
-void acu_sim_streams_reset(acu_sim_device *device);
 void acu_sim_stream_thread_ended(const acu_sim_thread *self);
-int acu_sim_streams_leaks(int print);
 bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data);
 
 /* Some operation could be done now; does the one that the number picks. */
@@ -91,5 +87,7 @@ bool acu_sim_streams_are_ready(void);
 /* One waits for something that nobody tells of: who waits for it looks again. */
 bool acu_sim_streams_look(void);
 bool acu_sim_streams_step(uint64_t random);
+
+extern const acu_sim_noun acu_sim_stream_noun;
 
 #endif

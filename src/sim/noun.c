@@ -1,0 +1,27 @@
+/* Walks the table of nouns. */
+#include "sim/noun.h"
+
+void acu_sim_nouns_reset_device(acu_sim_device *device) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->reset_device)
+            (*noun)->reset_device(device);
+}
+
+void acu_sim_nouns_drop_context(acu_sim_context *context) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->drop_context)
+            (*noun)->drop_context(context);
+}
+
+void acu_sim_nouns_reset(void) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->reset)
+            (*noun)->reset();
+}
+
+int acu_sim_nouns_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        count += (*noun)->leaks ? (*noun)->leaks(print) : 0;
+    return count;
+}
