@@ -265,6 +265,19 @@ void acu_sim_watch_thread(const acu_sim_thread *self) {
     (void)pthread_setspecific(sim.thread_ends, self);
 }
 
+cudaError_t acu_sim_driver_has(const acu_function *function) {
+    return function->since > acu_sim_configuration()->driver ? cudaErrorCallRequiresNewerDriver
+                                                             : cudaSuccess;
+}
+
+bool acu_sim_driver_knows(const acu_type *type, int64_t value) {
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->values[i].value == value &&
+            type->values[i].since <= acu_sim_configuration()->driver)
+            return true;
+    return false;
+}
+
 bool acu_sim_knows(const acu_type *type, int64_t value) {
     int version = acu_sim_self()->call.by_driver ? sim.config.driver : sim.config.runtime;
     for (uint32_t i = 0; i < type->count; i++)

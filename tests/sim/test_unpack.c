@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 
 #define TEST(name) static void name(void **state __attribute__((unused)))
 

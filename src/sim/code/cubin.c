@@ -4,7 +4,7 @@
  * section is a list of attributes: a byte for how long it is, one for what it is, then its value.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 #include "sim/code/image.h"
 
 #include <elf.h>

@@ -5,7 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* strnlen */
 #include "sim/code/image.h"
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 
 #include <limits.h>
 #include <stdio.h>

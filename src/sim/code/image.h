@@ -2,7 +2,7 @@
 #ifndef ACU_SIM_CODE_IMAGE_H
 #define ACU_SIM_CODE_IMAGE_H
 
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 #include "sim/sim.h"
 
 /* A parameter of a kernel. */

@@ -1,5 +1,5 @@
 /* Unpacking LZ4: one block, whose size is known. Nothing is read beyond what was given. */
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * unpacked is the window. Numbers have their low bits first; streams of codes are read from their
  * end, where a one bit marks their last bit. Nothing is read or written beyond what was given.
  */
-#include "sim/bytes.h"
+#include "sim/code/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

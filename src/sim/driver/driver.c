@@ -99,11 +99,6 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
     return result;
 }
 
-cudaError_t acu_sim_driver_has(const acu_function *function) {
-    return function->since > acu_sim_configuration()->driver ? cudaErrorCallRequiresNewerDriver
-                                                             : cudaSuccess;
-}
-
 cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                      cuuint64_t flags,
                                      CUdriverProcAddressQueryResult *symbolStatus) {
@@ -164,14 +159,6 @@ CUresult acu_sim_driver_result(cudaError_t error) {
     default:
         return (CUresult)error;
     }
-}
-
-bool acu_sim_driver_knows(const acu_type *type, int64_t value) {
-    for (uint32_t i = 0; i < type->count; i++)
-        if (type->values[i].value == value &&
-            type->values[i].since <= acu_sim_configuration()->driver)
-            return true;
-    return false;
 }
 
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {

@@ -5,7 +5,6 @@
  * instance's. Another graph's handle is the own one of that number.
  */
 #include "sim/graph/conditional.h"
-#include "sim/driver/driver.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/node.h"
 #include "sim/stream/execution_context.h"

@@ -1,6 +1,5 @@
 /* Nodes of graphs: what they are, what they do, and changing it. */
 #include "sim/graph/node.h"
-#include "sim/driver/driver.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"

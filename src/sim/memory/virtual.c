@@ -11,8 +11,8 @@
 
 #include "sim/memory/virtual.h"
 #include "sim/caller.h"
+#include "sim/cuda_bodies.h"
 #include "sim/device/device.h"
-#include "sim/driver/driver.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"

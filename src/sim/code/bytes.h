@@ -1,6 +1,6 @@
 /* Bytes that somebody else laid out, and what of them may be read. */
-#ifndef ACU_SIM_BYTES_H
-#define ACU_SIM_BYTES_H
+#ifndef ACU_SIM_CODE_BYTES_H
+#define ACU_SIM_CODE_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
