@@ -48,6 +48,7 @@ static cudaArray_t handle_of(acu_sim_array *array) {
 
 /* ---- formats ---- */
 
+/* The bits of a channel in a normalized format; 0 for any other format. */
 static int bits_of(enum cudaChannelFormatKind kind) {
     switch ((int)kind) {
     case cudaChannelFormatKindUnsignedNormalized8X1:
