@@ -1,8 +1,9 @@
 /*
  * Capture: work that is given to a stream becomes nodes of a graph.
  *
- * A capture has streams, from the one where it began to those that waited for its events. Each
- * knows its tips: the nodes that its next node depends on; an event, those of when it was recorded.
+ * A capture has several streams: the one where it began, and those that waited for its events. Each
+ * stream has its capture dependencies, the nodes that its next node depends on; an event has those
+ * that its stream had when the event was recorded.
  */
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -26,7 +27,7 @@ static const acu_sim_capture_calls calls;
 
 /* ---- beginning and ending ---- */
 
-/* `graph` NULL: a new one. */
+/* Begins a capture into a graph; into a new one, if `graph` is NULL. */
 static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
                          enum cudaStreamCaptureMode mode) {
     acu_sim_capture *capture = calloc(1, sizeof *capture);
@@ -45,8 +46,11 @@ static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
     return cudaSuccess;
 }
 
-/* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
- * unless that is in a node or was to be captured again. Other captures into it fail with it. */
+/*
+ * Ends a capture, so that its streams are free again. Without `keep` its graph is freed, also one
+ * that existed before, unless it is in a node or was captured again; other captures into the freed
+ * graph become invalid.
+ */
 static void finish(acu_sim_capture *capture, bool keep) {
     acu_sim_graph *root = acu_sim_graph_root(capture->graph);
     root->captures--;
@@ -63,14 +67,16 @@ static void abandon(acu_sim_capture *capture) {
     finish(capture, false);
 }
 
-/* ---- what becomes of work ---- */
+/* ---- nodes of captured work ---- */
 
-static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
-    for (size_t i = 0; i < tips->count; i++) {
-        acu_sim_node *from = acu_sim_node_of(tips->nodes[i]);
-        bool plain = acu_sim_edge_is_plain(tips->data[i]);
+/* Adds the edges to a new node; returns false without memory. */
+static bool link_dependencies(const acu_sim_edge_list *dependencies, acu_sim_node *node) {
+    for (size_t i = 0; i < dependencies->count; i++) {
+        acu_sim_node *from = acu_sim_node_of(dependencies->nodes[i]);
+        bool plain = acu_sim_edge_is_plain(dependencies->data[i]);
         if (!acu_sim_edge_add(from, node,
-                              plain ? acu_sim_kernel_node_edge(from, node->op) : tips->data[i]))
+                              plain ? acu_sim_kernel_node_edge(from, node->op)
+                                    : dependencies->data[i]))
             return false;
     }
     return true;
@@ -78,25 +84,29 @@ static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
 
 /* ---- capturing again ---- */
 
-static acu_sim_node *expected(const acu_sim_capture *capture) {
+/* Returns the node of the graph that the next captured node must correspond to; NULL: no more. */
+static acu_sim_node *expected_node(const acu_sim_capture *capture) {
     size_t i = capture->next_node;
     while (i < capture->limit && !capture->graph->nodes[i])
         i++;
     return i < capture->limit ? capture->graph->nodes[i] : NULL;
 }
 
+/* Returns the operation of that node, if it is of the type; else NULL. */
 static acu_sim_op *expected_op(const acu_sim_stream *stream, enum cudaGraphNodeType type) {
-    const acu_sim_node *node = stream->capture->again ? expected(stream->capture) : NULL;
+    const acu_sim_node *node = stream->capture->again ? expected_node(stream->capture) : NULL;
     return node && node->op->type == type ? node->op : NULL;
 }
 
-/* What was made is the newest node; the one that was there stays instead of it. */
-static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
+/* Replaces the newly captured node, which is the newest one of the graph, by the corresponding old
+ * node. The lock is given up while the program's callback runs. */
+static cudaError_t keep_old_node(acu_sim_stream *stream, acu_sim_node **made) {
     acu_sim_capture *capture = stream->capture;
-    acu_sim_node *old = expected(capture), *new = *made;
+    acu_sim_node *old = expected_node(capture), *new = *made;
     capture->refs++;
     bool good = old && acu_sim_recapture(old, new, &capture->asked);
-    if (capture->status == cudaStreamCaptureStatusNone) { /* ended by another thread meanwhile */
+    /* Another thread may have ended the capture while the callback ran. */
+    if (capture->status == cudaStreamCaptureStatusNone) {
         acu_sim_capture_release(capture);
         return cudaErrorStreamCaptureInvalidated;
     }
@@ -115,28 +125,30 @@ static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
     acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
     if (!made)
         return cudaErrorMemoryAllocation;
-    if (!link_tips(&stream->tips, made)) {
+    if (!link_dependencies(&stream->dependencies, made)) {
         acu_sim_edge_remove_all(made);
         acu_sim_node_free(made);
         return cudaErrorMemoryAllocation;
     }
-    stream->tips.count = 0;
+    stream->dependencies.count = 0;
     if (op->type == cudaGraphNodeTypeKernel &&
         acu_sim_kernel_node_set_captured_priority(made, stream->priority))
         return cudaErrorMemoryAllocation;
     made->op->execution_context = (cudaExecutionContext_t)(void *)stream->execution_context;
     if (stream->capture->again) {
-        cudaError_t why = put_back(stream, &made);
+        cudaError_t why = keep_old_node(stream, &made);
         if (why)
             return why;
     }
-    return acu_sim_edge_list_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
+    return acu_sim_edge_list_add(&stream->dependencies, acu_sim_node_handle(made),
+                                 (cudaGraphEdgeData){0})
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
 
 /* ---- memory that the graph allocates and frees ---- */
 
+/* Returns whether the allocation of a node is the one that the program asks for again. */
 static bool is_as_before(const acu_sim_op *op, const struct cudaMemAllocNodeParams *params) {
     const struct cudaMemAllocNodeParams before = acu_sim_allocation_params(op);
     return before.bytesize == params->bytesize && before.accessDescCount == 0 &&
@@ -171,13 +183,14 @@ static cudaError_t free_memory(acu_sim_stream *stream, void *at) {
 static const acu_sim_capture_calls calls = {
     .add = add, .alloc = alloc, .free = free_memory, .abandon = abandon};
 
-/* ---- joined ---- */
+/* ---- joining ---- */
 
-static bool mark_tips(const acu_sim_edge_list *tips, uint64_t mark, acu_sim_node **stack,
-                      size_t *count) {
+/* Returns whether all nodes have the mark. With a stack, marks the others and pushes them. */
+static bool mark_dependencies(const acu_sim_edge_list *dependencies, uint64_t mark,
+                              acu_sim_node **stack, size_t *count) {
     bool all = true;
-    for (size_t i = 0; i < tips->count; i++) {
-        acu_sim_node *node = (acu_sim_node *)(void *)tips->nodes[i];
+    for (size_t i = 0; i < dependencies->count; i++) {
+        acu_sim_node *node = (acu_sim_node *)(void *)dependencies->nodes[i];
         all = all && node->mark == mark;
         if (node->mark != mark && stack) {
             node->mark = mark;
@@ -187,26 +200,26 @@ static bool mark_tips(const acu_sim_edge_list *tips, uint64_t mark, acu_sim_node
     return all;
 }
 
-/* Every tip is before the origin's. */
-static cudaError_t judge_joined(const acu_sim_capture *capture) {
+/* Returns an error unless the origin's dependencies are behind all work of the other streams. */
+static cudaError_t validate_joined(const acu_sim_capture *capture) {
     uint64_t mark = acu_sim_node_new_mark();
     size_t count = 0;
     acu_sim_node **stack = malloc((capture->graph->count + 1) * sizeof(acu_sim_node *));
     if (!stack)
         return cudaErrorMemoryAllocation;
-    (void)mark_tips(&capture->origin->tips, mark, stack, &count);
+    (void)mark_dependencies(&capture->origin->dependencies, mark, stack, &count);
     while (count)
-        (void)mark_tips(&stack[--count]->before, mark, stack, &count);
+        (void)mark_dependencies(&stack[--count]->before, mark, stack, &count);
     free(stack);
-    bool joined = mark_tips(&capture->lost, mark, NULL, NULL);
+    bool joined = mark_dependencies(&capture->lost, mark, NULL, NULL);
     for (const acu_sim_stream *s = capture->streams; s && joined; s = s->next_captured)
-        joined = mark_tips(&s->tips, mark, NULL, NULL);
+        joined = mark_dependencies(&s->dependencies, mark, NULL, NULL);
     return joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
 /* ---- the API ---- */
 
-static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
+static cudaError_t validate_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
     if (stream == stream->context->legacy)
@@ -217,7 +230,7 @@ static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCapt
 cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
-    SIM_TRY(judge_begin(s, mode));
+    SIM_TRY(validate_begin(s, mode));
     return begin(s, NULL, mode);
 }
 
@@ -236,20 +249,20 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    SIM_TRY(judge_begin(s, mode));
+    SIM_TRY(validate_begin(s, mode));
     SIM_TRY(g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies)
               : cudaErrorInvalidValue);
     if (is_captured_into(g))
         return cudaErrorIllegalState;
     SIM_TRY(begin(s, g, mode));
-    if (!acu_sim_edge_list_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
+    if (!acu_sim_edge_list_merge(&s->dependencies, dependencies, dependencyData, numDependencies)) {
         finish(s->capture, false);
         return cudaErrorMemoryAllocation;
     }
     return cudaSuccess;
 }
 
-/* What the program keeps for the graph is given up first. */
+/* The references of the graph to user objects are given up, because the capture makes them anew. */
 cudaError_t
 acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCaptureMode mode,
                                         cudaGraph_t graph,
@@ -258,7 +271,7 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
     SIM_TRY(acu_sim_driver_has(&acu_function_cuStreamBeginRecaptureToGraph));
-    SIM_TRY(judge_begin(s, mode));
+    SIM_TRY(validate_begin(s, mode));
     if (!g || g->captures)
         return cudaErrorInvalidValue;
     SIM_TRY(begin(s, g, mode));
@@ -270,7 +283,8 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
     return cudaSuccess;
 }
 
-/* `graph` may be NULL, and then the graph is lost. In the wrong thread it all is. */
+/* Ends the capture of a stream. Where it fails, and where `graph` is NULL, the captured graph is
+ * freed; only a call on another stream than the origin does not end the capture. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
     cudaError_t result = cudaSuccess;
@@ -285,8 +299,8 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
     else if (capture->status == cudaStreamCaptureStatusInvalidated)
         result = cudaErrorStreamCaptureInvalidated;
     else
-        result = judge_joined(capture);
-    if (!result && capture->again && expected(capture))
+        result = validate_joined(capture);
+    if (!result && capture->again && expected_node(capture))
         result = cudaErrorGraphRecaptureFailure;
     acu_sim_graph *made = capture->graph;
     if (!result && graph && !capture->into)
@@ -319,9 +333,10 @@ cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
     return cudaSuccess;
 }
 
-static bool loses(const acu_sim_edge_list *tips) {
-    for (size_t i = 0; i < tips->count; i++)
-        if (!acu_sim_edge_is_plain(tips->data[i]))
+/* Returns whether an edge has data that a query without them would lose. */
+static bool has_edge_data(const acu_sim_edge_list *dependencies) {
+    for (size_t i = 0; i < dependencies->count; i++)
+        if (!acu_sim_edge_is_plain(dependencies->data[i]))
             return true;
     return false;
 }
@@ -337,7 +352,7 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
     if (!captureStatus_out || (edgeData_out && !dependencies_out))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
-    if (dependencies_out && !edgeData_out && loses(&s->tips))
+    if (dependencies_out && !edgeData_out && has_edge_data(&s->dependencies))
         return cudaErrorLossyQuery;
     *captureStatus_out = status_of(s);
     if (*captureStatus_out == cudaStreamCaptureStatusActive) {
@@ -346,17 +361,17 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
         if (graph_out)
             *graph_out = acu_sim_graph_handle(s->capture->graph);
         if (dependencies_out)
-            *dependencies_out = s->tips.nodes;
+            *dependencies_out = s->dependencies.nodes;
         if (edgeData_out)
-            *edgeData_out = s->tips.data;
+            *edgeData_out = s->dependencies.data;
         if (numDependencies_out)
-            *numDependencies_out = s->tips.count;
+            *numDependencies_out = s->dependencies.count;
     }
     return cudaSuccess;
 }
 
-static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
-                          const cudaGraphEdgeData *data, size_t count, bool set) {
+static cudaError_t change_dependencies(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
+                                       const cudaGraphEdgeData *data, size_t count, bool set) {
     if (!stream->capture)
         return cudaErrorIllegalState;
     cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
@@ -365,9 +380,10 @@ static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
     if (why)
         return why;
     if (set)
-        stream->tips.count = 0;
-    return acu_sim_edge_list_merge(&stream->tips, nodes, data, count) ? cudaSuccess
-                                                                      : cudaErrorMemoryAllocation;
+        stream->dependencies.count = 0;
+    return acu_sim_edge_list_merge(&stream->dependencies, nodes, data, count)
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
 }
 
 cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
@@ -379,8 +395,8 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     if (flags > cudaStreamSetCaptureDependencies)
         return cudaErrorInvalidValue;
-    return update(s, dependencies, dependencyData, numDependencies,
-                  flags == cudaStreamSetCaptureDependencies);
+    return change_dependencies(s, dependencies, dependencyData, numDependencies,
+                               flags == cudaStreamSetCaptureDependencies);
 }
 
 cudaError_t acu_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {

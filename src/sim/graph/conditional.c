@@ -1,8 +1,9 @@
 /*
- * Conditional nodes: which of their graphs are run, a value decides that kernels set.
+ * Conditional nodes: a value that kernels set decides which of their graphs are run.
  *
- * A handle is a number of its graph's, and so is the value's default; the value itself is an
- * instance's. Another graph's handle is the own one of that number.
+ * A handle is a number, counted in each graph, and the default of its value belongs to the graph,
+ * too; the value itself belongs to an executable graph. So the handle of one graph means in another
+ * graph the handle with the same number, as with CUDA.
  */
 #include "sim/graph/conditional.h"
 #include "sim/graph/graph.h"
@@ -49,7 +50,7 @@ static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
     return cudaSuccess;
 }
 
-/* One device's contexts do the same here. */
+/* The execution context must exist, and makes no other difference. */
 static cudaError_t create_handle(cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
                                  cudaExecutionContext_t ctx, unsigned defaultLaunchValue,
                                  unsigned flags) {
@@ -75,19 +76,18 @@ cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHand
     return create_handle(pHandle_out, graph, ctx, defaultLaunchValue, flags);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
-/* It is the driver that must know it, whatever the runtime. */
-static bool is_type(enum cudaGraphConditionalNodeType type) {
+/* Returns whether the driver has the type; the version of the runtime makes no difference. */
+static bool is_known_type(enum cudaGraphConditionalNodeType type) {
     return acu_sim_driver_knows(&acu_cuda_type_CUgraphConditionalNodeType_enum, type);
 }
 
-/* An if with an else came with switches. */
-static bool is_size(const struct cudaConditionalNodeParams *params) {
+/* Returns whether a node may have that many graphs. An if has an else since there are switches. */
+static bool is_valid_size(const struct cudaConditionalNodeParams *params) {
     switch (params->type) {
     case cudaGraphCondTypeIf:
-        return params->size == 1 || (params->size == 2 && is_type(cudaGraphCondTypeSwitch));
+        return params->size == 1 || (params->size == 2 && is_known_type(cudaGraphCondTypeSwitch));
     case cudaGraphCondTypeWhile:
         return params->size == 1;
     case cudaGraphCondTypeSwitch:
@@ -99,7 +99,7 @@ static bool is_size(const struct cudaConditionalNodeParams *params) {
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
-    if (!condition || condition->used || !is_size(params) || !is_type(params->type))
+    if (!condition || condition->used || !is_valid_size(params) || !is_known_type(params->type))
         return cudaErrorInvalidValue;
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
         return cudaErrorMemoryAllocation;
@@ -130,7 +130,8 @@ void acu_sim_conditional_describe(const acu_sim_node *node,
     params->phGraph_out = (cudaGraph_t *)(void *)node->bodies;
 }
 
-static bool can_be_conditional(enum cudaGraphNodeType type) {
+/* Returns whether CUDA allows nodes of the type in the graphs of a conditional node. */
+static bool is_allowed_in_conditional(enum cudaGraphNodeType type) {
     return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty ||
            type == cudaGraphNodeTypeGraph || type == cudaGraphNodeTypeMemset ||
            type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeConditional;
@@ -146,7 +147,7 @@ bool acu_sim_conditional_can_instantiate(const acu_sim_node *node) {
     const acu_sim_op *op = node->op;
     if (op->type == cudaGraphNodeTypeConditional)
         return acu_sim_condition_of(acu_sim_graph_root(node->graph), op->with.condition.handle);
-    return can_be_conditional(op->type) || !is_in_conditional(node->graph);
+    return is_allowed_in_conditional(op->type) || !is_in_conditional(node->graph);
 }
 
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
@@ -160,8 +161,7 @@ bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
     return found;
 }
 
-/* ---- running ------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 void acu_sim_conditions_start(const acu_sim_graph *root) {
     for (size_t i = 0; i < root->condition_count; i++)
@@ -186,9 +186,8 @@ void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long ha
         condition->value = value;
     pthread_mutex_unlock(&acu_sim_lock);
     if (!condition)
-        fprintf(
-            stderr,
-            "anycuda: simulator: kernel \"%s\": %llu is no conditional handle of the graph that "
-            "it runs in\n",
-            launch->kernel, handle);
+        fprintf(stderr,
+                "anycuda: simulator: kernel \"%s\" cannot set conditional handle %llu: the graph "
+                "that the kernel runs in has no such handle\n",
+                launch->kernel, handle);
 }

@@ -1,4 +1,4 @@
-/* Drawing graphs, as Graphviz reads it. */
+/* Printing graphs in Graphviz's language. */
 #include "sim/code/kernel_launch.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/node.h"
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static const char *name_of(enum cudaGraphNodeType type) {
+static const char *type_name(enum cudaGraphNodeType type) {
     switch ((int)type) {
     case cudaGraphNodeTypeKernel:
         return "KERNEL";
@@ -41,7 +41,8 @@ static const char *name_of(enum cudaGraphNodeType type) {
     }
 }
 
-static bool has(unsigned flags, unsigned flag) {
+/* Returns whether the program asked for something, or for everything. */
+static bool has_flag(unsigned flags, unsigned flag) {
     return (flags & (flag | cudaGraphDebugDotFlagsVerbose)) != 0;
 }
 
@@ -67,18 +68,21 @@ static void print_kernel_params(FILE *file, const acu_sim_kernel_launch *p) {
 
 static void print_label(FILE *file, const acu_sim_node *node, unsigned flags) {
     const acu_sim_op *op = node->op;
-    fprintf(file, "%u\\n%s", node->id, name_of(op->type));
+    fprintf(file, "%u\\n%s", node->id, type_name(op->type));
     if (op->type == cudaGraphNodeTypeKernel)
         fprintf(file, "\\n%s", acu_sim_kernel_launch_name(op->with.launch));
-    if (op->type == cudaGraphNodeTypeKernel && has(flags, cudaGraphDebugDotFlagsKernelNodeParams))
+    if (op->type == cudaGraphNodeTypeKernel &&
+        has_flag(flags, cudaGraphDebugDotFlagsKernelNodeParams))
         print_kernel_params(file, op->with.launch);
     if (op->type == cudaGraphNodeTypeMemcpy)
         print_copy(file, &op->with.copy.params);
-    if (op->type == cudaGraphNodeTypeMemcpy && has(flags, cudaGraphDebugDotFlagsMemcpyNodeParams))
+    if (op->type == cudaGraphNodeTypeMemcpy &&
+        has_flag(flags, cudaGraphDebugDotFlagsMemcpyNodeParams))
         print_copy_params(file, &op->with.copy.params);
-    if (op->type == cudaGraphNodeTypeMemset && has(flags, cudaGraphDebugDotFlagsMemsetNodeParams))
+    if (op->type == cudaGraphNodeTypeMemset &&
+        has_flag(flags, cudaGraphDebugDotFlagsMemsetNodeParams))
         print_fill_params(file, &op->with.fill.params);
-    if (has(flags, cudaGraphDebugDotFlagsHandles))
+    if (has_flag(flags, cudaGraphDebugDotFlagsHandles))
         fprintf(file, "\\n%p", (const void *)node);
 }
 

@@ -1,4 +1,4 @@
-/* The edges of graphs, and the order that they make. */
+/* The edges of graphs, and the order of nodes that results from them. */
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- edges --------------------------------------------------------------------------------------
- */
+/* ---- edges ---- */
 
 static acu_sim_node *node_at(const acu_sim_edge_list *links, size_t i) {
     return (acu_sim_node *)(void *)links->nodes[i];
@@ -26,6 +25,7 @@ bool acu_sim_edge_add(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData da
     return false;
 }
 
+/* Returns whether the edge exists. The shorter one of the two lists is searched. */
 static bool is_linked(const acu_sim_node *from, const acu_sim_node *to, cudaGraphEdgeData data) {
     return from->after.count < to->before.count
                ? acu_sim_edge_list_find(&from->after, (cudaGraphNode_t)(void *)(uintptr_t)to,
@@ -53,7 +53,7 @@ bool acu_sim_edge_is_plain(cudaGraphEdgeData data) {
     return memcmp(&data, &plain, sizeof data) == 0;
 }
 
-/* Only kernels have ports, and only kernels can start before another has ended. */
+/* Only kernel nodes have ports, and only a kernel can start before another kernel has ended. */
 cudaError_t acu_sim_edge_validate(const acu_sim_node *from, const acu_sim_node *to,
                                   cudaGraphEdgeData data) {
     bool kernel = from->op->type == cudaGraphNodeTypeKernel;
@@ -71,9 +71,9 @@ cudaError_t acu_sim_edge_validate(const acu_sim_node *from, const acu_sim_node *
     return cudaSuccess;
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
+/* Each node has in `degree` how many of its edges do not yet come from a listed node. */
 acu_sim_node **acu_sim_graph_order(acu_sim_graph *graph, acu_sim_node **odd) {
     acu_sim_node **order = malloc((graph->count + 1) * sizeof(acu_sim_node *));
     size_t made = 0;
@@ -93,12 +93,13 @@ acu_sim_node **acu_sim_graph_order(acu_sim_graph *graph, acu_sim_node **odd) {
     return order;
 }
 
-/* ---- the API ------------------------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
-/* All are judged before the first is touched. */
-static cudaError_t judge(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                         const cudaGraphEdgeData *data, size_t count, bool exist) {
+/* Returns an error unless all edges are valid, and exist or, without `exist`, do not. The caller
+ * changes nothing before all edges were checked. */
+static cudaError_t validate_edges(cudaGraph_t handle, const cudaGraphNode_t *from,
+                                  const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
+                                  size_t count, bool exist) {
     const acu_sim_graph *graph = acu_sim_graph_of(handle);
     if (!graph || (count && (!from || !to)))
         return cudaErrorInvalidValue;
@@ -116,7 +117,7 @@ cudaError_t acu_sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphN
                                              const cudaGraphNode_t *to,
                                              const cudaGraphEdgeData *edgeData,
                                              size_t numDependencies) {
-    SIM_TRY(judge(graph, from, to, edgeData, numDependencies, false));
+    SIM_TRY(validate_edges(graph, from, to, edgeData, numDependencies, false));
     for (size_t i = 0; i < numDependencies; i++) {
         acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
         cudaGraphEdgeData edge = edgeData ? edgeData[i] : (cudaGraphEdgeData){0};
@@ -132,7 +133,7 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
                                                 const cudaGraphNode_t *to,
                                                 const cudaGraphEdgeData *edgeData,
                                                 size_t numDependencies) {
-    SIM_TRY(judge(graph, from, to, edgeData, numDependencies, true));
+    SIM_TRY(validate_edges(graph, from, to, edgeData, numDependencies, true));
     if (numDependencies && acu_sim_graph_has_memory(acu_sim_graph_of(graph)))
         return cudaErrorNotSupported;
     for (size_t i = 0; i < numDependencies; i++)
@@ -141,15 +142,16 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
     return cudaSuccess;
 }
 
-/* Before 12.3 nobody looked at it. */
-static bool have_data(void) {
+/* Returns whether the runtime has edge data; before 12.3 it ignored that parameter. */
+static bool has_edge_data(void) {
     return acu_sim_knows(&acu_cudart_type_cudaGraphDependencyType_enum_8bit,
                          cudaGraphDependencyTypeProgrammatic);
 }
 
-static cudaError_t list(const acu_sim_edge_list *links, cudaGraphNode_t *nodes,
-                        cudaGraphEdgeData *data, size_t *count) {
-    if (!count || (data && !nodes && have_data()))
+/* Lists one end of edges: as many as fit, then NULL; without a list only their number. */
+static cudaError_t list_nodes(const acu_sim_edge_list *links, cudaGraphNode_t *nodes,
+                              cudaGraphEdgeData *data, size_t *count) {
+    if (!count || (data && !nodes && has_edge_data()))
         return cudaErrorInvalidValue;
     for (size_t i = 0; nodes && !data && i < links->count; i++)
         if (!acu_sim_edge_is_plain(links->data[i]))
@@ -169,7 +171,8 @@ cudaError_t acu_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                  cudaGraphEdgeData *edgeData,
                                                  size_t *pNumDependencies) {
     const acu_sim_node *n = acu_sim_node_of(node);
-    return n ? list(&n->before, pDependencies, edgeData, pNumDependencies) : cudaErrorInvalidValue;
+    return n ? list_nodes(&n->before, pDependencies, edgeData, pNumDependencies)
+             : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
@@ -177,7 +180,7 @@ cudaError_t acu_sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                    cudaGraphEdgeData *edgeData,
                                                    size_t *pNumDependentNodes) {
     const acu_sim_node *n = acu_sim_node_of(node);
-    return n ? list(&n->after, pDependentNodes, edgeData, pNumDependentNodes)
+    return n ? list_nodes(&n->after, pDependentNodes, edgeData, pNumDependentNodes)
              : cudaErrorInvalidValue;
 }
 
@@ -207,7 +210,7 @@ static cudaError_t list_edges(const acu_sim_graph *graph, cudaGraphNode_t *from,
 cudaError_t acu_sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
                                       cudaGraphEdgeData *edgeData, size_t *numEdges) {
     const acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!g || !numEdges || !from != !to || (edgeData && !from && have_data()))
+    if (!g || !numEdges || !from != !to || (edgeData && !from && has_edge_data()))
         return cudaErrorInvalidValue;
     return list_edges(g, from, to, edgeData, numEdges);
 }

@@ -1,4 +1,4 @@
-/* What is instantiated from graphs, and launching it. */
+/* Executable graphs: instantiating, destroying and launching them. */
 #include "sim/graph/exec.h"
 #include "sim/caller.h"
 #include "sim/device/device.h"
@@ -24,8 +24,7 @@ acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle) {
     return acu_sim_set_has(&handles, exec) ? exec : NULL;
 }
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- making and taking back ---- */
 
 acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec) {
     if (!exec->plan)
@@ -47,7 +46,7 @@ void acu_sim_exec_release(acu_sim_exec *exec) {
     free(exec);
 }
 
-/* No longer the program's; what is launched goes on. */
+/* Takes an executable graph back from the program; its launches under way go on. */
 static void destroy(acu_sim_exec *exec) {
     acu_sim_set_remove(&handles, exec);
     if (exec->previous)
@@ -81,12 +80,13 @@ static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long fla
     return execs = exec;
 }
 
-/* Through the nodes that the graph is in, from the outermost. */
-static acu_sim_graph *counterpart(acu_sim_exec *exec, const acu_sim_graph *graph) {
+/* Returns the copy that an executable graph has of a graph, which may be in nodes of the graph that
+ * was instantiated; NULL if it has none. */
+static acu_sim_graph *copy_of(acu_sim_exec *exec, const acu_sim_graph *graph) {
     if (!graph->parent_node)
         return exec->graph->source == graph->id ? exec->graph : NULL;
     const acu_sim_node *parent = graph->parent_node;
-    acu_sim_graph *outer = counterpart(exec, parent->graph);
+    acu_sim_graph *outer = copy_of(exec, parent->graph);
     if (!outer || parent->id >= outer->copied)
         return NULL;
     for (unsigned i = 0; i < parent->body_count; i++)
@@ -97,7 +97,7 @@ static acu_sim_graph *counterpart(acu_sim_exec *exec, const acu_sim_graph *graph
 
 acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle) {
     const acu_sim_node *node = acu_sim_node_of(handle);
-    const acu_sim_graph *graph = node ? counterpart(exec, node->graph) : NULL;
+    const acu_sim_graph *graph = node ? copy_of(exec, node->graph) : NULL;
     return graph && node->id < graph->copied ? graph->nodes[node->id] : NULL;
 }
 
@@ -123,14 +123,16 @@ const acu_sim_noun acu_sim_exec_noun = {.reset_device = reset_device, .leaks = l
 /* ---- instantiating ------------------------------------------------------------------------------
  */
 
-static bool are_flags(unsigned long long flags, unsigned long long allowed) {
+/* Returns whether the flags are known, and may be used together. */
+static bool are_valid_flags(unsigned long long flags, unsigned long long allowed) {
     const unsigned long long both =
         cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagDeviceLaunch;
     return !(flags & ~allowed) && (flags & both) != both;
 }
 
-/* Graphs with memory have one at a time. */
-static bool has_instance(const acu_sim_graph *graph) {
+/* Returns whether an executable graph of the graph exists; CUDA allows one to graphs that allocate
+ * memory. */
+static bool is_instantiated(const acu_sim_graph *graph) {
     const acu_sim_exec *exec = execs;
     while (exec && exec->graph->source != graph->id)
         exec = exec->next;
@@ -149,7 +151,8 @@ static bool can_launch_on_device(const acu_sim_node *node) {
            node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
 }
 
-static cudaError_t judge_order(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+/* Returns an error if the edges make a cycle. */
+static cudaError_t validate_order(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     acu_sim_node *odd;
     acu_sim_node **order = acu_sim_graph_order(graph, &odd);
     free(order);
@@ -159,9 +162,9 @@ static cudaError_t judge_order(acu_sim_graph *graph, cudaGraphInstantiateParams 
                : cudaSuccess;
 }
 
-/* The graph, and those in its nodes. */
-static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
-    cudaError_t result = judge_order(graph, params);
+/* Returns why a graph cannot be instantiated, or a graph in its nodes. */
+static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+    cudaError_t result = validate_order(graph, params);
     for (size_t i = 0; !result && i < graph->condition_count; i++)
         if (!graph->conditions[i].used)
             result = refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
@@ -178,7 +181,7 @@ static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *param
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
         for (unsigned j = 0; !result && node && j < node->body_count; j++)
-            result = judge(node->bodies[j], params);
+            result = validate(node->bodies[j], params);
     }
     return result;
 }
@@ -190,14 +193,14 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!exec || !graph || !are_flags(params->flags, allowed))
+    if (!exec || !graph || !are_valid_flags(params->flags, allowed))
         return cudaErrorInvalidValue;
     if (graph->moved)
         return cudaErrorNotSupported;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (acu_sim_graph_has_memory(graph) && has_instance(graph))
+    if (acu_sim_graph_has_memory(graph) && is_instantiated(graph))
         return cudaErrorNotSupported;
-    SIM_TRY(judge(graph, params));
+    SIM_TRY(validate(graph, params));
     if (!(made = new_exec(graph, params->flags, where)))
         return cudaErrorMemoryAllocation;
     *exec = (cudaGraphExec_t)(void *)made;
@@ -232,11 +235,9 @@ cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, 
     return result;
 }
 
-/* Enters, and finds the instance. */
 static cudaError_t find(cudaGraphExec_t handle, acu_sim_exec **exec) {
-    if (!(*exec = acu_sim_exec_of(handle)))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    *exec = acu_sim_exec_of(handle);
+    return *exec ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
@@ -265,10 +266,8 @@ cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int 
     return cudaSuccess;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
-/* Not while the stream is captured. */
 cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
@@ -279,7 +278,7 @@ cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stre
     return acu_sim_graph_launch_start(exec, s);
 }
 
-/* Nothing has to be brought anywhere; the order of the stream holds all the same. */
+/* The simulator has nothing to upload, but the call takes its place in the order of the stream. */
 cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
     acu_sim_op *op = NULL;

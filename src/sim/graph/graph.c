@@ -1,4 +1,4 @@
-/* Graphs: making, copying and destroying them, and asking what is in them. Their edges: edge.c. */
+/* Graphs: making, copying and destroying them, and listing their nodes. */
 #include "sim/graph/graph.h"
 #include "sim/caller.h"
 #include "sim/device/device.h"
@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-static acu_sim_graph *graphs; /* the program's */
-static acu_sim_set handles;   /* these, and those inside of their nodes */
+static acu_sim_graph *graphs; /* those that the program must destroy */
+static acu_sim_set handles;   /* all graphs, also those in nodes and in executable graphs */
 static unsigned last_id;
 
 acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle) {
@@ -25,8 +25,7 @@ cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {
     return (cudaGraph_t)(void *)graph;
 }
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
     acu_sim_graph *graph = calloc(1, sizeof *graph);
@@ -80,8 +79,7 @@ acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph) {
     return graph;
 }
 
-/* ---- copying ------------------------------------------------------------------------------------
- */
+/* ---- copying ---- */
 
 static bool copy_bodies(acu_sim_node *to, const acu_sim_node *from) {
     for (unsigned i = 0; i < from->body_count; i++) {
@@ -129,29 +127,25 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
     return copy;
 }
 
-/* ---- making, as the API has it ------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
 cudaError_t acu_sim_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
-    acu_sim_device *device = acu_sim_device_now();
-    acu_sim_graph *graph = NULL;
     if (!pGraph || flags)
         return cudaErrorInvalidValue;
-    if (!(graph = acu_sim_graph_new(device)))
+    acu_sim_graph *graph = acu_sim_graph_new(acu_sim_device_now());
+    if (!graph)
         return cudaErrorMemoryAllocation;
     acu_sim_graph_publish(graph, SIM_CALLER);
     *pGraph = acu_sim_graph_handle(graph);
     return cudaSuccess;
 }
 
-/* Enters, and finds the graph. */
 static cudaError_t find(cudaGraph_t handle, acu_sim_graph **graph) {
-    if (!(*graph = acu_sim_graph_of(handle)))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    *graph = acu_sim_graph_of(handle);
+    return *graph ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* What is inside of a node goes with the node, what is being captured when that ends. */
+/* A graph in a node cannot be destroyed without the node, nor one into which work is captured. */
 cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_graph *g;
     SIM_TRY(find(graph, &g));
@@ -174,13 +168,14 @@ bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
 }
 
 cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
-    acu_sim_graph *original, *clone = NULL;
+    acu_sim_graph *original;
     SIM_TRY(find(originalGraph, &original));
     if (!pGraphClone)
         return cudaErrorInvalidValue;
     if (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original))
         return cudaErrorNotSupported;
-    if (!(clone = acu_sim_graph_copy(original)))
+    acu_sim_graph *clone = acu_sim_graph_copy(original);
+    if (!clone)
         return cudaErrorMemoryAllocation;
     acu_sim_graph_publish(clone, SIM_CALLER);
     *pGraphClone = acu_sim_graph_handle(clone);
@@ -199,10 +194,9 @@ cudaError_t acu_sim_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNo
     return cudaSuccess;
 }
 
-/* ---- what is in it ------------------------------------------------------------------------------
- */
+/* ---- nodes of a graph ---- */
 
-static bool is_any(const acu_sim_node *node) {
+static bool exists(const acu_sim_node *node) {
     return node != NULL;
 }
 
@@ -210,9 +204,9 @@ static bool is_root(const acu_sim_node *node) {
     return node && node->before.count == 0;
 }
 
-/* As many as there is room for, then NULL; without a list, how many there are. */
-static cudaError_t list(const acu_sim_graph *graph, bool (*matches)(const acu_sim_node *node),
-                        cudaGraphNode_t *nodes, size_t *count) {
+/* Lists the nodes that match: as many as fit, then NULL; without a list only their number. */
+static cudaError_t list_nodes(const acu_sim_graph *graph, bool (*matches)(const acu_sim_node *node),
+                              cudaGraphNode_t *nodes, size_t *count) {
     size_t found = 0;
     for (size_t i = 0; i < graph->size; i++)
         if (matches(graph->nodes[i])) {
@@ -230,14 +224,15 @@ static cudaError_t list(const acu_sim_graph *graph, bool (*matches)(const acu_si
 cudaError_t acu_sim_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes) {
     acu_sim_graph *g;
     SIM_TRY(find(graph, &g));
-    return numNodes ? list(g, is_any, nodes, numNodes) : cudaErrorInvalidValue;
+    return numNodes ? list_nodes(g, exists, nodes, numNodes) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
                                           size_t *pNumRootNodes) {
     acu_sim_graph *g;
     SIM_TRY(find(graph, &g));
-    return pNumRootNodes ? list(g, is_root, pRootNodes, pNumRootNodes) : cudaErrorInvalidValue;
+    return pNumRootNodes ? list_nodes(g, is_root, pRootNodes, pNumRootNodes)
+                         : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {

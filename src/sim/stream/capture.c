@@ -31,7 +31,7 @@ void acu_sim_capture_join(acu_sim_capture *capture, acu_sim_stream *stream) {
 
 static void leave(acu_sim_stream *stream) {
     stream->capture = NULL;
-    acu_sim_edge_list_clear(&stream->tips);
+    acu_sim_edge_list_clear(&stream->dependencies);
 }
 
 void acu_sim_capture_invalidate(acu_sim_capture *capture) {
@@ -80,8 +80,8 @@ void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
     while (*link != stream)
         link = &(*link)->next_captured;
     *link = stream->next_captured;
-    if (!acu_sim_edge_list_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
-                                 stream->tips.count))
+    if (!acu_sim_edge_list_merge(&capture->lost, stream->dependencies.nodes,
+                                 stream->dependencies.data, stream->dependencies.count))
         acu_sim_capture_invalidate(capture);
     leave(stream);
 }
@@ -89,7 +89,7 @@ void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
 void acu_sim_capture_forget_event(acu_sim_event *event) {
     acu_sim_capture_release(event->capture);
     event->capture = NULL;
-    acu_sim_edge_list_clear(&event->tips);
+    acu_sim_edge_list_clear(&event->dependencies);
 }
 
 static void reset_device(acu_sim_device *device) {
@@ -217,9 +217,10 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
 /* ---- events ---- */
 
 cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event) {
-    const acu_sim_edge_list *tips = &stream->tips;
+    const acu_sim_edge_list *dependencies = &stream->dependencies;
     acu_sim_capture_forget_event(event);
-    if (!acu_sim_edge_list_merge(&event->tips, tips->nodes, tips->data, tips->count))
+    if (!acu_sim_edge_list_merge(&event->dependencies, dependencies->nodes, dependencies->data,
+                                 dependencies->count))
         return cudaErrorMemoryAllocation;
     event->capture = stream->capture;
     event->capture->refs++;
@@ -253,8 +254,8 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
         return why;
     if (!stream->capture && event->capture)
         acu_sim_capture_join(event->capture, stream);
-    return acu_sim_edge_list_merge(&stream->tips, event->tips.nodes, event->tips.data,
-                                   event->tips.count)
+    return acu_sim_edge_list_merge(&stream->dependencies, event->dependencies.nodes,
+                                   event->dependencies.data, event->dependencies.count)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }

@@ -30,7 +30,7 @@ struct acu_sim_capture {
     size_t next_node, limit; /* with `again`: the ids of the node that comes next, and of the end */
     struct cudaGraphRecaptureCallbackData asked;
     acu_sim_stream *origin, *streams;
-    acu_sim_edge_list lost; /* tips of streams that were destroyed */
+    acu_sim_edge_list lost; /* dependencies of streams that were destroyed */
     acu_sim_capture *next;
 };
 

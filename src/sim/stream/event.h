@@ -12,7 +12,7 @@ struct acu_sim_event {
     unsigned flags;
     acu_sim_op *record;       /* NULL: never recorded */
     acu_sim_capture *capture; /* in which it was recorded last; NULL: in none */
-    acu_sim_edge_list tips;
+    acu_sim_edge_list dependencies;
     const void *where;
     const acu_sim_context *context;
     acu_sim_event *next, *before;

@@ -25,10 +25,10 @@ struct acu_sim_stream {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
     const void *where;
-    acu_sim_context *context; /* in whose context */
-    uint64_t thread;          /* whose default stream it is; 0: no thread's */
-    acu_sim_capture *capture; /* NULL: work is done, not captured */
-    acu_sim_edge_list tips;   /* what the next node depends on */
+    acu_sim_context *context;       /* in whose context */
+    uint64_t thread;                /* whose default stream it is; 0: no thread's */
+    acu_sim_capture *capture;       /* NULL: work is done, not captured */
+    acu_sim_edge_list dependencies; /* what the next node depends on */
     acu_sim_stream *next_captured;
 };
 
