@@ -1,8 +1,8 @@
 /*
- * What nvcc compiled into the program. Its code registers, before main(), the fat binary of each
- * file with the addresses that stand for kernels and variables in the host's code; it is read when
- * something of it is needed first. Kernels are launched in two steps: the launch's configuration is
- * pushed, and popped by a stub that was generated for the kernel.
+ * Kernels and variables that nvcc compiled into the program. Before main() the program registers a
+ * fat binary for each source file, with the host's addresses of its kernels and variables; a fat
+ * binary is read when something in it is needed first. Host code launches a kernel in two steps: it
+ * pushes the configuration of the launch, and calls the kernel's stub, which pops it.
  */
 #include "sim/code/compiled.h"
 #include "sim/code/image.h"
@@ -12,22 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- by the host's address ---- */
+/* ---- tables by the host's address ---- */
 
 typedef struct compiled_variable {
     acu_sim_library *library;
-    const char *name; /* the program's */
-    void **managed;   /* where the host looks for its address; NULL: not managed */
+    const char *name; /* owned by the program */
+    void **managed;   /* where host code reads the variable's address; NULL: not managed */
 } compiled_variable;
 
-/* Sorted when it is searched first; of two with the same address the later one counts. */
 typedef struct item {
-    const void *host;
+    const void *host; /* the host's address */
     acu_sim_library *library;
-    size_t order;
-    void *what; /* is freed with it */
+    size_t order; /* the number of items that were added to the table before */
+    void *what;   /* a kernel's handle or a variable, which the item owns */
 } item;
 
+/* Items are sorted by the first search after an addition. Of two with the same address the later
+ * one counts. */
 typedef struct table {
     item *items;
     size_t count, room, added;
@@ -36,8 +37,9 @@ typedef struct table {
 
 static table kernels, variables;
 
-/* Takes what it is given, also where it fails. */
-static bool add(table *t, const void *host, acu_sim_library *library, void *what) {
+/* Adds an item that owns `what`, which is freed on failure. False without memory, or if `what` is
+ * NULL. */
+static bool add_item(table *t, const void *host, acu_sim_library *library, void *what) {
     if (what && t->count == t->room) {
         size_t room = t->room ? t->room * 2 : 64;
         item *grown = realloc(t->items, room * sizeof *grown);
@@ -55,18 +57,18 @@ static bool add(table *t, const void *host, acu_sim_library *library, void *what
     return true;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_items(const void *a, const void *b) {
     const item *x = a, *y = b;
     uintptr_t first = (uintptr_t)x->host, second = (uintptr_t)y->host;
     return first != second ? (first > second) - (first < second)
                            : (x->order > y->order) - (x->order < y->order);
 }
 
-static void *find(table *t, const void *host) {
+static void *find_item(table *t, const void *host) {
     if (!t->sorted && t->count)
-        qsort(t->items, t->count, sizeof *t->items, compare);
+        qsort(t->items, t->count, sizeof *t->items, compare_items);
     t->sorted = true;
-    size_t low = 0, high = t->count; /* the first that is above */
+    size_t low = 0, high = t->count; /* both end at the first item above the address */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if ((uintptr_t)t->items[middle].host <= (uintptr_t)host)
@@ -77,26 +79,27 @@ static void *find(table *t, const void *host) {
     return low && t->items[low - 1].host == host ? t->items[low - 1].what : NULL;
 }
 
-static void forget(table *t, const acu_sim_library *library, void (*drop)(void *what)) {
+/* Removes the library's items, and calls `release` for each, if that is not NULL. */
+static void remove_items(table *t, const acu_sim_library *library, void (*release)(void *what)) {
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++) {
         if (t->items[i].library != library) {
             t->items[kept++] = t->items[i];
             continue;
         }
-        if (drop)
-            drop(t->items[i].what);
+        if (release)
+            release(t->items[i].what);
         free(t->items[i].what);
     }
     t->count = kept;
 }
 
-static void drop_kernel(void *what) {
+static void release_kernel(void *what) {
     acu_sim_kernel_publish(what, false);
 }
 
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host) {
-    return find(&kernels, host);
+    return find_item(&kernels, host);
 }
 
 void acu_sim_compiled_reset(const acu_sim_library *library) {
@@ -107,7 +110,9 @@ void acu_sim_compiled_reset(const acu_sim_library *library) {
 
 /* ---- registering ---- */
 
-/* Handles are libraries; a failure, of memory only, is met again where what is missing is used. */
+/* The handles that the program keeps are libraries. Registering fails without memory only, and
+ * reports nothing: using a kernel or variable that is missing fails later. NULL without a library.
+ */
 static acu_sim_library *library_of(void **handle) {
     return acu_sim_library_of(handle);
 }
@@ -123,13 +128,13 @@ void acu_sim_compiled_RegisterFatBinaryEnd(void **handle) {
     (void)handle;
 }
 
-/* At exit the program's code goes, and nobody waits any more. */
+/* Nothing is released at exit, because unloading waits for work that exit may have ended. */
 void acu_sim_compiled_UnregisterFatBinary(void **handle) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_library *library = library_of(handle);
     if (library && !acu_sim_is_unloading()) {
-        forget(&kernels, library, drop_kernel);
-        forget(&variables, library, NULL);
+        remove_items(&kernels, library, release_kernel);
+        remove_items(&variables, library, NULL);
         acu_sim_library_unload(library);
     }
     pthread_mutex_unlock(&acu_sim_lock);
@@ -145,7 +150,7 @@ void acu_sim_compiled_RegisterFunction(void **handle, const char *host, char *de
     acu_sim_kernel_handle *kernel = library ? malloc(sizeof *kernel) : NULL;
     if (kernel) {
         *kernel = (acu_sim_kernel_handle){.library = library, .index = SIZE_MAX, .name = name};
-        if (add(&kernels, host, library, kernel))
+        if (add_item(&kernels, host, library, kernel))
             acu_sim_kernel_publish(kernel, true);
     }
     pthread_mutex_unlock(&acu_sim_lock);
@@ -157,7 +162,7 @@ static void register_variable(void **handle, const void *host, const char *name,
     compiled_variable *variable = library ? malloc(sizeof *variable) : NULL;
     if (variable) {
         *variable = (compiled_variable){library, name, managed};
-        (void)add(&variables, host, library, variable);
+        (void)add_item(&variables, host, library, variable);
     }
     pthread_mutex_unlock(&acu_sim_lock);
 }
@@ -174,16 +179,18 @@ void acu_sim_compiled_RegisterManagedVar(void **handle, void **host, char *devic
     register_variable(handle, host, name, host);
 }
 
-/* Variables of the host that kernels name: here kernels are of the host. */
+/* Host variables that kernels use need no record here, because simulated kernels are host
+ * functions. */
 void acu_sim_compiled_RegisterHostVar(void **handle, const char *name, char *host, size_t size) {
     (void)handle, (void)name, (void)host, (void)size;
 }
 
 /* ---- variables ---- */
 
-/* Of a managed variable the host has the address itself. */
-static const compiled_variable *variable_at(const void *host) {
-    const compiled_variable *found = find(&variables, host);
+/* Returns the variable that is registered for the host's address, or the managed variable that is
+ * at the address; NULL if there is none. */
+static const compiled_variable *find_variable(const void *host) {
+    const compiled_variable *found = find_item(&variables, host);
     for (size_t i = 0; !found && i < variables.count; i++) {
         const compiled_variable *v = variables.items[i].what;
         if (v->managed && host && *v->managed == host)
@@ -194,18 +201,17 @@ static const compiled_variable *variable_at(const void *host) {
 
 cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_context *context, void **at,
                                       size_t *size) {
-    const compiled_variable *v = variable_at(host);
-    acu_sim_module *module = NULL;
-    cudaError_t result =
-        v ? acu_sim_library_module(v->library, context, &module) : cudaErrorInvalidSymbol;
-    int index = result ? -1 : acu_sim_image_variable(module->image, v->name);
-    if (!result && index < 0)
-        result = cudaErrorInvalidSymbol;
-    if (!result) {
-        *at = module->variables[index];
-        *size = module->image->variables[index].size;
-    }
-    return result;
+    const compiled_variable *v = find_variable(host);
+    acu_sim_module *module;
+    if (!v)
+        return cudaErrorInvalidSymbol;
+    SIM_TRY(acu_sim_library_module(v->library, context, &module));
+    int index = acu_sim_image_variable(module->image, v->name);
+    if (index < 0)
+        return cudaErrorInvalidSymbol;
+    *at = module->variables[index];
+    *size = module->image->variables[index].size;
+    return cudaSuccess;
 }
 
 void acu_sim_compiled_place(const acu_sim_library *library) {
@@ -219,18 +225,19 @@ void acu_sim_compiled_place(const acu_sim_library *library) {
     }
 }
 
-/* Before the host first looks at a managed variable. What it returns is kept: whether it is done.
- */
-char acu_sim_compiled_InitModule(void **handle) {
+static cudaError_t load_module(acu_sim_library *library) {
     acu_sim_module *module;
+    SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    return library ? acu_sim_library_module(library, acu_sim_context_now(), &module)
+                   : cudaErrorInvalidResourceHandle;
+}
+
+/* Host code calls this before its first access to a managed variable. The program keeps the result:
+ * 1 if the variables have their addresses, 0 if the call is to be repeated. */
+char acu_sim_compiled_InitModule(void **handle) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
-    acu_sim_library *library = library_of(handle);
-    if (!result)
-        result = library ? acu_sim_library_module(library, acu_sim_context_now(), &module)
-                         : cudaErrorInvalidResourceHandle;
-    return acu_sim_call_end(&call, result) ? 0 : 1;
+    return acu_sim_call_end(&call, load_module(library_of(handle))) ? 0 : 1;
 }
 
 /* ---- launching ---- */
@@ -241,15 +248,16 @@ typedef struct configuration {
     cudaStream_t stream;
 } configuration;
 
-/* An argument of a launch may launch something itself. */
-enum { DEEPEST = 64 };
-static _Thread_local configuration pushed[DEEPEST];
+/* Configurations that were pushed and not popped. There can be several, because the expression of
+ * an argument may launch a kernel itself. */
+enum { MOST_PUSHED = 64 };
+static _Thread_local configuration pushed[MOST_PUSHED];
 static _Thread_local unsigned depth;
 
-/* Not 0: the stub is not called. */
+/* Returns 0, or an error: then host code does not call the stub. */
 unsigned acu_sim_compiled_PushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                                 cudaStream_t stream) {
-    if (depth == DEEPEST)
+    if (depth == MOST_PUSHED)
         return (unsigned)cudaErrorMemoryAllocation;
     pushed[depth++] = (configuration){grid, block, shared, stream};
     return 0;
@@ -270,7 +278,7 @@ cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_
     return cudaSuccess;
 }
 
-/* A stub asks once, perhaps before main(): nothing is loaded, and no context made. */
+/* A stub calls this once, perhaps before main(), so nothing is loaded and no context created. */
 cudaError_t acu_sim_compiled_GetKernel(cudaKernel_t *kernel, const void *host) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);

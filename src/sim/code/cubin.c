@@ -1,7 +1,7 @@
 /*
- * Machine code of a GPU, as far as it declares something: an ELF file whose symbols are kernels and
- * variables, with what is to be known of a kernel in a section ".nv.info.NAME". What is in a
- * section is a list of attributes: a byte for how long it is, one for what it is, then its value.
+ * Reads the declarations of a GPU's machine code (a cubin), an ELF file. Its symbols are kernels
+ * and variables. A kernel's section ".nv.info.NAME" is a list of attributes: each has a byte for
+ * the form of its value, a byte for its number, and the value.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "sim/code/bytes.h"
@@ -12,18 +12,18 @@
 #include <string.h>
 
 enum {
-    FOR_CUDA = 190, /* the machine */
-    OLD_SYSTEM = 0x33,
-    NEW_SYSTEM = 0x41, /* its flags have the architecture elsewhere */
-    IS_KERNEL = 0x10,  /* of a symbol */
-    IS_MANAGED = 0x04,
+    MACHINE_CUDA = 190,
+    OLD_SYSTEM = 0x33, /* the operating system's number in older files */
+    NEW_SYSTEM = 0x41, /* in newer files, whose flags have the architecture in other bits */
+    IS_KERNEL = 0x10,  /* a bit in a symbol's `other` byte */
+    IS_MANAGED = 0x04, /* a bit in a symbol's `other` byte */
     MOST_SHARED = 1 << 20,
     MOST_PARAMS = 4096,
     MOST_PARAM_BYTES = 32764,
 };
 
-/* What attributes say, and how long each is: nothing, one or two bytes in place, or so many behind.
- */
+/* The numbers of attributes, and the one form that matters: the two bytes after the number are the
+ * length of a value that follows. In other forms they are the value itself. */
 enum {
     MAX_THREADS = 0x05,
     EXACT_THREADS = 0x10,
@@ -32,9 +32,9 @@ enum {
     PARAM_BYTES = 0x19,
     REGISTERS = 0x2f,
     CLUSTER = 0x3d,
-    CLUSTER_IS_SAID = 0x3e,
+    EXPLICIT_CLUSTER = 0x3e,
     LARGE_PARAM = 0x45,
-    IS_LONG = 4,
+    FORM_LONG = 4,
 };
 
 typedef struct cubin {
@@ -45,10 +45,10 @@ typedef struct cubin {
 typedef struct section {
     const char *name;
     uint64_t type, size, link, info;
-    acu_sim_bytes bytes; /* none of what is to be zeros */
+    acu_sim_bytes bytes; /* empty if the section is zeros, which the file does not have */
 } section;
 
-/* "" where it is not all there. */
+/* Returns the name at the offset; "" if it is not all within the names. */
 static const char *name_in(acu_sim_bytes names, uint64_t offset) {
     bool ends = offset < names.size && memchr(names.at + offset, '\0', names.size - offset);
     return ends ? (const char *)names.at + offset : "";
@@ -71,8 +71,9 @@ static size_t section_count(const cubin *c) {
     return c->sections.size / sizeof(Elf64_Shdr);
 }
 
-/* In memory only the head says how long it is: up to the end of its tables. */
-static acu_sim_bytes whole(acu_sim_bytes file) {
+/* Returns the file with its size. Code in memory ends where the later of its two tables ends, of
+ * sections and of program headers. */
+static acu_sim_bytes with_size(acu_sim_bytes file) {
     uint64_t sections = acu_sim_number(file, 40, 8), programs = acu_sim_number(file, 32, 8);
     uint64_t end = sections + acu_sim_number(file, 60, 2) * sizeof(Elf64_Shdr);
     uint64_t other = programs + acu_sim_number(file, 56, 2) * sizeof(Elf64_Phdr);
@@ -81,16 +82,17 @@ static acu_sim_bytes whole(acu_sim_bytes file) {
     return file;
 }
 
+/* Finds the tables; false if the file is damaged, or not a GPU's machine code. */
 static bool open_cubin(cubin *c) {
     section s;
     const unsigned char *head = c->file.at;
     bool good = c->file.size >= sizeof(Elf64_Ehdr) && head[EI_CLASS] == ELFCLASS64 &&
                 head[EI_DATA] == ELFDATA2LSB && head[EI_VERSION] == EV_CURRENT &&
                 (head[EI_OSABI] == OLD_SYSTEM || head[EI_OSABI] == NEW_SYSTEM) &&
-                acu_sim_number(c->file, 18, 2) == FOR_CUDA;
+                acu_sim_number(c->file, 18, 2) == MACHINE_CUDA;
     if (!good)
         return false;
-    c->file = whole(c->file);
+    c->file = with_size(c->file);
     uint64_t count = acu_sim_number(c->file, 60, 2), names = acu_sim_number(c->file, 62, 2);
     if (!acu_sim_part(c->file, acu_sim_number(c->file, 40, 8), count * sizeof(Elf64_Shdr),
                       &c->sections) ||
@@ -111,7 +113,8 @@ static bool open_cubin(cubin *c) {
     return true;
 }
 
-/* The architecture is in the flags; the one of the PTX that it was made of, in a note. */
+/* The architecture is in the flags. A note has the architecture of the PTX that the code was
+ * compiled from. */
 static void read_architecture(cubin *c) {
     unsigned flags = (unsigned)acu_sim_number(c->file, 48, 4);
     bool old = c->file.at[EI_OSABI] == OLD_SYSTEM;
@@ -191,7 +194,7 @@ static cudaError_t add_entry(acu_sim_image *image, const symbol *s) {
     return entry->name ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static int by_name(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b) {
     return strcmp(((const acu_sim_entry *)a)->name, ((const acu_sim_entry *)b)->name);
 }
 
@@ -215,29 +218,30 @@ static cudaError_t read_symbols(cubin *c) {
                      : is_variable(&s) ? add_variable(image, &s)
                                        : cudaSuccess;
     if (!result)
-        qsort(image->entries, image->entry_count, sizeof *image->entries, by_name);
+        qsort(image->entries, image->entry_count, sizeof *image->entries, compare_names);
     return result;
 }
 
-static acu_sim_entry *entry_named(const cubin *c, const char *name) {
+static acu_sim_entry *find_entry(const cubin *c, const char *name) {
     const acu_sim_entry key = {.name = (char *)(uintptr_t)name};
-    return bsearch(&key, c->image->entries, c->image->entry_count, sizeof key, by_name);
+    return bsearch(&key, c->image->entries, c->image->entry_count, sizeof key, compare_names);
 }
 
-/* ---- what is to be known of a kernel ---- */
+/* ---- attributes of kernels ---- */
 
 typedef struct attribute {
-    unsigned id, number; /* number: of a short one */
-    acu_sim_bytes value; /* of a long one */
+    unsigned id, number; /* number: the value of a short attribute */
+    acu_sim_bytes value; /* the value of a long attribute; else empty */
 } attribute;
 
+/* Reads the first attribute of the list and removes it; false if none is left. */
 static bool next_attribute(acu_sim_bytes *list, attribute *a) {
     unsigned form = (unsigned)acu_sim_number(*list, 0, 1);
     *a = (attribute){.id = (unsigned)acu_sim_number(*list, 1, 1),
                      .number = (unsigned)acu_sim_number(*list, 2, 2)};
     if (list->size < 4 || !form)
         return false;
-    size_t behind = form == IS_LONG ? a->number : 0;
+    size_t behind = form == FORM_LONG ? a->number : 0;
     return acu_sim_part(*list, 4, behind, &a->value) &&
            acu_sim_part(*list, 4 + behind, list->size - 4 - behind, list);
 }
@@ -247,7 +251,7 @@ static void read_extents(const attribute *a, unsigned extents[3]) {
         extents[i] = (unsigned)acu_sim_number(a->value, (uint64_t)4 * i, 4);
 }
 
-/* They come in any order, the last first. */
+/* Parameters come in any order, usually the last one first. */
 static cudaError_t read_param(acu_sim_entry *entry, const attribute *a) {
     size_t index = (size_t)acu_sim_number(a->value, 4, 2);
     unsigned flags = (unsigned)acu_sim_number(a->value, 8, 4);
@@ -284,7 +288,7 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
     case CLUSTER:
         read_extents(a, entry->cluster);
         break;
-    case CLUSTER_IS_SAID:
+    case EXPLICIT_CLUSTER:
         entry->explicit_cluster = true;
         break;
     default:
@@ -293,7 +297,7 @@ static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
     return cudaSuccess;
 }
 
-static cudaError_t judge_params(const acu_sim_entry *entry) {
+static cudaError_t validate_params(const acu_sim_entry *entry) {
     if (entry->param_bytes > MOST_PARAM_BYTES)
         return cudaErrorInvalidKernelImage;
     for (size_t i = 0; i < entry->param_count; i++)
@@ -307,17 +311,17 @@ static cudaError_t read_kernel_info(acu_sim_entry *entry, acu_sim_bytes list) {
     cudaError_t result = cudaSuccess;
     while (!result && next_attribute(&list, &a))
         result = read_attribute(entry, &a);
-    return result ? result : judge_params(entry);
+    return result ? result : validate_params(entry);
 }
 
-/* Of all kernels: each names a symbol first. */
+/* Reads the attributes that one section has for all kernels: each value begins with a symbol. */
 static void read_common_info(const cubin *c, acu_sim_bytes list) {
     attribute a;
     symbol s;
     while (next_attribute(&list, &a)) {
         bool known = a.id == REGISTERS || a.id == FRAME_BYTES;
         acu_sim_entry *entry = known && read_symbol(c, acu_sim_number(a.value, 0, 4), &s)
-                                   ? entry_named(c, s.name)
+                                   ? find_entry(c, s.name)
                                    : NULL;
         unsigned value = (unsigned)acu_sim_number(a.value, 4, 4);
         if (entry && a.id == REGISTERS)
@@ -327,7 +331,7 @@ static void read_common_info(const cubin *c, acu_sim_bytes list) {
     }
 }
 
-/* Since 9.0 the first KiB is CUDA's own, and is not told. */
+/* CUDA uses the first KiB itself on devices since 9.0, and does not report it. */
 static cudaError_t read_shared(const cubin *c, acu_sim_entry *entry, size_t size) {
     size_t own = c->image->binary >= 90 ? 1024 : 0;
     if (size > MOST_SHARED)
@@ -336,10 +340,10 @@ static cudaError_t read_shared(const cubin *c, acu_sim_entry *entry, size_t size
     return cudaSuccess;
 }
 
-/* The kernel that a section of this kind is about; NULL if it is not of the kind. */
-static acu_sim_entry *entry_of(const cubin *c, const section *s, const char *kind) {
-    size_t length = strlen(kind);
-    return strncmp(s->name, kind, length) == 0 ? entry_named(c, s->name + length) : NULL;
+/* Returns the kernel whose name follows the prefix in the section's name; NULL if there is none. */
+static acu_sim_entry *entry_of_section(const cubin *c, const section *s, const char *prefix) {
+    size_t length = strlen(prefix);
+    return strncmp(s->name, prefix, length) == 0 ? find_entry(c, s->name + length) : NULL;
 }
 
 static cudaError_t read_sections(const cubin *c) {
@@ -348,8 +352,8 @@ static cudaError_t read_sections(const cubin *c) {
     for (size_t i = 0; !result && i < section_count(c); i++) {
         if (!read_section(c, i, &s))
             return cudaErrorInvalidKernelImage;
-        acu_sim_entry *of_info = entry_of(c, &s, ".nv.info.");
-        acu_sim_entry *of_shared = entry_of(c, &s, ".nv.shared.");
+        acu_sim_entry *of_info = entry_of_section(c, &s, ".nv.info.");
+        acu_sim_entry *of_shared = entry_of_section(c, &s, ".nv.shared.");
         if (of_info)
             result = read_kernel_info(of_info, s.bytes);
         else if (of_shared)
@@ -365,7 +369,7 @@ cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image) {
     if (!open_cubin(&c))
         return cudaErrorInvalidKernelImage;
     read_architecture(&c);
-    if (acu_sim_number(c.file, 16, 2) != ET_EXEC) /* it is to be linked yet */
+    if (acu_sim_number(c.file, 16, 2) != ET_EXEC) /* an object file that is not linked yet */
         return cudaErrorNoKernelImageForDevice;
     cudaError_t result = read_symbols(&c);
     return result ? result : read_sections(&c);

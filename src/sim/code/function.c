@@ -1,4 +1,4 @@
-/* What functions say of themselves: attributes, parameters, occupancy. */
+/* Functions: their attributes, parameters and occupancy. */
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-/* ---- what a function takes ---- */
+/* ---- resources ---- */
 
-/* PTX does not say how many registers its compiler will use: most small kernels have some 32. */
+/* PTX does not declare how many registers compiled code uses; 32 is what most small kernels use. */
 unsigned acu_sim_function_registers(const acu_sim_function *function) {
     unsigned most = function->entry->max_registers;
     if (function->entry->registers)
@@ -28,27 +28,28 @@ static size_t rounded(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr attribute) {
+static size_t device_limit(const acu_sim_function *function, enum cudaDeviceAttr attribute) {
     return (size_t)acu_sim_device_attribute(function->module->device, attribute);
 }
 
-/* Registers are given to warps, by quarters of what there is. */
-static size_t warps_that_fit(const acu_sim_function *function, enum cudaDeviceAttr registers) {
+/* Returns how many warps fit into the registers, `registers` being the attribute with their number.
+ * A multiprocessor has four parts, and each gives its registers to whole warps. */
+static size_t warps_by_registers(const acu_sim_function *function, enum cudaDeviceAttr registers) {
     size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
-    return device_has(function, registers) / 4 / of_warp * 4;
+    return device_limit(function, registers) / 4 / of_warp * 4;
 }
 
 unsigned acu_sim_function_threads(const acu_sim_function *function) {
     const acu_sim_entry *entry = function->entry;
-    unsigned most = (unsigned)device_has(function, cudaDevAttrMaxThreadsPerBlock);
-    unsigned said = volume(entry->max_threads); /* .reqntid does not count */
-    unsigned fit = (unsigned)(warps_that_fit(function, cudaDevAttrMaxRegistersPerBlock) * 32);
+    unsigned most = (unsigned)device_limit(function, cudaDevAttrMaxThreadsPerBlock);
+    unsigned declared = volume(entry->max_threads); /* .reqntid does not change the attribute */
+    unsigned fit = (unsigned)(warps_by_registers(function, cudaDevAttrMaxRegistersPerBlock) * 32);
     most = fit < most ? fit : most;
-    return said && said < most ? said : most;
+    return declared && declared < most ? declared : most;
 }
 
-/* As the occupancy calculator has it: warps, registers by quarter, shared memory and its reserve.
- * GPUs take the size for 32 bits with a sign.
+/* The smallest of four limits, as in CUDA's occupancy calculator: blocks, warps, registers, shared
+ * memory with what is reserved in each block. GPUs read the dynamic size as a signed 32-bit number.
  */
 unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
                                     size_t shared) {
@@ -56,15 +57,15 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
     const int64_t asked = (int32_t)(uint32_t)shared;
     if (!warps || threads > acu_sim_function_threads(function) || asked > function->set.dynamic)
         return 0;
-    size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
-    size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
+    size_t best = device_limit(function, cudaDevAttrMaxBlocksPerMultiprocessor);
+    size_t by_warps = device_limit(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
     size_t by_registers =
-        warps_that_fit(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
-    size_t reserve = cc >= 80 ? device_has(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
+        warps_by_registers(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
+    size_t reserve = cc >= 80 ? device_limit(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
     const int64_t bytes = (int64_t)(function->entry->shared + reserve) + asked;
     size_t of_block = rounded(bytes > 0 ? (size_t)bytes : 0, cc >= 80 ? 128 : 256);
     size_t by_shared =
-        of_block ? device_has(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
+        of_block ? device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
                  : best;
     best = by_warps < best ? by_warps : best;
     best = by_registers < best ? by_registers : best;
@@ -73,7 +74,7 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
 
 /* ---- attributes ---- */
 
-/* The driver's numbers; the runtime's cudaFuncAttribute is a part of them. */
+/* The values of CUfunction_attribute; cudaFuncAttribute has a part of them. */
 enum {
     MAX_THREADS,
     SHARED_BYTES,
@@ -95,13 +96,13 @@ enum {
     SHARED_MODE,
 };
 
-/* PTX is compiled for the device. */
+/* An image of PTX is compiled for the device itself. */
 static int binary_version(const acu_sim_image *image) {
     return image->binary ? image->binary : acu_sim_configuration()->cc;
 }
 
-static cudaError_t get(const acu_sim_function *f, const acu_sim_settings *set, int attribute,
-                       int *value) {
+static cudaError_t get_attribute(const acu_sim_function *f, const acu_sim_settings *set,
+                                 int attribute, int *value) {
     const acu_sim_image *image = f->module->image;
     const struct {
         int attribute, value;
@@ -133,18 +134,19 @@ static cudaError_t get(const acu_sim_function *f, const acu_sim_settings *set, i
     return cudaErrorInvalidValue;
 }
 
-static cudaError_t set_dynamic(const acu_sim_function *f, acu_sim_settings *set, int value) {
-    size_t most = device_has(f, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+static cudaError_t set_dynamic_bytes(const acu_sim_function *f, acu_sim_settings *set, int value) {
+    size_t most = device_limit(f, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (value < 0 || (size_t)value + f->entry->shared > most)
         return cudaErrorInvalidValue;
     set->dynamic = value;
     return cudaSuccess;
 }
 
-static cudaError_t put(const acu_sim_function *f, acu_sim_settings *set, int attribute, int value) {
+static cudaError_t set_attribute(const acu_sim_function *f, acu_sim_settings *set, int attribute,
+                                 int value) {
     switch (attribute) {
     case DYNAMIC_BYTES:
-        return set_dynamic(f, set, value);
+        return set_dynamic_bytes(f, set, value);
     case CARVEOUT:
         if (value < -1 || value > 100)
             return cudaErrorInvalidValue;
@@ -154,7 +156,7 @@ static cudaError_t put(const acu_sim_function *f, acu_sim_settings *set, int att
     case CLUSTER_HEIGHT:
     case CLUSTER_DEPTH:
         if (f->entry->cluster[0])
-            return cudaErrorNotPermitted; /* said when it was compiled */
+            return cudaErrorNotPermitted; /* the size is fixed in the code */
         if (value < 0)
             return cudaErrorInvalidValue;
         set->cluster[attribute - CLUSTER_WIDTH] = value;
@@ -173,52 +175,52 @@ static cudaError_t put(const acu_sim_function *f, acu_sim_settings *set, int att
 }
 
 cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
-    return get(f, &f->set, attribute, value);
+    return get_attribute(f, &f->set, attribute, value);
 }
 
 cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
-    cudaError_t result = put(f, &f->set, attribute, value);
+    cudaError_t result = set_attribute(f, &f->set, attribute, value);
     if (!result)
         f->own |= UINT32_C(1) << attribute;
     return result;
 }
 
 cudaError_t acu_sim_kernel_get(const acu_sim_function *f, int attribute, int *value) {
-    return get(f, &f->of_kernel, attribute, value);
+    return get_attribute(f, &f->of_kernel, attribute, value);
 }
 
 cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
     const acu_sim_module *here = f->module;
     const size_t index = (size_t)(f - here->functions);
-    cudaError_t result = put(f, &f->of_kernel, attribute, value);
+    cudaError_t result = set_attribute(f, &f->of_kernel, attribute, value);
     for (acu_sim_module *m = here->library->modules; m && !result; m = m->next_of_library) {
         acu_sim_function *other = &m->functions[index];
         if (m->device != here->device)
             continue;
         other->of_kernel = f->of_kernel;
         if (!(other->own & UINT32_C(1) << attribute))
-            result = put(other, &other->set, attribute, value);
+            result = set_attribute(other, &other->set, attribute, value);
     }
     return result;
 }
 
-/* ---- the runtime's calls ---- */
+/* ---- functions of the runtime ---- */
 
-/* Enters, and finds the kernel's function in the current context. */
+/* Finds the kernel's function in the current context. */
 static cudaError_t find(const void *func, acu_sim_function **function) {
     acu_sim_kernel_handle *kernel = acu_sim_kernel_of_symbol(func);
     return kernel ? acu_sim_kernel_function(kernel, acu_sim_context_now(), function)
                   : cudaErrorInvalidDeviceFunction;
 }
 
-/* Up to 12.9 the runtime asks the function in the current context, then the kernel on the device.
- */
-static bool is_of_kernel(void) {
+/* Whether attributes are those of the kernel on the device. Runtimes up to 12.9 read and set those
+ * of the function in the current context. */
+static bool uses_kernel_settings(void) {
     return acu_sim_configuration()->runtime >= 13000;
 }
 
 static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
-    const acu_sim_settings *set = is_of_kernel() ? &f->of_kernel : &f->set;
+    const acu_sim_settings *set = uses_kernel_settings() ? &f->of_kernel : &f->set;
     *a = (struct cudaFuncAttributes){
         .sharedSizeBytes = f->entry->shared,
         .constSizeBytes = f->module->image->constant_bytes,
@@ -247,7 +249,7 @@ cudaError_t acu_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const
     return cudaSuccess;
 }
 
-static bool is_attribute(enum cudaFuncAttribute attribute) {
+static bool is_function_attribute(enum cudaFuncAttribute attribute) {
     return attribute != cudaFuncAttributeMax &&
            acu_sim_knows(&acu_cudart_type_cudaFuncAttribute, attribute);
 }
@@ -255,10 +257,10 @@ static bool is_attribute(enum cudaFuncAttribute attribute) {
 cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
     acu_sim_function *f;
     SIM_TRY(find(func, &f));
-    if (!is_attribute(attr))
+    if (!is_function_attribute(attr))
         return cudaErrorInvalidValue;
-    return is_of_kernel() ? acu_sim_kernel_set(f, (int)attr, value)
-                          : acu_sim_function_set(f, (int)attr, value);
+    return uses_kernel_settings() ? acu_sim_kernel_set(f, (int)attr, value)
+                                  : acu_sim_function_set(f, (int)attr, value);
 }
 
 cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
@@ -271,30 +273,28 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
         return cudaErrorInvalidDeviceFunction;
     if (!d)
         return cudaErrorInvalidDevice;
-    if (!is_attribute(attr))
+    if (!is_function_attribute(attr))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_kernel_function_on(k, d, &f));
     return acu_sim_kernel_set(f, (int)attr, value);
 }
 
-/* Hints, which nobody is told of. `good`: the driver knows it. */
-static cudaError_t hint(const void *func, bool good) {
+/* Validates a hint to the hardware, which changes nothing here. `known`: the driver knows the
+ * value. */
+static cudaError_t validate_hint(const void *func, bool known) {
     acu_sim_function *f;
     SIM_TRY(find(func, &f));
     if (acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
         return cudaErrorInvalidDeviceFunction;
-    if (!good)
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
-    return hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig));
+    return validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig));
 }
 
-/* The banks of the simulated hardware are as wide as they are. */
 cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
-    return hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config));
+    return validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config));
 }
 
 cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
@@ -328,7 +328,7 @@ cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, si
     return cudaSuccess;
 }
 
-/* A kernel is known as itself. */
+/* A handle of a kernel is accepted, too, and returned. */
 cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_function *f;
     SIM_TRY(find(entryFuncAddr, &f));
@@ -370,8 +370,9 @@ cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks
 
 size_t acu_sim_function_shared_for(const acu_sim_function *f, size_t blocks) {
     size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
-    size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
-    size_t taken = f->entry->shared; /* what is reserved is not taken off, as a GPU has shown */
+    size_t each =
+        device_limit(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
+    size_t taken = f->entry->shared; /* without the reserved bytes: a GPU ignored them, too */
     size_t left = each > taken ? each - taken : 0, most = (size_t)f->set.dynamic;
     return left < most ? left : most;
 }
@@ -388,8 +389,8 @@ cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSme
     return cudaSuccess;
 }
 
-/* The size of the clusters that the configuration asks for; 0 if it does not say. */
-static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *config) {
+/* Returns the size of the clusters that the configuration, or else the function, has; 0: none. */
+static unsigned cluster_size(const acu_sim_function *f, const cudaLaunchConfig_t *config) {
     for (unsigned i = 0; i < config->numAttrs; i++)
         if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
             return config->attrs[i].val.clusterDim.x * config->attrs[i].val.clusterDim.y *
@@ -400,7 +401,7 @@ static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *
 cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
                                               const cudaLaunchConfig_t *config, int *size) {
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
-    if (!device_has(f, cudaDevAttrClusterLaunch))
+    if (!device_limit(f, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
     if (!threads || (config->numAttrs && !config->attrs))
         return cudaErrorInvalidValue;
@@ -409,8 +410,9 @@ cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
     return cudaSuccess;
 }
 
-/* The processors are the stream's, or the device's where there is no such stream. */
-static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t handle) {
+/* Returns the multiprocessors of the stream; those of the device if the handle is NULL or invalid,
+ * or the stream of another device. */
+static acu_sim_processors processors_of_stream(const acu_sim_function *f, cudaStream_t handle) {
     acu_sim_device *device = f->module->device;
     acu_sim_stream *stream;
     return handle && !acu_sim_stream_of(handle, &stream) && stream->device == device
@@ -420,20 +422,18 @@ static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t 
 
 cudaError_t acu_sim_function_max_clusters(const acu_sim_function *f,
                                           const cudaLaunchConfig_t *config, int *count) {
-    enum { BLOCKS = 8 }; /* of clusters, on a processor */
-    int most = 0;
-    cudaError_t result = acu_sim_function_max_cluster_size(f, config, &most);
-    unsigned size = result ? 0 : cluster_of(f, config);
-    if (!result && size > (unsigned)(f->set.big_clusters ? 16 : 8))
-        result = cudaErrorInvalidClusterSize;
-    if (result)
-        return result;
+    enum { BLOCKS = 8 }; /* a multiprocessor holds no more blocks of clusters */
+    int most;
+    SIM_TRY(acu_sim_function_max_cluster_size(f, config, &most));
+    unsigned size = cluster_size(f, config);
+    if (size > (unsigned)(f->set.big_clusters ? 16 : 8))
+        return cudaErrorInvalidClusterSize;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
     unsigned blocks = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes);
-    const acu_sim_processors processors = processors_of(f, config->stream);
+    const acu_sim_processors processors = processors_of_stream(f, config->stream);
     *count = size ? (int)acu_sim_processors_clusters(&processors, size,
                                                      blocks < BLOCKS ? blocks : BLOCKS)
-                  : 0; /* none were asked for */
+                  : 0;
     return cudaSuccess;
 }
 

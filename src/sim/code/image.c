@@ -1,7 +1,7 @@
 /*
- * What a program gives to be loaded: PTX, machine code, or a fat binary with several of both, of
- * which the device's is taken. The program says where it begins, and only for a file how long it
- * is: else what is in it says so.
+ * Reads the code that a program loads: PTX, machine code, or a fat binary with several of both, of
+ * which the one for the device is read. The size is known of files only; code in memory has its
+ * size in its headers.
  */
 #define _POSIX_C_SOURCE 200809L /* strnlen */
 #include "sim/code/image.h"
@@ -41,14 +41,15 @@ void acu_sim_image_release(acu_sim_image *image) {
 
 typedef struct reader {
     acu_sim_image *image;
-    char *why; /* a line for the compiler's log */
-    size_t room;
+    char *why;   /* a line for the compiler's log */
+    size_t room; /* bytes of `why` */
 } reader;
 
 /* ---- PTX and machine code ---- */
 
-/* An architecture runs what was made for it or an older one; sm_90a only on 9.0. */
-static bool runs(int target, char variant) {
+/* Whether the device can run code of the architecture: its own or an older one. Code of sm_90a
+ * runs on 9.0 only, and code of sm_100f on the later devices of its family. */
+static bool can_run(int target, char variant) {
     int cc = acu_sim_configuration()->cc;
     return variant == 'a'   ? target == cc
            : variant == 'f' ? target / 10 == cc / 10 && target <= cc
@@ -58,7 +59,7 @@ static bool runs(int target, char variant) {
 static cudaError_t read_ptx(reader *r, const char *text, size_t size) {
     cudaError_t result = acu_sim_ptx_read(
         text, size, acu_sim_ptx_newest(acu_sim_configuration()->driver), r->image, r->why, r->room);
-    if (result || runs(r->image->target, r->image->variant))
+    if (result || can_run(r->image->target, r->image->variant))
         return result;
     snprintf(r->why, r->room,
              "ptxas fatal   : SM version specified by .target is higher than default SM "
@@ -66,13 +67,13 @@ static cudaError_t read_ptx(reader *r, const char *text, size_t size) {
     return cudaErrorInvalidPtx;
 }
 
-/* Machine code runs on its own major version only. */
+/* Machine code runs on devices of its own major version only. */
 static cudaError_t read_machine_code(reader *r, acu_sim_bytes code) {
     cudaError_t result = acu_sim_cubin_read(code, r->image);
     if (result)
         return result;
     return r->image->binary / 10 == acu_sim_configuration()->cc / 10 &&
-                   runs(r->image->binary, r->image->variant)
+                   can_run(r->image->binary, r->image->variant)
                ? cudaSuccess
                : cudaErrorNoKernelImageForDevice;
 }
@@ -80,22 +81,25 @@ static cudaError_t read_machine_code(reader *r, acu_sim_bytes code) {
 /* ---- fat binaries ---- */
 
 enum {
+    /* the kinds of code */
     PTX = 1,
     MACHINE_CODE = 2,
+    /* the flags */
     PACKED_LZ4 = 0x2000,
     PACKED_ZSTD = 0x8000,
-    FOR_ONE = 0x100000,    /* sm_90a */
-    FOR_FAMILY = 0x200000, /* sm_100f */
+    FOR_ONE = 0x100000,    /* code for one architecture, as sm_90a */
+    FOR_FAMILY = 0x200000, /* code for a family, as sm_100f */
 };
 
+/* One code of a fat binary. */
 typedef struct piece {
     unsigned kind, flags;
-    int arch;
+    int arch; /* 90 is sm_90 */
     acu_sim_bytes code;
-    size_t unpacked; /* its size then */
+    size_t unpacked; /* bytes of the code when it is unpacked */
 } piece;
 
-/* The first of these pieces; false if there is none. The rest is left. */
+/* Reads the first of the pieces and removes it from them; false if none is left. */
 static bool next_piece(acu_sim_bytes *pieces, piece *p) {
     uint64_t head = acu_sim_number(*pieces, 4, 4), size = acu_sim_number(*pieces, 8, 8);
     uint64_t packed = acu_sim_number(*pieces, 16, 4);
@@ -110,13 +114,14 @@ static bool next_piece(acu_sim_bytes *pieces, piece *p) {
     return acu_sim_part(*pieces, head + size, pieces->size - head - size, pieces);
 }
 
-/* The device takes its machine code rather than PTX, and the newest; 0: it takes none of it. */
-static int rank(const piece *p) {
+/* Returns how well the piece suits the device: machine code before PTX, and the newest first; 0:
+ * the device cannot run it. */
+static int rank_piece(const piece *p) {
     int cc = acu_sim_configuration()->cc;
     char variant = '\0';
     if (p->flags & (FOR_ONE | FOR_FAMILY))
         variant = p->flags & FOR_ONE ? 'a' : 'f';
-    if ((p->kind != PTX && p->kind != MACHINE_CODE) || !runs(p->arch, variant) ||
+    if ((p->kind != PTX && p->kind != MACHINE_CODE) || !can_run(p->arch, variant) ||
         (p->kind == MACHINE_CODE && p->arch / 10 != cc / 10))
         return 0;
     return (p->kind == MACHINE_CODE ? 1 << 20 : 0) + p->arch * 4 + (variant == 'a') * 2 +
@@ -149,16 +154,16 @@ static cudaError_t read_piece(reader *r, const piece *p) {
     return p->flags & (PACKED_LZ4 | PACKED_ZSTD) ? read_packed(r, p) : read_plain(r, p);
 }
 
-/* The best of the pieces; where that turns out to be for another device, the next best. */
+/* Reads the best of the pieces; if that turns out to be for another device, the next best. */
 static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
     cudaError_t result = cudaErrorNoKernelImageForDevice;
     for (int below = INT_MAX; result == cudaErrorNoKernelImageForDevice;) {
         piece p, best = {0};
         acu_sim_bytes rest = pieces;
         while (next_piece(&rest, &p))
-            if (rank(&p) < below && rank(&p) > rank(&best))
+            if (rank_piece(&p) < below && rank_piece(&p) > rank_piece(&best))
                 best = p;
-        below = rank(&best);
+        below = rank_piece(&best);
         if (!below)
             return result;
         acu_sim_image_clear(r->image);
@@ -175,9 +180,9 @@ static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
     return read_pieces(r, pieces);
 }
 
-/* ---- all of them ---- */
+/* ---- any code ---- */
 
-/* How it begins; text may be shorter than that. */
+/* Whether the code begins with the four bytes; text may be shorter. */
 static bool begins(const char *code, size_t size, const char magic[4]) {
     return strnlen(code, size < 4 ? size : 4) == 4 && memcmp(code, magic, 4) == 0;
 }
@@ -191,6 +196,7 @@ bool acu_sim_image_is_binary(const void *code, size_t size) {
            begins(code, size, WRAPPER_MAGIC);
 }
 
+/* Reads PTX, machine code or a fat binary. */
 static cudaError_t read_any(reader *r, const void *code, size_t size) {
     if (begins(code, size, MACHINE_CODE_MAGIC))
         return read_machine_code(r, (acu_sim_bytes){code, size});
@@ -200,7 +206,7 @@ static cudaError_t read_any(reader *r, const void *code, size_t size) {
                                      : cudaErrorInvalidKernelImage;
 }
 
-/* Takes what the other one has. */
+/* Moves the kernels and variables of one image to the other; false without memory. */
 static bool merge(acu_sim_image *to, acu_sim_image *from) {
     size_t entries = to->entry_count + from->entry_count + 1;
     size_t variables = to->variable_count + from->variable_count + 1;
@@ -220,7 +226,8 @@ static bool merge(acu_sim_image *to, acu_sim_image *from) {
     return true;
 }
 
-/* What a program of several files was linked from: it is linked again, for this device. */
+/* Reads the codes that a program of several files was linked from, in place of the linked one,
+ * which is for other devices. The list ends with NULL. */
 static cudaError_t read_linked(reader *r, const void *const *linked) {
     cudaError_t result = cudaSuccess;
     for (; !result && *linked; linked++) {
@@ -234,11 +241,11 @@ static cudaError_t read_linked(reader *r, const void *const *linked) {
     return result;
 }
 
-/* What a compiler leaves in the program. Its pointers are good in memory, never in a file. */
+/* What nvcc compiles into a program. The pointers are valid in memory, but not in a file. */
 typedef struct wrapper {
     uint32_t magic, version;
     const void *binary;
-    const void *const *linked; /* version 2: up to NULL */
+    const void *const *linked; /* version 2: the codes that `binary` was linked from, then NULL */
 } wrapper;
 
 static cudaError_t read_wrapped(reader *r, const wrapper *w) {

@@ -1,8 +1,6 @@
 /*
- * Kernels: what they do, their attributes, and launching them.
- *
- * Every launch is prepared first: judged, with its arguments copied. A stream's operation runs what
- * was prepared, and so does a graph's node.
+ * Kernel launches. Every launch is prepared first: validated, with its arguments copied. A stream's
+ * operation runs a prepared launch, and so does a kernel node of a graph.
  */
 #include "sim/code/kernel_launch.h"
 #include "sim/code/function.h"
@@ -22,23 +20,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who executes a kernel ---- */
+/* ---- the C functions of kernels ---- */
 
 static struct {
     char *name;
     acu_sim_kernel function;
 } *registered;
 static size_t registered_count;
-static unsigned registrations = 1;
+static unsigned registrations = 1; /* 0 is an entry that was never looked up */
 
-static acu_sim_kernel function_named(const char *name) {
+static acu_sim_kernel find_registered(const char *name) {
     for (size_t i = 0; i < registered_count; i++)
         if (strcmp(registered[i].name, name) == 0)
             return registered[i].function;
     return NULL;
 }
 
-static int add_function(const char *name, acu_sim_kernel function) {
+static int record_function(const char *name, acu_sim_kernel function) {
     for (size_t i = 0; i < registered_count; i++)
         if (strcmp(registered[i].name, name) == 0) {
             registered[i].function = function;
@@ -61,30 +59,32 @@ int acu_sim_register(const char *name, acu_sim_kernel function) {
     if (!name || !*name)
         return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
-    int result = add_function(name, function);
+    int result = record_function(name, function);
     registrations++;
     pthread_mutex_unlock(&acu_sim_lock);
     return result;
 }
 
-static acu_sim_kernel registered_for(acu_sim_entry *entry) {
+static acu_sim_kernel registered_function(acu_sim_entry *entry) {
     if (entry->looked_up != registrations)
-        entry->function = function_named(entry->name);
+        entry->function = find_registered(entry->name);
     entry->looked_up = registrations;
     return entry->function;
 }
 
-/* The place for more: one that runs the PTX itself, say. The first that has a function is taken. */
-static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_for};
+/* Ways to execute kernels, in order of preference: each returns a kernel's C function, or NULL. An
+ * interpreter of PTX would be another one. */
+static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_function};
 
-static acu_sim_kernel function_of(acu_sim_entry *entry) {
+/* Returns NULL where a kernel has no C function, and reports each such kernel once. */
+static acu_sim_kernel find_c_function(acu_sim_entry *entry) {
     for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
         if (executors[i](entry))
             return executors[i](entry);
     if (!entry->reported)
         fprintf(stderr,
-                "anycuda: simulator: kernel \"%s\" cannot be launched: nothing says what it does; "
-                "acu_sim_register(\"%s\", function) would\n",
+                "anycuda: simulator: kernel \"%s\" cannot be launched: no C function is registered "
+                "for it; register one with acu_sim_register(\"%s\", function)\n",
                 entry->name, entry->name);
     entry->reported = true;
     return NULL;
@@ -92,15 +92,18 @@ static acu_sim_kernel function_of(acu_sim_entry *entry) {
 
 /* ---- running ---- */
 
+/* A running kernel. */
 struct acu_sim_run {
-    jmp_buf end;
+    jmp_buf end; /* where acu_sim_at() jumps to, to end the kernel */
     acu_sim_device *device;
     cudaError_t result;
 };
 
-/* Freed in stream order may be after this kernel, so it counts until it is gone. */
-static const acu_sim_range *accessible(const acu_sim_device *device, const void *address,
-                                       size_t bytes) {
+/* Returns the allocation that all of the bytes are in; NULL if there is none, or the device cannot
+ * access it. Memory that is freed in stream order is accessible until it is gone, because the
+ * free may come after this kernel. */
+static const acu_sim_range *find_accessible(const acu_sim_device *device, const void *address,
+                                            size_t bytes) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
@@ -110,7 +113,7 @@ static const acu_sim_range *accessible(const acu_sim_device *device, const void 
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
     struct acu_sim_run *run = launch->run;
     pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_range *range = accessible(run->device, address, bytes);
+    const acu_sim_range *range = find_accessible(run->device, address, bytes);
     void *at = range ? acu_sim_range_bytes(range, address) : NULL;
     if (!at)
         acu_sim_guard_explain(address);
@@ -125,6 +128,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     longjmp(run->end, 1);
 }
 
+/* A kernel must not call CUDA, which `in_callback` makes fail. */
 static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function) {
     const acu_sim_entry *entry = prepared->function->entry;
     struct acu_sim_run run = {.device = prepared->function->module->device};
@@ -147,9 +151,11 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     pthread_mutex_lock(&acu_sim_lock);
     bool loaded = prepared->function->module->loaded;
     if (loaded)
-        function = function_of(prepared->function->entry);
+        function = find_c_function(prepared->function->entry);
     else
-        fprintf(stderr, "anycuda: simulator: kernel \"%s\" is launched, but was unloaded\n",
+        fprintf(stderr,
+                "anycuda: simulator: kernel \"%s\" cannot run: its module or library was unloaded "
+                "after the launch was prepared; keep it loaded while a graph has the kernel\n",
                 prepared->function->entry->name);
     pthread_mutex_unlock(&acu_sim_lock);
     if (function)
@@ -157,14 +163,15 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
     return loaded ? cudaErrorNotSupported : cudaErrorLaunchFailure;
 }
 
-/* ---- judging a launch ---- */
+/* ---- validating ---- */
 
 static size_t volume(const unsigned extent[3]) {
     return (size_t)extent[0] * extent[1] * extent[2];
 }
 
-static bool within(const acu_sim_device *device, const unsigned extent[3],
-                   enum cudaDeviceAttr first) {
+/* Whether the device allows the extents; `first` is the attribute of the limit in x. */
+static bool is_within_limits(const acu_sim_device *device, const unsigned extent[3],
+                             enum cudaDeviceAttr first) {
     for (int i = 0; i < 3; i++)
         if (extent[i] == 0 || extent[i] > (unsigned)acu_sim_device_attribute(
                                               device, (enum cudaDeviceAttr)((int)first + i)))
@@ -172,104 +179,106 @@ static bool within(const acu_sim_device *device, const unsigned extent[3],
     return true;
 }
 
-static cudaError_t judge_block(const acu_sim_kernel_launch *p, const acu_sim_device *device) {
-    const acu_sim_entry *entry = p->function->entry;
-    size_t threads = volume(p->block);
-    if (!within(device, p->grid, cudaDevAttrMaxGridDimX) ||
-        !within(device, p->block, cudaDevAttrMaxBlockDimX) ||
+static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
+                                  const acu_sim_device *device) {
+    const acu_sim_entry *entry = prepared->function->entry;
+    size_t threads = volume(prepared->block);
+    if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX) ||
+        !is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return acu_sim_configuration()->runtime < 13000 ? cudaErrorInvalidConfiguration
                                                         : cudaErrorInvalidValue;
     for (int i = 0; entry->threads[0] && i < 3; i++)
-        if (p->block[i] != entry->threads[i])
+        if (prepared->block[i] != entry->threads[i])
             return cudaErrorInvalidValue;
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
         return cudaErrorInvalidValue;
-    if (threads > acu_sim_function_threads(p->function))
+    if (threads > acu_sim_function_threads(prepared->function))
         return cudaErrorLaunchOutOfResources;
-    return p->shared > (size_t)p->function->set.dynamic ? cudaErrorInvalidValue : cudaSuccess;
+    return prepared->shared > (size_t)prepared->function->set.dynamic ? cudaErrorInvalidValue
+                                                                      : cudaSuccess;
 }
 
-/* A cluster's size must be given where the kernel says so, and be the kernel's own if it has one.
- */
-static cudaError_t judge_cluster(acu_sim_kernel_launch *p, const acu_sim_device *device) {
-    const acu_sim_function *function = p->function;
-    bool given = p->cluster[0] || p->cluster[1] || p->cluster[2];
+/* Completes and validates the size of the clusters. A launch must give one where the kernel asks
+ * for that, and must give the kernel's own if that is fixed. */
+static cudaError_t validate_cluster(acu_sim_kernel_launch *prepared, const acu_sim_device *device) {
+    const acu_sim_function *function = prepared->function;
+    bool given = prepared->cluster[0] || prepared->cluster[1] || prepared->cluster[2];
     for (int i = 0; i < 3; i++) {
         if (given && function->set.cluster[0] &&
-            p->cluster[i] != (unsigned)function->set.cluster[i])
+            prepared->cluster[i] != (unsigned)function->set.cluster[i])
             return cudaErrorInvalidClusterSize;
         if (!given)
-            p->cluster[i] = function->set.cluster[i] ? (unsigned)function->set.cluster[i] : 1;
+            prepared->cluster[i] =
+                function->set.cluster[i] ? (unsigned)function->set.cluster[i] : 1;
     }
     if (!given && !function->set.cluster[0])
         return function->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
     if (!acu_sim_device_attribute(device, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
-    size_t blocks = volume(p->cluster);
+    size_t blocks = volume(prepared->cluster);
     if (blocks == 0 || blocks > (function->set.big_clusters ? 16u : 8u))
         return cudaErrorInvalidClusterSize;
     for (int i = 0; i < 3; i++)
-        if (p->grid[i] % p->cluster[i])
+        if (prepared->grid[i] % prepared->cluster[i])
             return cudaErrorInvalidClusterSize;
     return cudaSuccess;
 }
 
-static cudaError_t judge_cooperation(const acu_sim_kernel_launch *p, const acu_sim_device *device) {
-    if (!p->cooperative)
+static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
+                                        const acu_sim_device *device) {
+    if (!prepared->cooperative)
         return cudaSuccess;
     if (!acu_sim_device_attribute(device, cudaDevAttrCooperativeLaunch))
         return cudaErrorNotSupported;
     size_t fit = (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) *
-                 acu_sim_function_occupancy(p->function, (unsigned)volume(p->block), p->shared);
-    return volume(p->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+                 acu_sim_function_occupancy(prepared->function, (unsigned)volume(prepared->block),
+                                            prepared->shared);
+    return volume(prepared->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
 }
 
-/* 11.7 had the first ones, by another name. */
-static bool is_attribute(cudaLaunchAttributeID id) {
+/* Attributes of 11.7 have another enumeration's name, so the table of this one lacks them. */
+static bool is_launch_attribute(cudaLaunchAttributeID id) {
     return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
            id == cudaLaunchAttributePriority ||
            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
 }
 
-static cudaError_t read_attributes(acu_sim_kernel_launch *p, const cudaLaunchConfig_t *config) {
+static cudaError_t read_attributes(acu_sim_kernel_launch *prepared,
+                                   const cudaLaunchConfig_t *config) {
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *a = &config->attrs[i];
-        if (!is_attribute(a->id) || a->id == cudaLaunchAttributeSynchronizationPolicy)
+        if (!is_launch_attribute(a->id) || a->id == cudaLaunchAttributeSynchronizationPolicy)
             return cudaErrorInvalidValue;
         if (a->id == cudaLaunchAttributeMemSyncDomain &&
             (unsigned)a->val.memSyncDomain > cudaLaunchMemSyncDomainRemote)
             return cudaErrorInvalidValue;
         if (a->id == cudaLaunchAttributeCooperative)
-            p->cooperative = a->val.cooperative != 0;
+            prepared->cooperative = a->val.cooperative != 0;
         if (a->id == cudaLaunchAttributeClusterDimension) {
-            p->cluster[0] = a->val.clusterDim.x;
-            p->cluster[1] = a->val.clusterDim.y;
-            p->cluster[2] = a->val.clusterDim.z;
+            prepared->cluster[0] = a->val.clusterDim.x;
+            prepared->cluster[1] = a->val.clusterDim.y;
+            prepared->cluster[2] = a->val.clusterDim.z;
         }
     }
     return cudaSuccess;
 }
 
-static cudaError_t judge(acu_sim_kernel_launch *p, const acu_sim_device *device,
-                         const cudaLaunchConfig_t *config) {
-    cudaError_t result = read_attributes(p, config);
-    if (!result)
-        result = judge_block(p, device);
-    if (!result)
-        result = judge_cluster(p, device);
-    if (!result)
-        result = judge_cooperation(p, device);
-    if (!result && !function_of(p->function->entry))
-        result = cudaErrorNotSupported;
-    return result;
+static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
+                            const cudaLaunchConfig_t *config) {
+    SIM_TRY(read_attributes(prepared, config));
+    SIM_TRY(validate_block(prepared, device));
+    SIM_TRY(validate_cluster(prepared, device));
+    SIM_TRY(validate_cooperative(prepared, device));
+    return find_c_function(prepared->function->entry) ? cudaSuccess : cudaErrorNotSupported;
 }
 
 /* ---- preparing ---- */
 
-/* All arguments in one piece: the values CU_LAUNCH_PARAM_* say what is in the list. */
+/* Returns the buffer that the list `extra` names, and the buffer's size. Each pointer of the list
+ * follows CU_LAUNCH_PARAM_BUFFER_POINTER (1) or _BUFFER_SIZE (2). NULL if the list is invalid. */
 static const void *read_extra(void *const *extra, size_t *size) {
     const void *buffer = NULL;
     size_t given = 0;
@@ -285,17 +294,18 @@ static const void *read_extra(void *const *extra, size_t *size) {
     return buffer;
 }
 
-static cudaError_t copy_arguments(acu_sim_kernel_launch *p, void *const *args, void *const *extra) {
-    const acu_sim_entry *entry = p->function->entry;
+static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *args,
+                                  void *const *extra) {
+    const acu_sim_entry *entry = prepared->function->entry;
     size_t size = 0;
     const char *packed = extra ? read_extra(extra, &size) : NULL;
     if ((args && extra && entry->param_count) || (extra && !packed))
         return cudaErrorInvalidValue;
     if (size > ((entry->param_bytes + 7) & ~(size_t)7)) /* a struct may end with padding */
         return cudaErrorLaunchOutOfResources;
-    if (packed) { /* what is missing is not missed */
-        memset(p->arguments, 0, entry->param_bytes);
-        memcpy(p->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
+    if (packed) { /* arguments missing at the buffer's end are zeros: CUDA accepts it */
+        memset(prepared->arguments, 0, entry->param_bytes);
+        memcpy(prepared->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
         return cudaSuccess;
     }
     for (size_t i = 0; i < entry->param_count; i++) {
@@ -303,14 +313,15 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *p, void *const *args, v
         const char *from = args ? args[i] : NULL;
         if (!from)
             return cudaErrorInvalidValue;
-        memcpy(p->arguments + param->offset, from, param->size);
+        memcpy(prepared->arguments + param->offset, from, param->size);
     }
     return cudaSuccess;
 }
 
-/* One block of memory: the struct, its attributes, the pointers, the arguments. */
-static acu_sim_kernel_launch *new_prepared(acu_sim_function *function,
-                                           const cudaLaunchAttribute *attributes, unsigned count) {
+/* Returns a launch in one block of memory: the struct, the attributes, the pointers, the arguments.
+ * NULL without memory. */
+static acu_sim_kernel_launch *new_launch(acu_sim_function *function,
+                                         const cudaLaunchAttribute *attributes, unsigned count) {
     const acu_sim_entry *entry = function->entry;
     size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
     char *memory =
@@ -341,7 +352,7 @@ void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared) {
 
 acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *prepared) {
     acu_sim_kernel_launch *copy =
-        new_prepared(prepared->function, prepared->attributes, prepared->attribute_count);
+        new_launch(prepared->function, prepared->attributes, prepared->attribute_count);
     if (!copy)
         return NULL;
     copy->handle = prepared->handle;
@@ -362,7 +373,8 @@ acu_sim_context *acu_sim_kernel_launch_context(const acu_sim_kernel_launch *prep
     return prepared->function->module->context;
 }
 
-/* A kernel's function in the context, or a function that is of this one. */
+/* Finds the function of a kernel in the context, or the function itself, which must be of the
+ * context. */
 static cudaError_t find_function(acu_sim_context *context, const void *handle,
                                  acu_sim_function **function) {
     acu_sim_kernel_handle *kernel = acu_sim_kernel_of_symbol(handle);
@@ -378,12 +390,10 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
                                           const cudaLaunchConfig_t *config, void *const *args,
                                           void *const *extra, acu_sim_kernel_launch **prepared) {
     acu_sim_function *function;
-    cudaError_t result = find_function(context, handle, &function);
-    if (result)
-        return result;
+    SIM_TRY(find_function(context, handle, &function));
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
-    acu_sim_kernel_launch *made = new_prepared(function, config->attrs, config->numAttrs);
+    acu_sim_kernel_launch *made = new_launch(function, config->attrs, config->numAttrs);
     if (!made)
         return cudaErrorMemoryAllocation;
     made->handle = handle;
@@ -391,7 +401,7 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
                                                             : config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
     memcpy(made->block, &config->blockDim, sizeof made->block);
-    result = judge(made, context->device, config);
+    cudaError_t result = validate(made, context->device, config);
     if (!result)
         result = copy_arguments(made, args, extra);
     if (result)
@@ -403,27 +413,27 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
 
 /* ---- launching ---- */
 
-static cudaError_t run_op(acu_sim_op *op) {
+static cudaError_t run_launch(acu_sim_op *op) {
     return acu_sim_kernel_launch_run(op->with.launch);
 }
 
-static void drop_op(acu_sim_op *op) {
+static void release_launch(acu_sim_op *op) {
     acu_sim_kernel_launch_free(op->with.launch);
 }
 
 acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeKernel, run_op);
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeKernel, run_launch);
     if (!op) {
         acu_sim_kernel_launch_free(prepared);
         return NULL;
     }
     op->with.launch = prepared;
-    op->drop = drop_op;
+    op->drop = release_launch;
     return op;
 }
 
-/* The event that an attribute brings, NULL if it brings none. */
-static acu_sim_event *event_of(const cudaLaunchAttribute *attribute) {
+/* Returns the event that an attribute records; NULL if the attribute is another or names none. */
+static acu_sim_event *event_of_attribute(const cudaLaunchAttribute *attribute) {
     return attribute->id == cudaLaunchAttributeProgrammaticEvent
                ? acu_sim_event_of(attribute->val.programmaticEvent.event)
            : attribute->id == cudaLaunchAttributeLaunchCompletionEvent
@@ -431,12 +441,12 @@ static acu_sim_event *event_of(const cudaLaunchAttribute *attribute) {
                : NULL;
 }
 
-/* They measure no time. */
-static cudaError_t judge_events(const acu_sim_kernel_launch *prepared,
-                                const acu_sim_context *context) {
+/* The events of a launch's attributes must be of the context and without timing. */
+static cudaError_t validate_events(const acu_sim_kernel_launch *prepared,
+                                   const acu_sim_context *context) {
     for (unsigned i = 0; i < prepared->attribute_count; i++) {
         cudaLaunchAttributeID id = prepared->attributes[i].id;
-        const acu_sim_event *event = event_of(&prepared->attributes[i]);
+        const acu_sim_event *event = event_of_attribute(&prepared->attributes[i]);
         if (id != cudaLaunchAttributeProgrammaticEvent &&
             id != cudaLaunchAttributeLaunchCompletionEvent)
             continue;
@@ -448,19 +458,20 @@ static cudaError_t judge_events(const acu_sim_kernel_launch *prepared,
     return cudaSuccess;
 }
 
-/* Here they are over when the kernel is, which is as late as may be. */
-static cudaError_t submit(acu_sim_stream *stream, acu_sim_op *op) {
+/* Queues the operation. The events of the launch's attributes are complete when the kernel is: CUDA
+ * allows them to be that late. */
+static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
     const acu_sim_kernel_launch *prepared = op->with.launch;
-    op->refs++; /* for what follows */
+    op->refs++; /* the stream may release the operation before this function ends */
     if (!stream->capture)
         for (unsigned i = 0; i < prepared->attribute_count; i++)
-            if (event_of(&prepared->attributes[i]))
-                acu_sim_event_mark(event_of(&prepared->attributes[i]), op);
+            if (event_of_attribute(&prepared->attributes[i]))
+                acu_sim_event_mark(event_of_attribute(&prepared->attributes[i]), op);
     bool captured = stream->capture != NULL;
     cudaError_t result = acu_sim_stream_submit(stream, op, false);
     for (unsigned i = 0; captured && !result && i < prepared->attribute_count; i++)
-        if (event_of(&prepared->attributes[i]))
-            result = acu_sim_capture_record(stream, event_of(&prepared->attributes[i]));
+        if (event_of_attribute(&prepared->attributes[i]))
+            result = acu_sim_capture_record(stream, event_of_attribute(&prepared->attributes[i]));
     acu_sim_op_release(op);
     return result;
 }
@@ -469,31 +480,30 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra) {
     acu_sim_stream *stream;
-    acu_sim_kernel_launch *prepared = NULL;
-    cudaError_t result = acu_sim_stream_of(handle, &stream);
-    /* The runtime's device must be the stream's below 13.0; the driver goes by the stream. */
-    if (!result && !acu_sim_self()->call.by_driver && acu_sim_configuration()->runtime < 13000 &&
+    acu_sim_kernel_launch *prepared;
+    SIM_TRY(acu_sim_stream_of(handle, &stream));
+    /* The current device must be the stream's in runtimes below 13.0, but never in the driver. */
+    if (!acu_sim_self()->call.by_driver && acu_sim_configuration()->runtime < 13000 &&
         stream->device->index != acu_sim_self()->device)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        result = acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra,
-                                               &prepared);
-    if (!result)
-        result = judge_events(prepared, stream->context);
+        return cudaErrorInvalidResourceHandle;
+    SIM_TRY(
+        acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra, &prepared));
+    cudaError_t result = validate_events(prepared, stream->context);
     if (result) {
         acu_sim_kernel_launch_free(prepared);
         return result;
     }
     acu_sim_op *op = acu_sim_kernel_launch_op(prepared);
-    return op ? submit(stream, op) : cudaErrorMemoryAllocation;
+    return op ? submit_op(stream, op) : cudaErrorMemoryAllocation;
 }
 
-/* A whole call of the runtime, which knows kernels by what its own calls returned, or by what the
- * program was compiled to name them. */
-static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
+/* The runtime launches kernels that its own calls returned, or host functions that nvcc compiled as
+ * the names of kernels; functions of the driver are refused. */
+static cudaError_t launch_by_runtime(const cudaLaunchConfig_t *config, const void *func,
+                                     void **args) {
     if (!acu_sim_kernel_of_symbol(func))
-        SIM_TRY(func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
-                                                                  : cudaErrorInvalidDeviceFunction);
+        return func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
+                                                                 : cudaErrorInvalidDeviceFunction;
     if (!config)
         return cudaErrorInvalidValue;
     return acu_sim_kernel_launch_submit(config->stream, func, config, args, NULL);
@@ -501,14 +511,14 @@ static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, vo
 
 cudaError_t acu_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                         void **args) {
-    return launch(config, func, args);
+    return launch_by_runtime(config, func, args);
 }
 
 cudaError_t acu_sim_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                                      size_t sharedMem, cudaStream_t stream) {
     const cudaLaunchConfig_t config = {
         .gridDim = gridDim, .blockDim = blockDim, .dynamicSmemBytes = sharedMem, .stream = stream};
-    return launch(&config, func, args);
+    return launch_by_runtime(&config, func, args);
 }
 
 cudaError_t acu_sim_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
@@ -521,5 +531,5 @@ cudaError_t acu_sim_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, 
                                        .stream = stream,
                                        .attrs = &attribute,
                                        .numAttrs = 1};
-    return launch(&config, func, args);
+    return launch_by_runtime(&config, func, args);
 }

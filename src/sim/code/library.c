@@ -1,4 +1,4 @@
-/* The runtime's libraries: each call finds its handle, and asks module.c. */
+/* The runtime's functions for libraries; module.c loads and unloads libraries. */
 #include "sim/code/image.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
@@ -35,17 +35,19 @@ cudaError_t acu_sim_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *
                                      numJitOptions,           (const int *)libraryOptions,
                                      libraryOptionValues,     numLibraryOptions};
     acu_sim_library *made;
-    char *code = NULL;
+    char *code;
     size_t size;
-    SIM_TRY(!library || !fileName ? cudaErrorInvalidValue
-                                  : acu_sim_module_read_file(fileName, &code, &size));
-    SIM_TRY(acu_sim_library_load(code, size, &options, SIM_CALLER, &made));
-    *library = (cudaLibrary_t)(void *)made;
+    if (!library || !fileName)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_module_read_file(fileName, &code, &size));
+    cudaError_t result = acu_sim_library_load(code, size, &options, SIM_CALLER, &made);
     free(code);
-    return cudaSuccess;
+    if (!result)
+        *library = (cudaLibrary_t)(void *)made;
+    return result;
 }
 
-/* Enters, and finds the library. */
+/* Finds the library. Returns the error with which its code could not be read, if that failed. */
 static cudaError_t find(cudaLibrary_t handle, acu_sim_library **library) {
     *library = acu_sim_library_of(handle);
     return *library ? acu_sim_library_read(*library) : cudaErrorInvalidResourceHandle;
@@ -53,7 +55,7 @@ static cudaError_t find(cudaLibrary_t handle, acu_sim_library **library) {
 
 cudaError_t acu_sim_cudaLibraryUnload(cudaLibrary_t library) {
     acu_sim_library *l = acu_sim_library_of(library);
-    if (!l || l->compiled) /* what is compiled into the program goes with it */
+    if (!l || l->compiled) /* the program's own code cannot be unloaded */
         return cudaErrorInvalidResourceHandle;
     acu_sim_library_unload(l);
     return cudaSuccess;
@@ -76,7 +78,10 @@ cudaError_t acu_sim_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t li
 
 cudaError_t acu_sim_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib) {
     acu_sim_library *l = acu_sim_library_of(lib);
-    SIM_TRY(!l ? cudaErrorInvalidResourceHandle : !count ? cudaErrorInvalidValue : cudaSuccess);
+    if (!l)
+        return cudaErrorInvalidResourceHandle;
+    if (!count)
+        return cudaErrorInvalidValue;
     *count = acu_sim_library_read(l) ? 0 : (unsigned)l->image->entry_count;
     return cudaSuccess;
 }
@@ -94,7 +99,8 @@ cudaError_t acu_sim_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned 
     return cudaSuccess;
 }
 
-/* A kernel is none, and other functions are not known. */
+/* Kernels are refused, because only device functions can be unified functions, and images do not
+ * list device functions: every other name is not found. */
 cudaError_t acu_sim_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
                                                   const char *symbol) {
     acu_sim_library *l;
@@ -114,7 +120,7 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
         return cudaErrorInvalidValue;
     int index = acu_sim_image_variable(l->image, name);
     if (index < 0 && !only_managed && (!*name || acu_sim_image_entry(l->image, name) >= 0))
-        return cudaErrorInvalidValue; /* no name, or a kernel's */
+        return cudaErrorInvalidValue; /* the name is empty, or a kernel's */
     if (index < 0 || (only_managed && !l->image->variables[index].managed))
         return cudaErrorSymbolNotFound;
     SIM_TRY(acu_sim_library_module(l, acu_sim_context_now(), &module));

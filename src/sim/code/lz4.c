@@ -1,4 +1,4 @@
-/* Unpacking LZ4: one block, whose size is known. Nothing is read beyond what was given. */
+/* Unpacks LZ4: one block of a known size. Damaged input fails, and is never read beyond its end. */
 #include "sim/code/bytes.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@ typedef struct cursor {
     const unsigned char *at, *end;
 } cursor;
 
-/* 15 says that more bytes follow, of which all but the last are 255. */
+/* Completes a length. 15 means that more bytes are added, of which all but the last are 255. */
 static bool read_length(cursor *from, size_t *length) {
     unsigned char more = 255;
     if (*length != 15)
@@ -21,7 +21,8 @@ static bool read_length(cursor *from, size_t *length) {
     return true;
 }
 
-/* Literals, and then a match with what is there already; the last sequence has no match. */
+/* A block is a list of sequences: literals, then a match, which repeats earlier output. The last
+ * sequence has no match. */
 bool acu_sim_lz4_unpack(acu_sim_bytes packed, unsigned char *to, size_t size) {
     cursor from = {packed.at, packed.at + packed.size};
     size_t used = 0;
@@ -42,7 +43,8 @@ bool acu_sim_lz4_unpack(acu_sim_bytes packed, unsigned char *to, size_t size) {
         from.at += 2;
         if (!read_length(&from, &match) || back == 0 || back > used || match + 4 > size - used)
             return false;
-        for (size_t end = used + match + 4; used < end; used++) /* it may reach into itself */
+        for (size_t end = used + match + 4; used < end;
+             used++) /* a match may overlap its own output */
             to[used] = to[used - back];
     }
     return used == size;
