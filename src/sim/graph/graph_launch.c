@@ -1,8 +1,9 @@
 /*
- * Launches of graphs under way. plan.c says what is done in which order.
+ * Graph launches under way. The order of their steps is decided by plan.c.
  *
- * A launch is one operation in its stream. Where something else than the device is waited for, it
- * runs as far as it can, and is run again when that is over.
+ * A graph launch is one operation in its stream. If the plan has no `degrees`, its steps simply run
+ * one after the other. Else some steps wait for events, values or host functions: then the
+ * operation does the steps that are ready, and runs again when one of the others becomes ready.
  */
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Indexes of steps; those from `head` up to `tail` are still to be done. */
 typedef struct queue {
     unsigned *steps;
     size_t head, tail;
@@ -29,135 +31,142 @@ typedef struct queue {
 struct acu_sim_graph_launch {
     acu_sim_exec *exec;
     acu_sim_plan *plan;
-    acu_sim_op **marks;     /* of each step that has one: what it ends or waits for; may be NULL */
-    acu_sim_device *device; /* that of the stream, once it runs */
-    cudaError_t result;
-    /* Where the plan says what waits for what: */
-    size_t left;                      /* steps to be done */
-    unsigned *degrees;                /* how many each still waits for */
-    queue quick, slow;                /* ready: what takes no time, and the device's work */
-    unsigned *pending, pending_count; /* which wait for events, and for values */
-    unsigned called;                  /* host functions that are queued */
-    bool here;                        /* its own thread calls a host function */
-    acu_sim_op *nudge;                /* it waits: done when there is something to do */
+    acu_sim_op **marks;     /* by `mark` of the steps: the operation that a step ends or waits for;
+                               an element is NULL where there is nothing to wait for */
+    acu_sim_device *device; /* the stream's; NULL: the launch has not begun to run */
+    cudaError_t result;     /* the first error */
+    /* Used only if the plan has degrees: */
+    size_t left;       /* steps to be done */
+    unsigned *degrees; /* of each step: how many steps it still waits for */
+    queue quick;       /* ready steps that take no time: order, events, host functions */
+    queue slow;        /* ready steps that are work of the device */
+    unsigned *pending; /* steps that wait for events, semaphores or values */
+    unsigned pending_count;
+    unsigned called;    /* host functions that are queued for the device's thread */
+    bool here;          /* the thread that runs the launch calls a host function itself */
+    acu_sim_op *wakeup; /* ends the wait of the launch for more ready steps; NULL: no wait */
 };
 
-/* What it held; it may hold itself, through its instance, so this is not left to its end. */
-static void land(acu_sim_op *op) {
-    acu_sim_graph_launch *flight = op->with.graph_launch;
+/* Frees a launch, as soon as it has run: its executable graph holds the operation, and the launch
+ * holds the executable graph. */
+static void free_launch(acu_sim_op *op) {
+    acu_sim_graph_launch *launch = op->with.graph_launch;
     op->with.graph_launch = NULL;
-    if (!flight)
+    if (!launch)
         return;
-    for (size_t i = 0; flight->marks && i < flight->plan->marks; i++)
-        acu_sim_op_release(flight->marks[i]);
-    acu_sim_op_release(flight->nudge);
-    free(flight->marks);
-    free(flight->degrees);
-    acu_sim_plan_release(flight->plan);
-    acu_sim_exec_release(flight->exec);
-    free(flight);
+    for (size_t i = 0; launch->marks && i < launch->plan->marks; i++)
+        acu_sim_op_release(launch->marks[i]);
+    acu_sim_op_release(launch->wakeup);
+    free(launch->marks);
+    free(launch->degrees);
+    acu_sim_plan_release(launch->plan);
+    acu_sim_exec_release(launch->exec);
+    free(launch);
 }
 
-/* Before an event is passed: who waited for it finds the context lost. */
-static void fail(acu_sim_graph_launch *flight, cudaError_t result) {
-    if (result && !flight->result)
-        flight->result = result;
+/* Records an error, if `result` is one. That must happen before an event after the failed step is
+ * done, because what waits for the event must find the context lost. */
+static void fail(acu_sim_graph_launch *launch, cudaError_t result) {
+    if (result && !launch->result)
+        launch->result = result;
     if (result)
-        acu_sim_device_fail(flight->device, result);
+        acu_sim_device_fail(launch->device, result);
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
-static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *flight,
+static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *launch,
                             cudaError_t result);
 
-/* While: as long as the value is not 0. Else the graph with that number; of an if, 1 is the first.
- */
-static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_graph_launch *flight) {
-    const acu_sim_graph *root = flight->exec->graph;
+/* Runs the graphs of a conditional node. A `while` runs its graph as long as the value is not 0, a
+ * `switch` the graph with the value as index, and an `if` its first graph if the value is not 0,
+ * else its second one. */
+static cudaError_t run_conditional(const acu_sim_step *step, acu_sim_graph_launch *launch) {
+    const acu_sim_graph *root = launch->exec->graph;
     cudaGraphConditionalHandle handle = step->op->with.condition.handle;
     cudaError_t result = cudaSuccess;
     unsigned value = acu_sim_condition_value(root, handle);
     if (step->op->with.condition.type == cudaGraphCondTypeWhile) {
         while (!result && value) {
-            result = run_plan(step->bodies[0], flight, cudaSuccess);
+            result = run_plan(step->bodies[0], launch, cudaSuccess);
             value = acu_sim_condition_value(root, handle);
         }
         return result;
     }
     if (step->op->with.condition.type == cudaGraphCondTypeIf)
         value = !value;
-    return value < step->body_count ? run_plan(step->bodies[value], flight, cudaSuccess) : result;
+    return value < step->body_count ? run_plan(step->bodies[value], launch, cudaSuccess) : result;
 }
 
-static cudaError_t run_step(const acu_sim_step *step, acu_sim_graph_launch *flight) {
-    return step->op->type == cudaGraphNodeTypeConditional ? run_conditional(step, flight)
+static cudaError_t run_step(const acu_sim_step *step, acu_sim_graph_launch *launch) {
+    return step->op->type == cudaGraphNodeTypeConditional ? run_conditional(step, launch)
                                                           : step->op->run(step->op);
 }
 
-/* One after the other. After an error only the events are still passed: someone may wait for them.
- */
-static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *flight,
+/* Runs the steps one after the other. After an error only the marks are still done, because other
+ * streams may wait for events. Takes the lock for that, which the caller must not hold. */
+static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_graph_launch *launch,
                             cudaError_t result) {
     for (size_t i = 0; i < plan->count; i++) {
         const acu_sim_step *step = &plan->steps[i];
         if (acu_sim_plan_op_has_mark(step->op)) {
             pthread_mutex_lock(&acu_sim_lock);
-            fail(flight, result);
-            acu_sim_op_finish(flight->marks[step->mark]);
+            fail(launch, result);
+            acu_sim_op_finish(launch->marks[step->mark]);
             pthread_mutex_unlock(&acu_sim_lock);
         } else if (!result) {
-            result = run_step(step, flight);
+            result = run_step(step, launch);
         }
     }
     return result;
 }
 
-/* ---- steps that wait for some only --------------------------------------------------------------
- */
+/* ---- steps that wait ---- */
 
-/* It waits for a value, which may change and nobody tells. */
+/* Returns whether a step waits for a value in memory, which must be read again and again. */
 static bool is_polled(const acu_sim_step *step) {
     return !step->idle && step->op->is_due && !acu_sim_plan_op_has_mark(step->op);
 }
 
-/* What a pending step waits for is there. */
-static bool is_over(const acu_sim_graph_launch *flight, unsigned i) {
-    const acu_sim_step *step = &flight->plan->steps[i];
-    return is_polled(step) ? step->op->is_due(step->op) : flight->marks[step->mark]->done;
+/* Returns whether the wait of a pending step is over. */
+static bool is_over(const acu_sim_graph_launch *launch, unsigned i) {
+    const acu_sim_step *step = &launch->plan->steps[i];
+    return is_polled(step) ? step->op->is_due(step->op) : launch->marks[step->mark]->done;
 }
 
+/* Returns whether a step is work of the device; with a seed a host function is treated like that,
+ * so that the seed decides when it runs. */
 static bool is_slow(const acu_sim_step *step) {
     const bool host = step->op->type == cudaGraphNodeTypeHost;
     return !step->idle &&
            (host ? acu_sim_configuration()->seeded : !acu_sim_plan_op_has_mark(step->op));
 }
 
-static void make_ready(acu_sim_graph_launch *flight, unsigned i) {
-    if (is_polled(&flight->plan->steps[i])) {
-        flight->pending[flight->pending_count++] = i;
+/* Queues a step, because all that it depends on is done. */
+static void make_ready(acu_sim_graph_launch *launch, unsigned i) {
+    if (is_polled(&launch->plan->steps[i])) {
+        launch->pending[launch->pending_count++] = i;
         return;
     }
-    queue *to = is_slow(&flight->plan->steps[i]) ? &flight->slow : &flight->quick;
+    queue *to = is_slow(&launch->plan->steps[i]) ? &launch->slow : &launch->quick;
     to->steps[to->tail++] = i;
 }
 
-static void finish_step(acu_sim_graph_launch *flight, unsigned i) {
-    const acu_sim_plan *plan = flight->plan;
-    flight->left--;
+static void finish_step(acu_sim_graph_launch *launch, unsigned i) {
+    const acu_sim_plan *plan = launch->plan;
+    launch->left--;
     for (unsigned j = plan->first[i]; j < plan->first[i + 1]; j++)
-        if (--flight->degrees[plan->next[j]] == 0)
-            make_ready(flight, plan->next[j]);
+        if (--launch->degrees[plan->next[j]] == 0)
+            make_ready(launch, plan->next[j]);
 }
 
 static bool is_empty(const queue *steps) {
     return steps->head == steps->tail;
 }
 
-/* With a seed any of them. */
-static unsigned take_slow(acu_sim_graph_launch *flight) {
-    queue *from = &flight->slow;
+/* Takes a step from the queue: the first, or with a seed a random one. */
+static unsigned take_slow(acu_sim_graph_launch *launch) {
+    queue *from = &launch->slow;
     size_t pick = from->head;
     if (acu_sim_configuration()->seeded)
         pick += (size_t)(acu_sim_schedule_random() % (from->tail - from->head));
@@ -166,170 +175,174 @@ static unsigned take_slow(acu_sim_graph_launch *flight) {
     return picked;
 }
 
-/* Gives the lock up while the device works. */
-static void do_slow(acu_sim_graph_launch *flight, unsigned i) {
+/* Runs a step of the device, unless an earlier one failed; the lock is given up meanwhile. */
+static void do_slow(acu_sim_graph_launch *launch, unsigned i) {
     acu_sim_thread *self = acu_sim_self();
-    if (!flight->result) {
-        self->graph = flight->exec->graph;
+    if (!launch->result) {
+        self->graph = launch->exec->graph;
         pthread_mutex_unlock(&acu_sim_lock);
-        const cudaError_t result = run_step(&flight->plan->steps[i], flight);
+        const cudaError_t result = run_step(&launch->plan->steps[i], launch);
         pthread_mutex_lock(&acu_sim_lock);
         self->graph = NULL;
-        fail(flight, result);
+        fail(launch, result);
     }
-    finish_step(flight, i);
+    finish_step(launch, i);
 }
 
-/* By its own thread, if that has nothing else to do meanwhile. */
-static void call_host(acu_sim_graph_launch *flight, acu_sim_op *mark, bool own_thread) {
-    flight->here = own_thread && is_empty(&flight->quick) && is_empty(&flight->slow) &&
-                   !flight->pending_count && !flight->called;
-    const bool called = flight->here && acu_sim_host_function_here(flight->device, mark);
-    flight->here = false;
+/* Calls a host function in this thread, if the launch has nothing else to do meanwhile; else queues
+ * it for the device's thread. */
+static void call_host_function(acu_sim_graph_launch *launch, acu_sim_op *mark, bool own_thread) {
+    launch->here = own_thread && is_empty(&launch->quick) && is_empty(&launch->slow) &&
+                   !launch->pending_count && !launch->called;
+    const bool called = launch->here && acu_sim_host_function_here(launch->device, mark);
+    launch->here = false;
     if (called)
         return;
-    flight->called++;
-    acu_sim_host_function_queue(flight->device, mark);
+    launch->called++;
+    acu_sim_host_function_queue(launch->device, mark);
 }
 
 static bool is_wait(enum cudaGraphNodeType type) {
     return type == cudaGraphNodeTypeWaitEvent || type == cudaGraphNodeTypeExtSemaphoreWait;
 }
 
-/* What only orders, events, and host functions, which end their steps themselves. */
-static void do_quick(acu_sim_graph_launch *flight, bool own_thread) {
-    while (!is_empty(&flight->quick)) {
-        const unsigned i = flight->quick.steps[flight->quick.head++];
-        const acu_sim_step *step = &flight->plan->steps[i];
-        acu_sim_op *mark = step->idle ? NULL : flight->marks[step->mark];
+/* Does all quick steps. A host function finishes its step itself, see host_function_done(). */
+static void do_quick(acu_sim_graph_launch *launch, bool own_thread) {
+    while (!is_empty(&launch->quick)) {
+        const unsigned i = launch->quick.steps[launch->quick.head++];
+        const acu_sim_step *step = &launch->plan->steps[i];
+        acu_sim_op *mark = step->idle ? NULL : launch->marks[step->mark];
         const enum cudaGraphNodeType type = mark ? step->op->type : cudaGraphNodeTypeEmpty;
-        if (type == cudaGraphNodeTypeExtSemaphoreWait && !flight->result)
+        if (type == cudaGraphNodeTypeExtSemaphoreWait && !launch->result)
             acu_sim_semaphores_await(step->op, mark);
-        if (type == cudaGraphNodeTypeHost && !flight->result) {
-            call_host(flight, mark, own_thread);
-        } else if (is_wait(type) && !flight->result && !mark->done) {
-            flight->pending[flight->pending_count++] = i;
+        if (type == cudaGraphNodeTypeHost && !launch->result) {
+            call_host_function(launch, mark, own_thread);
+        } else if (is_wait(type) && !launch->result && !mark->done) {
+            launch->pending[launch->pending_count++] = i;
         } else {
             if (type == cudaGraphNodeTypeEventRecord)
                 acu_sim_op_finish(mark);
-            finish_step(flight, i);
+            finish_step(launch, i);
         }
     }
 }
 
-/* A host function was called. What it was before may wait no longer than this. */
-static void host_is_over(acu_sim_op *mark) {
-    acu_sim_graph_launch *flight = mark->with.host.graph_launch;
-    const unsigned pending = flight->pending_count;
-    finish_step(flight, mark->with.host.step);
-    if (flight->here)
+/* Finishes the step of a host function, under the lock, and makes the launch run again if there is
+ * something to do now. */
+static void host_function_done(acu_sim_op *mark) {
+    acu_sim_graph_launch *launch = mark->with.host.graph_launch;
+    const unsigned pending = launch->pending_count;
+    finish_step(launch, mark->with.host.step);
+    if (launch->here)
         return;
-    flight->called--;
-    do_quick(flight, false);
-    if (flight->nudge && !flight->nudge->done &&
-        (!is_empty(&flight->slow) || !flight->left || pending != flight->pending_count))
-        acu_sim_op_finish(flight->nudge);
+    launch->called--;
+    do_quick(launch, false);
+    if (launch->wakeup && !launch->wakeup->done &&
+        (!is_empty(&launch->slow) || !launch->left || pending != launch->pending_count))
+        acu_sim_op_finish(launch->wakeup);
 }
 
-/* What waits for an event that is over, or, after an error, for any. Who waited for a value looks
- * whether its memory is still there. */
-static void settle(acu_sim_graph_launch *flight) {
+/* Takes the steps whose wait is over from the pending ones; after an error all of them. A step that
+ * waited for a value still has to run, because it fails if the memory was freed meanwhile. */
+static void end_waits(acu_sim_graph_launch *launch) {
     unsigned count = 0;
-    for (unsigned i = 0; i < flight->pending_count; i++) {
-        const unsigned pending = flight->pending[i];
-        if (!flight->result && !is_over(flight, pending))
-            flight->pending[count++] = pending;
-        else if (!flight->result && is_polled(&flight->plan->steps[pending]))
-            flight->slow.steps[flight->slow.tail++] = pending;
+    for (unsigned i = 0; i < launch->pending_count; i++) {
+        const unsigned pending = launch->pending[i];
+        if (!launch->result && !is_over(launch, pending))
+            launch->pending[count++] = pending;
+        else if (!launch->result && is_polled(&launch->plan->steps[pending]))
+            launch->slow.steps[launch->slow.tail++] = pending;
         else
-            finish_step(flight, pending);
+            finish_step(launch, pending);
     }
-    flight->pending_count = count;
+    launch->pending_count = count;
 }
 
-/* With a seed one step of the device at a time: others' may be between. */
-static void go_on(acu_sim_graph_launch *flight) {
+/* Does all steps that are ready. With a seed, returns after each step of the device, so that work
+ * of other streams can run in between. */
+static void run_ready_steps(acu_sim_graph_launch *launch) {
     for (;;) {
-        settle(flight);
-        do_quick(flight, true);
-        if (is_empty(&flight->slow))
+        end_waits(launch);
+        do_quick(launch, true);
+        if (is_empty(&launch->slow))
             return;
-        do_slow(flight, take_slow(flight));
+        do_slow(launch, take_slow(launch));
         if (acu_sim_configuration()->seeded)
             return;
     }
 }
 
+/* Returns whether a waiting launch has something to do. */
 static bool has_more(const acu_sim_op *op) {
-    const acu_sim_graph_launch *flight = op->with.graph_launch;
-    bool more = flight->nudge && flight->nudge->done;
-    for (unsigned i = 0; i < flight->pending_count && !more; i++)
-        more = is_over(flight, flight->pending[i]);
+    const acu_sim_graph_launch *launch = op->with.graph_launch;
+    bool more = launch->wakeup && launch->wakeup->done;
+    for (unsigned i = 0; i < launch->pending_count && !more; i++)
+        more = is_over(launch, launch->pending[i]);
     return more;
 }
 
-/* Until there is something to do, which may be now. */
-static void wait_for_more(acu_sim_graph_launch *flight, acu_sim_op *op) {
-    const bool ready = !is_empty(&flight->quick) || !is_empty(&flight->slow) || has_more(op);
+/* Makes the operation run again when there is something to do, which may be now. Without memory
+ * for a wait it runs again at once. */
+static void wait_for_more(acu_sim_graph_launch *launch, acu_sim_op *op) {
+    const bool ready = !is_empty(&launch->quick) || !is_empty(&launch->slow) || has_more(op);
     op->unfinished = true;
-    if (ready || !(flight->nudge = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
+    if (ready || !(launch->wakeup = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return;
-    for (unsigned i = 0; i < flight->pending_count; i++)
-        if (is_polled(&flight->plan->steps[flight->pending[i]])) {
+    for (unsigned i = 0; i < launch->pending_count; i++)
+        if (is_polled(&launch->plan->steps[launch->pending[i]])) {
             op->is_due = has_more;
             return;
         }
     op->any = true;
-    (void)acu_sim_op_after(op, flight->nudge);
-    for (unsigned i = 0; i < flight->pending_count; i++)
-        (void)acu_sim_op_after(op, flight->marks[flight->plan->steps[flight->pending[i]].mark]);
+    (void)acu_sim_op_after(op, launch->wakeup);
+    for (unsigned i = 0; i < launch->pending_count; i++)
+        (void)acu_sim_op_after(op, launch->marks[launch->plan->steps[launch->pending[i]].mark]);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
-static void begin(acu_sim_graph_launch *flight, acu_sim_device *device) {
-    flight->device = device;
-    acu_sim_conditions_start(flight->exec->graph);
-    for (unsigned i = 0; flight->degrees && i < flight->plan->count; i++)
-        if (flight->degrees[i] == 0)
-            make_ready(flight, i);
+static void begin(acu_sim_graph_launch *launch, acu_sim_device *device) {
+    launch->device = device;
+    acu_sim_conditions_start(launch->exec->graph);
+    for (unsigned i = 0; launch->degrees && i < launch->plan->count; i++)
+        if (launch->degrees[i] == 0)
+            make_ready(launch, i);
 }
 
-static cudaError_t fly(acu_sim_op *op) {
-    acu_sim_graph_launch *flight = op->with.graph_launch;
+static cudaError_t run_launch(acu_sim_op *op) {
+    acu_sim_graph_launch *launch = op->with.graph_launch;
     acu_sim_thread *self = acu_sim_self();
     pthread_mutex_lock(&acu_sim_lock);
-    if (!flight->device)
-        begin(flight, op->stream->device);
+    if (!launch->device)
+        begin(launch, op->stream->device);
     if (op->status)
-        fail(flight, op->status);
-    if (flight->degrees) {
-        acu_sim_op_release(flight->nudge);
-        flight->nudge = NULL;
+        fail(launch, op->status);
+    if (launch->degrees) {
+        acu_sim_op_release(launch->wakeup);
+        launch->wakeup = NULL;
         op->is_due = NULL;
-        go_on(flight);
-        if (flight->left)
-            wait_for_more(flight, op);
+        run_ready_steps(launch);
+        if (launch->left)
+            wait_for_more(launch, op);
         else
-            land(op);
+            free_launch(op);
         pthread_mutex_unlock(&acu_sim_lock);
         return cudaSuccess;
     }
     pthread_mutex_unlock(&acu_sim_lock);
-    self->graph = flight->exec->graph;
-    cudaError_t result = run_plan(flight->plan, flight, op->status);
+    self->graph = launch->exec->graph;
+    cudaError_t result = run_plan(launch->plan, launch, op->status);
     self->graph = NULL;
     pthread_mutex_lock(&acu_sim_lock);
-    land(op);
+    free_launch(op);
     pthread_mutex_unlock(&acu_sim_lock);
     return op->status ? cudaSuccess : result;
 }
 
-/* Room for all that a launch keeps count of; false without memory. */
-static bool prepare(acu_sim_graph_launch *flight) {
-    const acu_sim_plan *plan = flight->plan;
-    if (plan->marks && !(flight->marks = calloc(plan->marks, sizeof(acu_sim_op *))))
+/* Allocates what a launch needs to follow its steps; returns false without memory. */
+static bool allocate(acu_sim_graph_launch *launch) {
+    const acu_sim_plan *plan = launch->plan;
+    if (plan->marks && !(launch->marks = calloc(plan->marks, sizeof(acu_sim_op *))))
         return false;
     if (!plan->degrees)
         return true;
@@ -337,39 +350,40 @@ static bool prepare(acu_sim_graph_launch *flight) {
     if (!memory)
         return false;
     memcpy(memory, plan->degrees, plan->count * sizeof *memory);
-    flight->left = plan->count;
-    flight->degrees = memory;
-    flight->quick.steps = memory + plan->count;
-    flight->slow.steps = memory + 2 * plan->count;
-    flight->pending = memory + 3 * plan->count;
+    launch->left = plan->count;
+    launch->degrees = memory;
+    launch->quick.steps = memory + plan->count;
+    launch->slow.steps = memory + 2 * plan->count;
+    launch->pending = memory + 3 * plan->count;
     return true;
 }
 
-static acu_sim_op *new_flight(acu_sim_exec *exec) {
+static acu_sim_op *new_launch(acu_sim_exec *exec) {
     acu_sim_plan *plan = acu_sim_exec_plan(exec);
-    acu_sim_graph_launch *flight = plan ? calloc(1, sizeof *flight) : NULL;
-    acu_sim_op *op = flight ? acu_sim_op_new(cudaGraphNodeTypeGraph, fly) : NULL;
+    acu_sim_graph_launch *launch = plan ? calloc(1, sizeof *launch) : NULL;
+    acu_sim_op *op = launch ? acu_sim_op_new(cudaGraphNodeTypeGraph, run_launch) : NULL;
     if (!op) {
-        free(flight);
+        free(launch);
         return NULL;
     }
     plan->refs++;
     exec->refs++;
-    *flight = (acu_sim_graph_launch){.exec = exec, .plan = plan};
-    op->with.graph_launch = flight;
-    op->drop = land;
+    *launch = (acu_sim_graph_launch){.exec = exec, .plan = plan};
+    op->with.graph_launch = launch;
+    op->drop = free_launch;
     op->always = true;
-    if (!prepare(flight) || !acu_sim_op_after(op, exec->last)) {
+    if (!allocate(launch) || !acu_sim_op_after(op, exec->last)) {
         acu_sim_op_release(op);
         return NULL;
     }
     return op;
 }
 
-/* Events belong to the launch from the call on, in the order of its steps. */
-static bool take_mark(acu_sim_graph_launch *flight, unsigned i) {
-    const acu_sim_op *op = flight->plan->steps[i].op;
-    acu_sim_op **mark = &flight->marks[flight->plan->steps[i].mark];
+/* Makes the mark of a step; returns false without memory. An event belongs to the launch from the
+ * call on: a step that waits does so for the last record before, which may be an earlier step's. */
+static bool make_mark(acu_sim_graph_launch *launch, unsigned i) {
+    const acu_sim_op *op = launch->plan->steps[i].op;
+    acu_sim_op **mark = &launch->marks[launch->plan->steps[i].mark];
     if (op->type == cudaGraphNodeTypeWaitEvent) {
         if ((*mark = op->with.event->record))
             (*mark)->refs++;
@@ -384,23 +398,23 @@ static bool take_mark(acu_sim_graph_launch *flight, unsigned i) {
     if (op->type != cudaGraphNodeTypeHost)
         return true;
     (*mark)->with.host = op->with.host;
-    (*mark)->with.host.graph_launch = flight;
+    (*mark)->with.host.graph_launch = launch;
     (*mark)->with.host.step = i;
-    (*mark)->over = host_is_over;
+    (*mark)->over = host_function_done;
     return true;
 }
 
-static bool take_marks(acu_sim_graph_launch *flight) {
-    const acu_sim_plan *plan = flight->plan;
+static bool make_marks(acu_sim_graph_launch *launch) {
+    const acu_sim_plan *plan = launch->plan;
     bool good = true;
     for (unsigned i = 0; plan->marks && good && i < plan->count; i++)
         if (!plan->steps[i].idle && acu_sim_plan_op_has_mark(plan->steps[i].op))
-            good = take_mark(flight, i);
+            good = make_mark(launch, i);
     return good;
 }
 
 cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream) {
-    acu_sim_op *op = new_flight(exec);
+    acu_sim_op *op = new_launch(exec);
     if (!op)
         return cudaErrorMemoryAllocation;
     const acu_sim_plan *plan = exec->plan;
@@ -411,7 +425,7 @@ cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *strea
     if (!result && plan->memory)
         result = acu_sim_graph_memory_launch(
             plan->steps, plan->count, exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
-    if (!result && !take_marks(op->with.graph_launch))
+    if (!result && !make_marks(op->with.graph_launch))
         result = cudaErrorMemoryAllocation;
     if (result) {
         acu_sim_op_release(op);

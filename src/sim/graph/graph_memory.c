@@ -1,9 +1,10 @@
 /*
  * Memory that graphs allocate and free.
  *
- * An allocation has its address from when its node is made until no node knows it any more; there
- * is something at the address from when the node has run until it is freed. What a program may do
- * is decided when it calls, by what it launched before; what a copy meets, by what was done before.
+ * An allocation has an address from the creation of the node that allocates until the last node
+ * that allocates or frees it is gone. Memory is at the address from a run of the first node until a
+ * run of the second. Two states follow from that: whether a call is valid depends on what the
+ * program launched before (`out`); whether a copy succeeds depends on what has run (`dormant`).
  */
 #include "sim/graph/graph_memory.h"
 #include "sim/device/device.h"
@@ -17,25 +18,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 2 << 20 }; /* by which devices give memory to graphs */
+enum { PAGE = 2 << 20 }; /* bytes: devices give memory to graphs in such units */
 
 struct acu_sim_allocation {
-    unsigned refs; /* of the nodes that allocate and free it; one while it is out */
+    unsigned refs; /* one of each operation that allocates or frees it, and one while `out` */
     acu_sim_device *device;
-    acu_sim_range *range; /* NULL: gone with the device */
+    acu_sim_range *range; /* NULL: the device was reset */
     struct cudaMemAllocNodeParams params;
-    unsigned graph_id, freed_by; /* ids of graphs; 0: none */
-    bool out;                    /* launched, and not freed since */
-    bool next_out;               /* the same after what is being judged */
-    bool mapped;                 /* there are bytes for it */
+    unsigned graph_id; /* of the graph that allocates */
+    unsigned freed_by; /* id of the graph that frees; 0: none */
+    bool out;          /* a launch allocated it, and none freed it since */
+    bool next_out;     /* `out` after the launch that is being validated */
+    bool mapped;       /* bytes of the device are in use for it */
     acu_sim_allocation *next, *previous;
 };
 
 static acu_sim_allocation *allocations;
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- life ---- */
 
+/* Returns the bytes that an allocation takes of its device. */
 static uint64_t taken(const acu_sim_allocation *allocation) {
     return (allocation->params.bytesize + PAGE - 1) / PAGE * PAGE;
 }
@@ -47,6 +49,7 @@ static void unmap(acu_sim_allocation *allocation) {
     allocation->device->graph_used -= taken(allocation);
 }
 
+/* Takes the bytes of an allocation from the device; returns false if it has too few. */
 static bool map(acu_sim_allocation *allocation) {
     acu_sim_device *device = allocation->device;
     uint64_t used = device->graph_used + taken(allocation);
@@ -82,7 +85,7 @@ static void release(acu_sim_allocation *allocation) {
     free(allocation);
 }
 
-static void drop_op(acu_sim_op *op) {
+static void drop_allocation(acu_sim_op *op) {
     release(op->with.allocation);
 }
 
@@ -97,9 +100,9 @@ static bool copy_access(struct cudaMemAllocNodeParams *params) {
     return true;
 }
 
-/* The operation that frees the memory in stream order, which the program then no longer has; NULL
- * where no launch has allocated it. */
-static acu_sim_op *free_allocation(acu_sim_range *range);
+/* Returns the operation that frees the memory in stream order, for cudaFreeAsync(); NULL without
+ * memory, or if no launch has allocated it. The program no longer has the allocation then. */
+static acu_sim_op *new_free_op(acu_sim_range *range);
 
 static acu_sim_allocation *new_allocation(acu_sim_device *device,
                                           const struct cudaMemAllocNodeParams *params,
@@ -119,7 +122,7 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
         return NULL;
     }
     allocation->range->allocation = allocation;
-    allocation->range->new_free_op = free_allocation;
+    allocation->range->new_free_op = new_free_op;
     allocation->range->dormant = true;
     allocation->range->where = where;
     allocation->params.dptr = (void *)allocation->range->base;
@@ -129,10 +132,9 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
     return allocations = allocation;
 }
 
-/* ---- what the nodes do --------------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
-static cudaError_t appear(acu_sim_op *op) {
+static cudaError_t run_alloc(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     if (op->with.allocation->range)
         op->with.allocation->range->dormant = false;
@@ -140,7 +142,7 @@ static cudaError_t appear(acu_sim_op *op) {
     return cudaSuccess;
 }
 
-static cudaError_t vanish(acu_sim_op *op) {
+static cudaError_t run_free(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     if (op->with.allocation->range)
         op->with.allocation->range->dormant = true;
@@ -148,7 +150,7 @@ static cudaError_t vanish(acu_sim_op *op) {
     return cudaSuccess;
 }
 
-static cudaError_t judge_access(const struct cudaMemAllocNodeParams *params) {
+static cudaError_t validate_access(const struct cudaMemAllocNodeParams *params) {
     for (size_t i = 0; i < params->accessDescCount; i++) {
         const struct cudaMemAccessDesc *access = &params->accessDescs[i];
         if (access->location.type != cudaMemLocationTypeDevice ||
@@ -159,25 +161,25 @@ static cudaError_t judge_access(const struct cudaMemAllocNodeParams *params) {
     return cudaSuccess;
 }
 
-static cudaError_t judge_alloc(const struct cudaMemAllocNodeParams *params) {
+static cudaError_t validate_alloc(const struct cudaMemAllocNodeParams *params) {
     const struct cudaMemPoolProps *props = &params->poolProps;
     if (!params->bytesize || props->allocType != cudaMemAllocationTypePinned ||
         props->location.type != cudaMemLocationTypeDevice ||
         !acu_sim_device_at(props->location.id) || (params->accessDescCount && !params->accessDescs))
         return cudaErrorInvalidValue;
-    return props->handleTypes ? cudaErrorNotSupported : judge_access(params);
+    return props->handleTypes ? cudaErrorNotSupported : validate_access(params);
 }
 
 cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
                                           acu_sim_graph *graph, acu_sim_op **op) {
     params->dptr = NULL;
-    cudaError_t result = judge_alloc(params);
+    cudaError_t result = validate_alloc(params);
     if (result)
         return result;
     acu_sim_device *device = acu_sim_device_at(params->poolProps.location.id);
     if ((result = acu_sim_device_activate(device)))
         return result;
-    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemAlloc, appear)))
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemAlloc, run_alloc)))
         return cudaErrorMemoryAllocation;
     acu_sim_allocation *allocation =
         new_allocation(device, params, acu_sim_graph_root(graph)->where);
@@ -187,7 +189,7 @@ cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
     }
     allocation->graph_id = acu_sim_graph_root(graph)->id;
     (*op)->with.allocation = allocation;
-    (*op)->drop = drop_op;
+    (*op)->drop = drop_allocation;
     params->dptr = allocation->params.dptr;
     return cudaSuccess;
 }
@@ -197,8 +199,9 @@ static acu_sim_allocation *allocation_at(const void *address) {
     return range && range->base == (uintptr_t)address ? range->allocation : NULL;
 }
 
-/* Once in a graph; and either in the graph that allocates it or in others. */
-static cudaError_t judge_free(const acu_sim_allocation *allocation, unsigned graph) {
+/* Returns an error unless a graph may free an allocation: each graph frees it once at most, and
+ * either the graph that allocates it does, or others do. */
+static cudaError_t validate_free(const acu_sim_allocation *allocation, unsigned graph) {
     if (!allocation || allocation->freed_by == graph)
         return cudaErrorInvalidValue;
     return allocation->freed_by &&
@@ -210,15 +213,15 @@ static cudaError_t judge_free(const acu_sim_allocation *allocation, unsigned gra
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_allocation *allocation = allocation_at(address);
     unsigned id = acu_sim_graph_root(graph)->id;
-    cudaError_t result = judge_free(allocation, id);
+    cudaError_t result = validate_free(allocation, id);
     if (result)
         return result;
-    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemFree, vanish)))
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemFree, run_free)))
         return cudaErrorMemoryAllocation;
     allocation->freed_by = id;
     allocation->refs++;
     (*op)->with.allocation = allocation;
-    (*op)->drop = drop_op;
+    (*op)->drop = drop_allocation;
     return cudaSuccess;
 }
 
@@ -239,16 +242,17 @@ void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to
     }
 }
 
-/* ---- launching ----------------------------------------------------------------------------------
- */
+/* ---- launching ---- */
 
-static cudaError_t judge_step(acu_sim_allocation *allocation, bool alloc, bool auto_free) {
+/* Returns an error if a step allocates what is allocated, or frees what is not. */
+static cudaError_t validate_step(acu_sim_allocation *allocation, bool alloc, bool auto_free) {
     if (alloc ? allocation->next_out && !(auto_free && allocation->out) : !allocation->next_out)
         return cudaErrorInvalidValue;
     allocation->next_out = alloc;
     return alloc && !map(allocation) ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
+/* Records that a launch allocated or freed an allocation. */
 static void commit(acu_sim_allocation *allocation) {
     if (allocation->out == allocation->next_out)
         return;
@@ -266,22 +270,22 @@ cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count,
             steps[i].op->with.allocation->next_out = steps[i].op->with.allocation->out;
     for (size_t i = 0; !result && i < count; i++)
         if (acu_sim_graph_memory_is_op(steps[i].op))
-            result = judge_step(steps[i].op->with.allocation,
-                                steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
+            result = validate_step(steps[i].op->with.allocation,
+                                   steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
     for (size_t i = 0; !result && i < count; i++)
         if (acu_sim_graph_memory_is_op(steps[i].op))
             commit(steps[i].op->with.allocation);
     return result;
 }
 
-static acu_sim_op *free_allocation(acu_sim_range *range) {
+static acu_sim_op *new_free_op(acu_sim_range *range) {
     acu_sim_allocation *allocation = range->allocation;
-    acu_sim_op *op = allocation->out ? acu_sim_op_new(cudaGraphNodeTypeMemFree, vanish) : NULL;
+    acu_sim_op *op = allocation->out ? acu_sim_op_new(cudaGraphNodeTypeMemFree, run_free) : NULL;
     if (!op)
         return NULL;
-    allocation->out = false; /* its reference is the operation's now */
+    allocation->out = false; /* the operation has that reference now */
     op->with.allocation = allocation;
-    op->drop = drop_op;
+    op->drop = drop_allocation;
     op->always = true;
     return op;
 }
@@ -290,7 +294,8 @@ static void reset_device(acu_sim_device *device) {
     acu_sim_allocation *next;
     for (acu_sim_allocation *a = allocations; a; a = next) {
         next = a->next;
-        if (a->device != device || !a->range) /* a stream that is closing may still have it */
+        /* An allocation without a range is one that a closing stream has kept after a reset. */
+        if (a->device != device || !a->range)
             continue;
         unmap(a);
         a->range->allocation = NULL;
@@ -307,14 +312,14 @@ const acu_sim_noun acu_sim_graph_memory_noun = {.reset_device = reset_device};
 /* ---- what devices have for graphs ---------------------------------------------------------------
  */
 
-static cudaError_t find(int index, acu_sim_device **device) {
+static cudaError_t find_device(int index, acu_sim_device **device) {
     *device = acu_sim_device_at(index);
     return *device ? acu_sim_device_activate(*device) : cudaErrorInvalidDevice;
 }
 
 cudaError_t acu_sim_cudaDeviceGraphMemTrim(int device) {
     acu_sim_device *d;
-    SIM_TRY(find(device, &d));
+    SIM_TRY(find_device(device, &d));
     for (acu_sim_allocation *a = allocations; a; a = a->next)
         if (a->device == d && !a->out && a->range && a->range->dormant)
             unmap(a);
@@ -340,7 +345,7 @@ static uint64_t *attribute_of(acu_sim_device *device, enum cudaGraphMemAttribute
 cudaError_t acu_sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                                    void *value) {
     acu_sim_device *d;
-    SIM_TRY(find(device, &d));
+    SIM_TRY(find_device(device, &d));
     const uint64_t *attribute = attribute_of(d, attr);
     if (!attribute || !value)
         return cudaErrorInvalidValue;
@@ -348,12 +353,12 @@ cudaError_t acu_sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMem
     return cudaSuccess;
 }
 
-/* A high-water mark can only be put back to what is current, by a zero. */
+/* A high-water mark can only be set to 0, which resets it to the current value. */
 cudaError_t acu_sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                                    void *value) {
     acu_sim_device *d;
     uint64_t asked = 1;
-    SIM_TRY(find(device, &d));
+    SIM_TRY(find_device(device, &d));
     if (value)
         memcpy(&asked, value, sizeof asked);
     if (asked)
@@ -367,8 +372,7 @@ cudaError_t acu_sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMem
     return cudaSuccess;
 }
 
-/* ---- the calls for one type of node -------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 cudaError_t acu_sim_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                              const cudaGraphNode_t *pDependencies,

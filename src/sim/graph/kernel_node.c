@@ -1,4 +1,4 @@
-/* Kernels as nodes: their parameters, and their attributes, which are those of the launch. */
+/* Kernel nodes: their parameters, and their attributes, which are attributes of a kernel launch. */
 #include "sim/graph/kernel_node.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
@@ -12,20 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parameters ---------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
-/* The runtime knows kernels; a function must be said to be one. */
-static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
+/* A function of the driver is accepted only if `functionType` says that it is one. */
+static cudaError_t validate_function(const struct cudaKernelNodeParamsV2 *params) {
     bool known = params->functionType == cudaKernelFunctionTypeFunction
                      ? acu_sim_function_of(params->func) != NULL
                      : acu_sim_kernel_of_symbol(params->func) != NULL;
     return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
-static cudaError_t prepare(acu_sim_context *context, const void *handle,
-                           const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
-                           acu_sim_op **op) {
+/* Makes the operation of a kernel launch. */
+static cudaError_t new_launch_op(acu_sim_context *context, const void *handle,
+                                 const cudaLaunchConfig_t *config, void *const *args,
+                                 void *const *extra, acu_sim_op **op) {
     acu_sim_kernel_launch *prepared = NULL;
     cudaError_t result =
         acu_sim_kernel_launch_prepare(context, handle, config, args, extra, &prepared);
@@ -34,7 +34,7 @@ static cudaError_t prepare(acu_sim_context *context, const void *handle,
     return result;
 }
 
-/* New parameters leave the attributes as they were, and the kernel where it was. */
+/* Changed parameters keep the attributes and the context of the node. */
 cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
                                    const acu_sim_op *old, acu_sim_op **op) {
     const acu_sim_kernel_launch *before = old ? old->with.launch : NULL;
@@ -43,14 +43,14 @@ cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
                                        .dynamicSmemBytes = params->sharedMemBytes,
                                        .attrs = before ? before->attributes : NULL,
                                        .numAttrs = before ? before->attribute_count : 0};
-    cudaError_t result = judge_function(params);
+    cudaError_t result = validate_function(params);
     const acu_sim_execution_context *named = acu_sim_execution_context_of(params->ctx);
     acu_sim_context *context = before  ? acu_sim_kernel_launch_context(before)
                                : named ? &named->device->own
                                        : acu_sim_context_now();
-    return result
-               ? result
-               : prepare(context, params->func, &config, params->kernelParams, params->extra, op);
+    return result ? result
+                  : new_launch_op(context, params->func, &config, params->kernelParams,
+                                  params->extra, op);
 }
 
 void acu_sim_kernel_node_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
@@ -113,11 +113,11 @@ acu_sim_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNo
     return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
-/* Those of a launch that are about it alone; 11.7 knew two of them, by another name. */
-static bool has_attribute(cudaLaunchAttributeID id) {
+/* Returns whether kernel nodes have the attribute: those that order a launch against other work in
+ * its stream are edges in a graph. 11.7 has two of the attributes, by another name. */
+static bool is_node_attribute(cudaLaunchAttributeID id) {
     switch ((int)id) {
     case cudaLaunchAttributeAccessPolicyWindow:
     case cudaLaunchAttributeCooperative:
@@ -142,13 +142,14 @@ static const cudaLaunchAttribute *find_attribute(const acu_sim_kernel_launch *pr
     return NULL;
 }
 
-static acu_sim_node *kernel_of(cudaGraphNode_t handle) {
+/* Returns the kernel node of a handle; NULL if there is none. */
+static acu_sim_node *kernel_node_of(cudaGraphNode_t handle) {
     acu_sim_node *node = acu_sim_node_of(handle);
     return node && node->op->type == cudaGraphNodeTypeKernel ? node : NULL;
 }
 
-/* The same kernel with these attributes. */
-static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attributes,
+/* Replaces all attributes of a node. */
+static cudaError_t set_attributes(acu_sim_node *node, cudaLaunchAttribute *attributes,
                                   unsigned count) {
     acu_sim_op *op = NULL;
     const acu_sim_kernel_launch *p = node->op->with.launch;
@@ -158,7 +159,7 @@ static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
                                        .attrs = attributes,
                                        .numAttrs = count};
     cudaError_t result =
-        prepare(acu_sim_kernel_launch_context(p), p->handle, &config, p->args, NULL, &op);
+        new_launch_op(acu_sim_kernel_launch_context(p), p->handle, &config, p->args, NULL, &op);
     if (result)
         return result;
     acu_sim_op_release(node->op);
@@ -169,8 +170,8 @@ static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
 cudaError_t acu_sim_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     cudaLaunchAttributeValue *value_out) {
-    const acu_sim_node *node = kernel_of(hNode);
-    if (!node || !value_out || !has_attribute(attr))
+    const acu_sim_node *node = kernel_node_of(hNode);
+    if (!node || !value_out || !is_node_attribute(attr))
         return cudaErrorInvalidValue;
     const cudaLaunchAttribute *found = find_attribute(node->op->with.launch, attr);
     memset(value_out, 0, sizeof *value_out);
@@ -181,7 +182,8 @@ cudaError_t acu_sim_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
     return cudaSuccess;
 }
 
-static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *attribute) {
+/* Sets or adds one attribute of a node. */
+static cudaError_t set_attribute(acu_sim_node *node, const cudaLaunchAttribute *attribute) {
     const acu_sim_kernel_launch *p = node->op->with.launch;
     unsigned count = p->attribute_count, at = 0;
     cudaLaunchAttribute *all = malloc((count + 1) * sizeof *all);
@@ -192,7 +194,7 @@ static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *
     while (at < count && all[at].id != attribute->id)
         at++;
     all[at] = *attribute;
-    cudaError_t result = put_attributes(node, all, at == count ? count + 1 : count);
+    cudaError_t result = set_attributes(node, all, at == count ? count + 1 : count);
     free(all);
     return result;
 }
@@ -202,10 +204,10 @@ cudaError_t acu_sim_kernel_node_set_captured_priority(acu_sim_node *node, int pr
                                            .val = {.priority = priority}};
     return !priority || find_attribute(node->op->with.launch, attribute.id)
                ? cudaSuccess
-               : put_attribute(node, &attribute);
+               : set_attribute(node, &attribute);
 }
 
-/* Edges say so from 12.3 on. */
+/* Before 12.3 edges have no data. */
 cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to) {
     const cudaLaunchAttribute *attribute =
         to->type == cudaGraphNodeTypeKernel && from->op->type == cudaGraphNodeTypeKernel
@@ -222,17 +224,17 @@ cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_s
 cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     const cudaLaunchAttributeValue *value) {
-    acu_sim_node *node = kernel_of(hNode);
-    if (!node || !value || !has_attribute(attr))
+    acu_sim_node *node = kernel_node_of(hNode);
+    if (!node || !value || !is_node_attribute(attr))
         return cudaErrorInvalidValue;
-    return put_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
+    return set_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
 }
 
 cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
-    acu_sim_node *to = kernel_of(hDst);
-    const acu_sim_node *from = kernel_of(hSrc);
+    acu_sim_node *to = kernel_node_of(hDst);
+    const acu_sim_node *from = kernel_node_of(hSrc);
     if (!to || !from)
         return cudaErrorInvalidValue;
     const acu_sim_kernel_launch *p = from->op->with.launch;
-    return put_attributes(to, p->attributes, p->attribute_count);
+    return set_attributes(to, p->attributes, p->attribute_count);
 }

@@ -1,10 +1,10 @@
 /*
- * Plans: the steps of a launch, in an order that respects the edges.
+ * Plans: the steps of a graph launch, in an order that respects the edges.
  *
- * What a device does in one launch is done one step after the other; CUDA promises no more, so no
- * program can rely on more. The host's functions and other streams' events are different: what
- * does not depend on them goes on meanwhile. Of a graph with such nodes the plan knows what each
- * step waits for, and so it does where a seed is to decide the order.
+ * The work of a device in one launch is done one step after the other. CUDA promises no more, so no
+ * program can rely on more. Host functions, events and values are different: CUDA promises that
+ * work which does not depend on them goes on meanwhile. So a plan of a graph with such nodes has
+ * what each step waits for; a plan has that also if a seed decides the order.
  */
 #include "sim/graph/plan.h"
 #include "sim/graph/edge.h"
@@ -19,15 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan, and the edges between its steps, if they are wanted. */
+/* A plan that is being made, and the edges between its steps. */
 typedef struct builder {
     acu_sim_plan *plan;
-    bool linked;
-    unsigned *from, *to;
-    size_t count, room;
+    bool linked;         /* the plan needs the edges; else there are none */
+    unsigned *from, *to; /* indexes of steps */
+    size_t count, room;  /* edges: in use, and allocated */
 } builder;
 
-enum { NOTHING = -1 };
+enum { NO_STEP = -1 };
 
 void acu_sim_plan_release(acu_sim_plan *plan) {
     if (!plan || --plan->refs)
@@ -50,9 +50,9 @@ bool acu_sim_plan_op_has_mark(const acu_sim_op *op) {
            op->type == cudaGraphNodeTypeHost || op->type == cudaGraphNodeTypeExtSemaphoreWait;
 }
 
-/* ---- steps and edges ----------------------------------------------------------------------------
- */
+/* ---- steps and edges ---- */
 
+/* Appends a step, which takes a reference of its own; returns false without memory. */
 static bool add_step(acu_sim_plan *plan, acu_sim_op *op, bool idle) {
     if (plan->count == plan->room) {
         size_t room = plan->room * 2 + 16;
@@ -91,7 +91,7 @@ static bool add_edge(builder *b, size_t from, size_t to) {
     return true;
 }
 
-/* The edges, sorted by where they come from. */
+/* Writes the edges to the plan, sorted by the steps that they come from. */
 static bool link_steps(builder *b) {
     acu_sim_plan *plan = b->plan;
     plan->degrees = calloc(plan->count + 1, sizeof *plan->degrees);
@@ -105,19 +105,18 @@ static bool link_steps(builder *b) {
     }
     for (size_t i = 2; i < plan->count + 2; i++)
         plan->first[i] += plan->first[i - 1];
-    for (size_t i = 0; i < b->count; i++) /* what is counted up ends where the next one begins */
+    for (size_t i = 0; i < b->count; i++) /* first[i + 1] moves up to where step i + 1 begins */
         plan->next[plan->first[b->from[i] + 1]++] = b->to[i];
     return true;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static acu_sim_plan *new_plan(acu_sim_graph *graph, bool linked);
 static bool plan_graph(builder *b, acu_sim_graph *graph, size_t entry);
 
-/* The graphs of a conditional node have plans of their own. */
-static bool plan_bodies(acu_sim_plan *plan, const acu_sim_node *node) {
+/* Adds a conditional node as one step; its graphs have plans of their own. */
+static bool plan_conditional(acu_sim_plan *plan, const acu_sim_node *node) {
     acu_sim_plan **bodies = calloc(node->body_count, sizeof(acu_sim_plan *));
     if (!bodies || !add_step(plan, node->op, false)) {
         free(bodies);
@@ -131,12 +130,13 @@ static bool plan_bodies(acu_sim_plan *plan, const acu_sim_node *node) {
     return true;
 }
 
-/* Between two steps: all its nodes are behind the first, and before the second. */
+/* Adds the nodes of a child graph. Two idle steps are around them if there are edges: all nodes
+ * depend on the first, and the second depends on all nodes. */
 static bool plan_child(builder *b, const acu_sim_node *node) {
     acu_sim_graph *child = node->bodies[0];
     const size_t entry = b->plan->count;
     if (!b->linked)
-        return plan_graph(b, child, (size_t)NOTHING);
+        return plan_graph(b, child, (size_t)NO_STEP);
     if (!add_step(b->plan, node->op, true) || !plan_graph(b, child, entry) ||
         !add_step(b->plan, node->op, true))
         return false;
@@ -148,7 +148,7 @@ static bool plan_child(builder *b, const acu_sim_node *node) {
     return good;
 }
 
-/* One after the other: each is waited for alone. */
+/* Adds a step for each wait and each write, one after the other. */
 static bool plan_values(builder *b, const acu_sim_node *node) {
     unsigned count;
     acu_sim_op *const *each = acu_sim_values_each(node->op, &count);
@@ -170,13 +170,14 @@ static bool plan_node(builder *b, const acu_sim_node *node) {
     if (op->type == cudaGraphNodeTypeGraph)
         return plan_child(b, node);
     if (op->type == cudaGraphNodeTypeConditional)
-        return plan_bodies(b->plan, node);
+        return plan_conditional(b->plan, node);
     if (op->type == SIM_NODE_VALUES)
         return plan_values(b, node);
     return (idle && !b->linked) || add_step(b->plan, op, idle);
 }
 
-/* `entry`: the step that what depends on nothing in the graph depends on; NOTHING: none. */
+/* Adds the nodes of a graph. Those without dependencies depend on step `entry`, unless that is
+ * NO_STEP. */
 static bool plan_graph(builder *b, acu_sim_graph *graph, size_t entry) {
     acu_sim_node *odd;
     acu_sim_node **order = acu_sim_graph_order(graph, &odd);
@@ -185,8 +186,8 @@ static bool plan_graph(builder *b, acu_sim_graph *graph, size_t entry) {
         const acu_sim_edge_list *before = &order[i]->before;
         const size_t begin = b->plan->count;
         good = plan_node(b, order[i]);
-        order[i]->degree = b->plan->count - 1; /* the step that it ends with */
-        if (good && !before->count && entry != (size_t)NOTHING)
+        order[i]->degree = b->plan->count - 1; /* the last step of the node */
+        if (good && !before->count && entry != (size_t)NO_STEP)
             good = add_edge(b, entry, begin);
         for (size_t j = 0; good && b->linked && j < before->count; j++)
             good = add_edge(b, ((const acu_sim_node *)(void *)before->nodes[j])->degree, begin);
@@ -195,9 +196,9 @@ static bool plan_graph(builder *b, acu_sim_graph *graph, size_t entry) {
     return good;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- plans ---- */
 
+/* Returns whether nodes wait for something else than the device. */
 static bool has_waits(const acu_sim_graph *graph) {
     bool found = false;
     for (size_t i = 0; i < graph->size && !found; i++) {
@@ -219,7 +220,7 @@ static acu_sim_plan *new_plan(acu_sim_graph *graph, bool linked) {
         return NULL;
     plan->refs = 1;
     builder b = {.plan = plan, .linked = linked};
-    const bool good = plan_graph(&b, graph, (size_t)NOTHING) && (!linked || link_steps(&b));
+    const bool good = plan_graph(&b, graph, (size_t)NO_STEP) && (!linked || link_steps(&b));
     free(b.from);
     free(b.to);
     if (good)
