@@ -1,4 +1,4 @@
-/* Nodes of graphs: what they are, what they do, and changing it. */
+/* Nodes of graphs: creating them, reading and changing their parameters. */
 #include "sim/graph/node.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static acu_sim_set handles;
+static acu_sim_set handles; /* all nodes, also those of executable graphs */
 static unsigned long long last_tools_id;
 static uint64_t last_mark;
 
@@ -34,10 +34,10 @@ cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node) {
     return (cudaGraphNode_t)(void *)node;
 }
 
-/* ---- making and taking back ---------------------------------------------------------------------
- */
+/* ---- life ---- */
 
-static bool has_room(acu_sim_graph *graph) {
+/* Makes room for one more node; returns false without memory. */
+static bool make_room(acu_sim_graph *graph) {
     if (graph->size < graph->room)
         return true;
     size_t room = graph->room * 2 + 8;
@@ -50,7 +50,7 @@ static bool has_room(acu_sim_graph *graph) {
 }
 
 bool acu_sim_graph_skip_id(acu_sim_graph *graph) {
-    if (!has_room(graph))
+    if (!make_room(graph))
         return false;
     graph->nodes[graph->size++] = NULL;
     return true;
@@ -58,7 +58,7 @@ bool acu_sim_graph_skip_id(acu_sim_graph *graph) {
 
 acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
     acu_sim_node *node = calloc(1, sizeof *node);
-    if (!node || !has_room(graph) || !acu_sim_set_add(&handles, node)) {
+    if (!node || !make_room(graph) || !acu_sim_set_add(&handles, node)) {
         free(node);
         acu_sim_op_release(op);
         return NULL;
@@ -84,7 +84,6 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
     return true;
 }
 
-/* Its edges are the caller's. */
 void acu_sim_node_free(acu_sim_node *node) {
     node->graph->nodes[node->id] = NULL;
     node->graph->count--;
@@ -100,8 +99,7 @@ void acu_sim_node_free(acu_sim_node *node) {
     free(node);
 }
 
-/* ---- what it does -------------------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
     *op = acu_sim_op_new(type, NULL);
@@ -133,33 +131,36 @@ static cudaError_t alloc_op(struct cudaMemAllocNodeParamsV2 *alloc, acu_sim_grap
     return result;
 }
 
-static bool moves(const struct cudaChildGraphNodeParams *child) {
+static bool is_moved(const struct cudaChildGraphNodeParams *child) {
     return child->ownership == cudaGraphChildGraphOwnershipMove;
 }
 
-/* What is embedded is copied, or it is moved, and then it was the program's and nobody else's. */
-static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child, acu_sim_graph *into) {
+/* Returns an error unless a graph may become a child graph: by default as a copy; a graph that is
+ * moved must be one that the program could destroy. */
+static cudaError_t validate_child(const struct cudaChildGraphNodeParams *child,
+                                  acu_sim_graph *into) {
     const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
     const bool known =
         acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership, child->ownership);
     if (!graph)
         return cudaErrorInvalidValue;
-    if (graph->moved || (child->ownership && !(known && moves(child))))
+    if (graph->moved || (child->ownership && !(known && is_moved(child))))
         return cudaErrorNotSupported;
-    if (moves(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
+    if (is_moved(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
         return cudaErrorInvalidValue;
-    return acu_sim_graph_has_conditions(graph) || (!moves(child) && acu_sim_graph_has_memory(graph))
+    return acu_sim_graph_has_conditions(graph) ||
+                   (!is_moved(child) && acu_sim_graph_has_memory(graph))
                ? cudaErrorNotSupported
                : cudaSuccess;
 }
 
 static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_graph *into,
                             acu_sim_op **op) {
-    cudaError_t result = judge_child(&params->graph, into);
+    cudaError_t result = validate_child(&params->graph, into);
     return result ? result : plain_op(params->type, op);
 }
 
-/* None is allocated in, or freed by, what was moved. */
+/* A child graph that was moved into its node gets no new nodes that allocate or free memory. */
 static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *graph,
                              acu_sim_op **op) {
     if (graph->moved)
@@ -169,10 +170,10 @@ static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *
                : acu_sim_graph_memory_free_op(params->free.dptr, graph, op);
 }
 
-/* The operation of a node of the graph, for other graphs' in it see embed(). `old`: what the node
- * did before, if it was there. */
-static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
-                                const acu_sim_op *old, acu_sim_op **op) {
+/* Makes the operation of a node; the graphs that the node owns are made by embed(). `old` is the
+ * operation that the node had before; NULL for a new node. */
+static cudaError_t make_op_of_type(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                                   const acu_sim_op *old, acu_sim_op **op) {
     struct cudaMemsetParams fill;
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
@@ -215,8 +216,8 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
     }
 }
 
-/* Where the parameters say which execution context; NULL: such nodes have none. */
-static cudaExecutionContext_t *context_in(struct cudaGraphNodeParams *params) {
+/* Returns where the parameters name an execution context; NULL if such nodes have none. */
+static cudaExecutionContext_t *execution_context_in(struct cudaGraphNodeParams *params) {
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
         return &params->kernel.ctx;
@@ -239,23 +240,25 @@ static cudaExecutionContext_t *context_in(struct cudaGraphNodeParams *params) {
     }
 }
 
+/* Makes the operation of a node with its execution context. */
 static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
                            const acu_sim_op *old, acu_sim_op **op) {
-    cudaExecutionContext_t *context = context_in(params);
+    cudaExecutionContext_t *context = execution_context_in(params);
     if (context && *context && !acu_sim_execution_context_of(*context))
         return cudaErrorInvalidValue;
-    cudaError_t result = make_plainly(graph, params, old, op);
+    cudaError_t result = make_op_of_type(graph, params, old, op);
     if (!result && context)
         (*op)->execution_context = *context;
     return result;
 }
 
-/* The node's own graph: a copy as of now, before the node is there, of which it may be one. */
+/* Makes the graph of a child graph node: NULL for other types. The copy is made before the node is
+ * added, because a graph may become a child of itself. */
 static cudaError_t make_body(const struct cudaGraphNodeParams *params, acu_sim_graph **body) {
     if (params->type != cudaGraphNodeTypeGraph)
         return cudaSuccess;
     acu_sim_graph *graph = acu_sim_graph_of(params->graph.graph);
-    *body = moves(&params->graph) ? graph : acu_sim_graph_copy(graph);
+    *body = is_moved(&params->graph) ? graph : acu_sim_graph_copy(graph);
     return *body ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -270,11 +273,12 @@ static cudaError_t embed_child(acu_sim_node *node, acu_sim_graph *body, bool mov
     return cudaSuccess;
 }
 
+/* Gives the node the graphs that its type needs. */
 static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params,
                          acu_sim_graph *body) {
     if (params->type == cudaGraphNodeTypeConditional)
         return acu_sim_conditional_embed(node, &params->conditional);
-    return body ? embed_child(node, body, moves(&params->graph)) : cudaSuccess;
+    return body ? embed_child(node, body, is_moved(&params->graph)) : cudaSuccess;
 }
 
 void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
@@ -332,7 +336,7 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
     default:
         break;
     }
-    cudaExecutionContext_t *context = context_in(params);
+    cudaExecutionContext_t *context = execution_context_in(params);
     if (context)
         *context = op->execution_context;
 }
@@ -345,18 +349,15 @@ cudaError_t acu_sim_node_make_op(const acu_sim_node *node, const struct cudaGrap
     return make_op(node->graph, &mine, node->op, op);
 }
 
-static cudaError_t set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
-    acu_sim_op *op = NULL;
-    cudaError_t why = acu_sim_node_make_op(node, params, &op);
-    if (why)
-        return why;
+static cudaError_t set_params(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+    acu_sim_op *op;
+    SIM_TRY(acu_sim_node_make_op(node, params, &op));
     acu_sim_op_release(node->op);
     node->op = op;
     return cudaSuccess;
 }
 
-/* ---- adding, asking, changing: the calls of all types -------------------------------------------
- */
+/* ---- calls for all types ---- */
 
 uint64_t acu_sim_node_new_mark(void) {
     return ++last_mark;
@@ -400,13 +401,13 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
         return result;
     acu_sim_node *node = acu_sim_node_new(graph, op);
     result = node ? link_all(node, dependencies, data, count) : cudaErrorMemoryAllocation;
-    if (!result) /* last, so that what was moved stays */
+    if (!result) /* last, because a graph that was moved cannot be moved back */
         result = embed(node, params, body);
     if (result && node) {
         acu_sim_edge_remove_all(node);
         acu_sim_node_free(node);
     }
-    if (result && body && !moves(&params->graph))
+    if (result && body && !is_moved(&params->graph))
         acu_sim_graph_free(body);
     if (result)
         return result;
@@ -438,7 +439,7 @@ cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType
 cudaError_t acu_sim_node_set_params(cudaGraphNode_t node,
                                     const struct cudaGraphNodeParams *params) {
     acu_sim_node *n = acu_sim_node_of(node);
-    return n && params ? set(n, params) : cudaErrorInvalidValue;
+    return n && params ? set_params(n, params) : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
@@ -454,11 +455,10 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
     return cudaSuccess;
 }
 
-/* Enters, and finds the node; `out` is where the answer goes. */
+/* Finds the node of a handle. `out` is where the caller writes its result; NULL is an error. */
 static cudaError_t find(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
-    if (!out || !(*node = acu_sim_node_of(handle)))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    *node = acu_sim_node_of(handle);
+    return out && *node ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
@@ -470,10 +470,9 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
     return cudaSuccess;
 }
 
-/* ---- what it is ---------------------------------------------------------------------------------
- */
+/* ---- types and ids ---- */
 
-/* The runtime has no word for what only the driver knows. */
+/* The runtime has no name for SIM_NODE_VALUES. */
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;
     SIM_TRY(find(node, pType, &n));
@@ -483,13 +482,11 @@ cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNod
     return cudaSuccess;
 }
 
-/* The same, but where the driver lacks the function that is told first. */
+/* Like find(), but first returns an error if the driver lacks the function. */
 static cudaError_t find_newer(const acu_function *function, cudaGraphNode_t handle, const void *out,
                               acu_sim_node **node) {
     SIM_TRY(acu_sim_driver_has(function));
-    if (!out || !(*node = acu_sim_node_of(handle)))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return find(handle, out, node);
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {

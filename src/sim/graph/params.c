@@ -1,10 +1,10 @@
-/* The calls for one type of node each, by those for all types. */
+/* Calls that add, read or change nodes of one type. They use the calls for all types, node.h and
+ * update.h. */
 #include "sim/graph/node.h"
 #include "sim/graph/update.h"
 #include "sim/memory/copy.h"
 
-/* ---- nodes that only order ----------------------------------------------------------------------
- */
+/* ---- all types, and empty nodes ---- */
 
 cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                      const cudaGraphNode_t *pDependencies,
@@ -32,8 +32,7 @@ cudaError_t acu_sim_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph
     return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------
- */
+/* ---- copies ---- */
 
 static struct cudaGraphNodeParams copy_node(const struct cudaMemcpy3DParms *copy) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemcpy};
@@ -102,8 +101,7 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExe
     return acu_sim_update_set_params(hGraphExec, node, &params);
 }
 
-/* ---- fills --------------------------------------------------------------------------------------
- */
+/* ---- fills ---- */
 
 static struct cudaGraphNodeParams fill_node(const struct cudaMemsetParams *fill) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemset};
@@ -148,8 +146,7 @@ cudaError_t acu_sim_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec,
     return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
-/* ---- host functions -----------------------------------------------------------------------------
- */
+/* ---- host functions ---- */
 
 static struct cudaGraphNodeParams host_node(const struct cudaHostNodeParams *host) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeHost};
@@ -191,8 +188,7 @@ cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, c
     return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
-/* ---- graphs in nodes ----------------------------------------------------------------------------
- */
+/* ---- child graphs ---- */
 
 cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                const cudaGraphNode_t *pDependencies,
@@ -211,8 +207,7 @@ cudaError_t acu_sim_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGr
     return result;
 }
 
-/* ---- events -------------------------------------------------------------------------------------
- */
+/* ---- events ---- */
 
 static struct cudaGraphNodeParams event_node(enum cudaGraphNodeType type, cudaEvent_t event) {
     struct cudaGraphNodeParams params = {.type = type};
@@ -277,8 +272,7 @@ cudaError_t acu_sim_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExe
     return acu_sim_update_set_params(hGraphExec, hNode, &params);
 }
 
-/* ---- semaphores of other APIs -------------------------------------------------------------------
- */
+/* ---- external semaphores ---- */
 
 static struct cudaGraphNodeParams
 signal_node(const struct cudaExternalSemaphoreSignalNodeParams *signal) {

@@ -1,6 +1,6 @@
 /*
- * Capturing a graph again: each node that a capture makes is held against the one that the graph
- * has there, in the order in which they were made, and its parameters are taken over.
+ * Capturing a graph again. The nodes of the capture are compared with those that the graph has
+ * already, in the order of their creation, and the graph's nodes take over the new parameters.
  */
 #include "sim/graph/recapture.h"
 #include "sim/code/function.h"
@@ -25,12 +25,13 @@ static bool is_same_launch(const acu_sim_kernel_launch *a, const acu_sim_kernel_
            memcmp(a->attributes, b->attributes, a->attribute_count * sizeof *a->attributes) == 0;
 }
 
+/* The padding behind the last member, `kind`, is not compared. */
 static bool is_same_copy(const struct cudaMemcpy3DParms *a, const struct cudaMemcpy3DParms *b) {
     return memcmp(a, b, offsetof(struct cudaMemcpy3DParms, kind)) == 0 && a->kind == b->kind;
 }
 
-/* Two of one type. */
-static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
+/* Returns whether two operations of one type do the same. */
+static bool is_same_work(const acu_sim_op *a, const acu_sim_op *b) {
     if (a->execution_context != b->execution_context)
         return false;
     switch ((int)a->type) {
@@ -55,7 +56,8 @@ static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
     }
 }
 
-static bool is_linked_alike(const acu_sim_node *a, const acu_sim_node *b) {
+/* Returns whether two nodes depend on the same nodes by equal edges. */
+static bool has_same_edges(const acu_sim_node *a, const acu_sim_node *b) {
     bool alike = a->before.count == b->before.count;
     for (size_t i = 0; alike && i < a->before.count; i++)
         alike = acu_sim_edge_list_find(&b->before, a->before.nodes[i], a->before.data[i]) <
@@ -63,9 +65,10 @@ static bool is_linked_alike(const acu_sim_node *a, const acu_sim_node *b) {
     return alike;
 }
 
-/* The program's word on other parameters; the lock is given up meanwhile. */
-static bool asks(acu_sim_node *old, acu_sim_node *made,
-                 const struct cudaGraphRecaptureCallbackData *asked) {
+/* Returns whether the program's callback accepts the new parameters. The lock is given up
+ * meanwhile, so another thread may end the capture: then false. */
+static bool callback_accepts(acu_sim_node *old, acu_sim_node *made,
+                             const struct cudaGraphRecaptureCallbackData *asked) {
     struct cudaGraphNodeParams before, now;
     const cudaGraphNode_t handle = acu_sim_node_handle(made);
     acu_sim_thread *self = acu_sim_self();
@@ -81,18 +84,18 @@ static bool asks(acu_sim_node *old, acu_sim_node *made,
         asked->callbackFunc(asked->userData, acu_sim_node_handle(old), &before, &now, status);
     pthread_mutex_lock(&acu_sim_lock);
     self->in_callback = in_callback;
-    /* Another thread may have ended it all. */
     return result == cudaSuccess && acu_sim_node_of(acu_sim_node_handle(old)) &&
            acu_sim_node_of(handle);
 }
 
 bool acu_sim_recapture(acu_sim_node *old, acu_sim_node *made,
                        const struct cudaGraphRecaptureCallbackData *asked) {
-    if (old->op->type != made->op->type || !is_linked_alike(old, made))
+    if (old->op->type != made->op->type || !has_same_edges(old, made))
         return false;
-    if (is_same(old->op, made->op))
+    if (is_same_work(old->op, made->op))
         return true;
-    if (acu_sim_graph_memory_is_op(made->op) || (asked->callbackFunc && !asks(old, made, asked)))
+    if (acu_sim_graph_memory_is_op(made->op) ||
+        (asked->callbackFunc && !callback_accepts(old, made, asked)))
         return false;
     made->op->refs++;
     acu_sim_op_release(old->op);

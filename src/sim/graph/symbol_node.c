@@ -1,4 +1,4 @@
-/* Nodes that copy to and from variables of device code, which the host program names. */
+/* Nodes that copy to and from variables of device code, which the program names by symbols. */
 #include "sim/code/symbol.h"
 
 cudaError_t acu_sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,

@@ -1,8 +1,8 @@
 /*
- * Changing instances: the work of one node, or, from another graph of the same shape, of all.
+ * Changing executable graphs: one node, or all nodes by those of another graph of the same shape.
  *
- * The nodes of the two graphs are paired from the last ones on, against the edges, in the order in
- * which the edges were made.
+ * The nodes of the two graphs are paired, beginning with the nodes that no other depends on, then
+ * against the edges, in the order in which the edges were made.
  */
 #include "sim/graph/update.h"
 #include "sim/code/kernel_launch.h"
@@ -23,27 +23,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one node -----------------------------------------------------------------------------------
- */
+/* ---- one node ---- */
 
-/* Where memory is, as far as an instance depends on it: none of a device's, or whose. */
-static const acu_sim_device *place_of(const void *address, bool *device) {
+/* Returns the device whose memory is at an address, which an update cannot change; NULL, with
+ * `is_device` false, for memory of no device. */
+static const acu_sim_device *device_of(const void *address, bool *is_device) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    *device = range && range->kind == SIM_DEVICE;
-    return *device ? range->device : NULL;
+    *is_device = range && range->kind == SIM_DEVICE;
+    return *is_device ? range->device : NULL;
 }
 
 static bool is_same_place(const void *a, const void *b) {
-    bool a_device, b_device;
-    const acu_sim_device *a_place = place_of(a, &a_device), *b_place = place_of(b, &b_device);
-    return a_device == b_device && a_place == b_place;
+    bool a_is, b_is;
+    const acu_sim_device *a_device = device_of(a, &a_is), *b_device = device_of(b, &b_is);
+    return a_is == b_is && a_device == b_device;
 }
 
 static bool is_row(const struct cudaExtent *extent) {
     return extent->height == 1 && extent->depth == 1;
 }
 
-/* An array stays an array. */
+/* Returns whether one copy may replace another: an array must stay an array, and memory where it
+ * is; only the size of a single row may change. */
 static bool can_copy(const struct cudaMemcpy3DParms *from, const struct cudaMemcpy3DParms *to) {
     bool rows = is_row(&from->extent) && is_row(&to->extent);
     return !from->srcArray == !to->srcArray && !from->dstArray == !to->dstArray &&
@@ -103,7 +104,8 @@ enum cudaGraphExecUpdateResult acu_sim_update_validate(const acu_sim_op *from,
     return good ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorParametersChanged;
 }
 
-static cudaError_t put(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+/* Changes the parameters of one node of an executable graph. */
+static cudaError_t set_node_params(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
     acu_sim_op *op = NULL;
     if (params->type == cudaGraphNodeTypeGraph)
         return params->type == node->op->type
@@ -125,20 +127,20 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
                                       const struct cudaGraphNodeParams *params) {
     acu_sim_exec *e = acu_sim_exec_of(exec);
     acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
-    SIM_TRY(n && params ? put(n, params) : cudaErrorInvalidValue);
+    SIM_TRY(n && params ? set_node_params(n, params) : cudaErrorInvalidValue);
     acu_sim_exec_discard_plan(e);
     return cudaSuccess;
 }
 
-/* ---- switching nodes off ------------------------------------------------------------------------
- */
+/* ---- enabling and disabling nodes ---- */
 
 static bool can_be_disabled(const acu_sim_node *node) {
     return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemcpy ||
            node->op->type == cudaGraphNodeTypeMemset;
 }
 
-/* Enters, and finds the instance's own node. */
+/* Finds the executable graph and its copy of the node, which must be of a type that can be
+ * disabled. */
 static cudaError_t find(cudaGraphExec_t exec, cudaGraphNode_t handle, acu_sim_exec **e,
                         acu_sim_node **node) {
     *e = acu_sim_exec_of(exec);
@@ -167,28 +169,29 @@ cudaError_t acu_sim_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGrap
     return cudaSuccess;
 }
 
-/* ---- all nodes ----------------------------------------------------------------------------------
- */
+/* ---- all nodes ---- */
 
-static acu_sim_node *before(const acu_sim_node *node, size_t i) {
+/* Returns the node that the edge of an index comes from. */
+static acu_sim_node *dependency(const acu_sim_node *node, size_t i) {
     return (acu_sim_node *)(void *)node->before.nodes[i];
 }
 
-/* The next node of a graph, from its id on. */
+/* Returns the next node of a graph, beginning with an id, which is moved on; NULL: no more. */
 static acu_sim_node *next_node(const acu_sim_graph *graph, size_t *id) {
     while (*id < graph->size && !graph->nodes[*id])
         ++*id;
     return *id < graph->size ? graph->nodes[(*id)++] : NULL;
 }
 
-static void fail(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult result,
-                 acu_sim_node *node, acu_sim_node *from) {
+/* Records why an update fails. */
+static void refuse(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult result,
+                   acu_sim_node *node, acu_sim_node *from) {
     info->result = result;
     info->errorNode = node ? acu_sim_node_handle(node) : NULL;
     info->errorFromNode = from ? acu_sim_node_handle(from) : NULL;
 }
 
-/* The next node that no other depends on. */
+/* Returns the next node that no other depends on; NULL: no more. */
 static acu_sim_node *next_last(const acu_sim_graph *graph, size_t *id) {
     acu_sim_node *node;
     do
@@ -209,42 +212,44 @@ static void pair(acu_sim_node *a, acu_sim_node *b, acu_sim_node **stack, size_t 
     stack[(*count)++] = a;
 }
 
+/* Pairs the nodes that a pair depends on; returns false if they do not correspond. */
 static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_node **stack,
                         size_t *count, cudaGraphExecUpdateResultInfo *info) {
     if (mine->before.count != other->before.count) {
-        fail(info, cudaGraphExecUpdateErrorTopologyChanged, other, NULL);
+        refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, NULL);
         return false;
     }
     for (size_t i = 0; i < mine->before.count; i++) {
-        acu_sim_node *a = before(mine, i), *b = before(other, i);
+        acu_sim_node *a = dependency(mine, i), *b = dependency(other, i);
         if (!a->pair && !b->pair)
             pair(a, b, stack, count);
         if (a->pair != b || acu_sim_edge_list_differ(&mine->before, &other->before, i)) {
-            fail(info, cudaGraphExecUpdateErrorTopologyChanged, other, b);
+            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, b);
             return false;
         }
     }
     return true;
 }
 
-/* Before 12.0 nodes were paired in the order in which they were made. */
-static bool knows_edges(void) {
+/* Returns whether the runtime pairs nodes by their edges only. Before 12.0 corresponding nodes must
+ * also have been made in the same order. */
+static bool pairs_by_edges(void) {
     return acu_sim_configuration()->runtime >= 12000;
 }
 
-static bool is_made_alike(const acu_sim_graph *mine, const acu_sim_graph *other,
-                          cudaGraphExecUpdateResultInfo *info) {
+static bool is_made_in_same_order(const acu_sim_graph *mine, const acu_sim_graph *other,
+                                  cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0;
     acu_sim_node *a, *b;
     while ((a = next_node(mine, &i)) != NULL && (b = next_node(other, &j)) != NULL)
         if (a->pair != b) {
-            fail(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
+            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
             return false;
         }
     return true;
 }
 
-/* `stack` has room for all nodes. */
+/* Pairs all nodes; returns false if the shapes differ. `stack` has room for all nodes. */
 static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_sim_node **stack,
                      cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0, count = 0;
@@ -253,7 +258,7 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
     forget_pairs(other);
     while ((b = next_last(other, &j))) {
         if (!(a = next_last(mine, &i))) {
-            fail(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
+            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
             return false;
         }
         pair(a, b, stack, &count);
@@ -263,56 +268,59 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
         if (!pair_before(a, a->pair, stack, &count, info))
             return false;
     }
-    return knows_edges() || is_made_alike(mine, other, info);
+    return pairs_by_edges() || is_made_in_same_order(mine, other, info);
 }
 
-/* All are paired, unless there are more last nodes of mine. */
-static bool judge_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
+/* Returns whether a node can be updated. A node may lack a pair only where my graph has more last
+ * nodes than the other one. */
+static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
     enum cudaGraphExecUpdateResult result = !mine->pair
                                                 ? cudaGraphExecUpdateErrorTopologyChanged
                                                 : acu_sim_update_validate(mine->op, mine->pair->op);
     if (!result && mine->body_count != mine->pair->body_count)
         result = cudaGraphExecUpdateErrorParametersChanged;
     if (result)
-        fail(info, result, mine->pair, NULL);
+        refuse(info, result, mine->pair, NULL);
     return !result;
 }
 
-static bool judge(const acu_sim_graph *mine, const acu_sim_graph *other,
-                  cudaGraphExecUpdateResultInfo *info) {
+/* Returns whether a graph can be updated, and pairs its nodes; else writes to `info` why not. */
+static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
+                     cudaGraphExecUpdateResultInfo *info) {
     acu_sim_node *node;
     if (mine->count != other->count) {
-        fail(info,
-             knows_edges() ? cudaGraphExecUpdateErrorTopologyChanged
-                           : cudaGraphExecUpdateErrorNotSupported,
-             NULL, NULL);
+        refuse(info,
+               pairs_by_edges() ? cudaGraphExecUpdateErrorTopologyChanged
+                                : cudaGraphExecUpdateErrorNotSupported,
+               NULL, NULL);
         return false;
     }
     acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
     bool good = stack && pair_all(mine, other, stack, info);
     free(stack);
     for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
-        good = judge_pair(node, info);
+        good = validate_pair(node, info);
         for (unsigned k = 0; good && k < node->body_count; k++)
-            good = judge(node->bodies[k], node->pair->bodies[k], info);
+            good = validate(node->bodies[k], node->pair->bodies[k], info);
     }
     return good;
 }
 
-/* What was judged is taken over. */
-static void take(acu_sim_graph *mine) {
+/* Gives the nodes of a graph, which was validated, the work of the paired nodes. */
+static void copy_work(acu_sim_graph *mine) {
     acu_sim_node *node;
     for (size_t i = 0; (node = next_node(mine, &i));) {
         node->pair->op->refs++;
         acu_sim_op_release(node->op);
         node->op = node->pair->op;
         for (unsigned k = 0; k < node->body_count; k++)
-            take(node->bodies[k]);
+            copy_work(node->bodies[k]);
     }
 }
 
-/* Its values and what it keeps; a launch under way still needs the old ones. */
-static bool take_rest(acu_sim_exec *exec, const acu_sim_graph *other) {
+/* Copies conditional values and references to user objects; returns false without memory. The old
+ * references stay while a launch is under way, because it may still use the objects. */
+static bool copy_conditions_and_objects(acu_sim_exec *exec, const acu_sim_graph *other) {
     acu_sim_graph *mine = exec->graph;
     if (!acu_sim_conditions_copy(mine, other))
         return false;
@@ -325,9 +333,9 @@ cudaError_t acu_sim_update_graph(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     if (!other)
         return cudaErrorInvalidValue;
-    if (!judge(mine, other, &info))
+    if (!validate(mine, other, &info))
         return cudaErrorGraphExecUpdateFailure;
-    take(mine);
+    copy_work(mine);
     return cudaSuccess;
 }
 
@@ -336,15 +344,15 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
     acu_sim_graph *graph = acu_sim_graph_of(hGraph);
     if (resultInfo)
-        fail(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
+        refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     if (!exec || !graph || graph->moved || !resultInfo)
         return cudaErrorInvalidValue;
-    if (!judge(exec->graph, graph, resultInfo))
+    if (!validate(exec->graph, graph, resultInfo))
         return cudaErrorGraphExecUpdateFailure;
-    if (!take_rest(exec, graph))
+    if (!copy_conditions_and_objects(exec, graph))
         return cudaErrorMemoryAllocation;
-    take(exec->graph);
+    copy_work(exec->graph);
     acu_sim_exec_discard_plan(exec);
     resultInfo->result = cudaGraphExecUpdateSuccess;
     return cudaSuccess;

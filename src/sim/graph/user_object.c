@@ -1,6 +1,6 @@
 /*
- * User objects: what graphs keep alive for a program. Their destructors are called by a thread of
- * the simulator's own, some time after the last reference is gone.
+ * User objects, which graphs keep alive. A thread of the simulator calls their destructors, some
+ * time after the last reference was given up.
  */
 #include "sim/graph/user_object.h"
 #include "sim/caller.h"
@@ -12,20 +12,23 @@
 #include <stdlib.h>
 
 struct acu_sim_user_object {
-    uint64_t refs, owned; /* owned: of these the program's */
-    void *data;
+    uint64_t refs;  /* of the program and of graphs */
+    uint64_t owned; /* of the program only */
+    void *data;     /* the argument of `destroy` */
     cudaHostFn_t destroy;
-    const void *where;
-    acu_sim_user_object *next, *previous; /* alive; doomed ones: next only */
+    const void *where;                    /* where the program created the object */
+    acu_sim_user_object *next, *previous; /* `previous` only while there are references */
 };
 
-static acu_sim_user_object *objects, *doomed, **doomed_end = &doomed;
+static acu_sim_user_object *objects; /* those with references */
+/* Those whose destructor must be called, and where the next one is appended. */
+static acu_sim_user_object *doomed, **doomed_end = &doomed;
 static acu_sim_set handles;
-static bool is_destroying;
+static bool is_destroying; /* the thread that calls destructors runs */
 
-/* ---- destroying ---------------------------------------------------------------------------------
- */
+/* ---- destroying ---- */
 
+/* The thread that calls destructors, without the lock, until there is no more doomed object. */
 static void *destroy_all(void *unused) {
     (void)unused;
     acu_sim_self()->in_callback = true;
@@ -45,7 +48,7 @@ static void *destroy_all(void *unused) {
     return NULL;
 }
 
-/* Without a thread the next object tries again. */
+/* Starts the thread. If that fails, the next doomed object tries again. */
 static void start_destroying(void) {
     if (!is_destroying)
         is_destroying = acu_sim_stream_thread_start(destroy_all, NULL);
@@ -88,7 +91,8 @@ static int leaks(int print) {
     return count;
 }
 
-/* Nobody waits for destructors, so what they would touch may be gone. */
+/* Destructors are not called on a reset, because nothing would wait until they have run: what they
+ * use might be gone. */
 static void reset(void) {
     while (objects) {
         acu_sim_user_object *object = objects;
@@ -102,7 +106,7 @@ const acu_sim_noun acu_sim_user_object_noun = {.reset = reset, .leaks = leaks};
 /* ---- in graphs ----------------------------------------------------------------------------------
  */
 
-/* Where the graph has it; NULL without memory. */
+/* Returns the references that a graph has to an object, perhaps 0; NULL without memory. */
 static acu_sim_keep *keep_of(acu_sim_graph *graph, acu_sim_user_object *object) {
     for (size_t i = 0; i < graph->keep_count; i++)
         if (graph->keeps[i].object == object)
@@ -135,8 +139,7 @@ void acu_sim_user_objects_clear(acu_sim_graph *graph) {
     graph->keep_count = 0;
 }
 
-/* ---- the API ------------------------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
 cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                          cudaHostFn_t destroy, unsigned int initialRefcount,
@@ -161,7 +164,7 @@ cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr
     return cudaSuccess;
 }
 
-/* Enters, and finds the object; NULL: what must not be. */
+/* Finds the object of a handle; a count of references that CUDA does not allow is an error. */
 static cudaError_t find(cudaUserObject_t handle, unsigned count, acu_sim_user_object **object) {
     *object = object_of(handle);
     return !*object || !count || count > INT_MAX ? cudaErrorInvalidValue : cudaSuccess;

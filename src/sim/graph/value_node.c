@@ -1,6 +1,7 @@
 /*
- * Values in memory that streams and nodes of graphs wait for, and write. Who writes one may be
- * another stream, or the host: what waits looks when something else is done, and every millisecond.
+ * Values in memory that streams and nodes of graphs wait for, and write. Because another stream,
+ * the host or a kernel may write a value without a call, the memory is read again whenever an
+ * operation was done, and every millisecond.
  */
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -15,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The runtime has none. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
+/* The runtime has no such type. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
 static const enum cudaGraphNodeType type_of_nodes = SIM_NODE_VALUES;
 
 static void *pointer(CUdeviceptr at) {
     return (void *)(uintptr_t)at;
 }
 
-/* Where the bytes are; NULL if the device cannot reach all of them, or no longer. */
+/* Returns where the bytes of a value are; NULL if the device cannot access all of them. */
 static void *bytes_of(const acu_sim_op *op) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)op->with.value.at, 1);
     size_t size = op->with.value.wide ? 8 : 4;
@@ -33,11 +34,12 @@ static void *bytes_of(const acu_sim_op *op) {
                : NULL;
 }
 
-static bool holds(const acu_sim_op *op, uint64_t found) {
+/* Returns whether the value that was found ends the wait of an operation. */
+static bool satisfies(const acu_sim_op *op, uint64_t found) {
     uint64_t value = op->with.value.value, top = op->with.value.wide ? 1ULL << 63 : 1ULL << 31;
     uint64_t all = top | (top - 1);
     switch (op->with.value.flags) {
-    case CU_STREAM_WAIT_VALUE_GEQ: /* around the end of the numbers, too */
+    case CU_STREAM_WAIT_VALUE_GEQ: /* the difference, so that a counter may overflow */
         return !((found - value) & top);
     case CU_STREAM_WAIT_VALUE_EQ:
         return found == value;
@@ -48,15 +50,17 @@ static bool holds(const acu_sim_op *op, uint64_t found) {
     }
 }
 
-/* Under the lock. What cannot be read will not be waited for: it is an error when it runs. Nothing
- * is waited for where the context is lost. */
-static bool is_there(const acu_sim_op *op) {
+/* Returns whether the wait of an operation is over; under the lock. A wait for memory that cannot
+ * be read is over, too, and fails when the operation runs; so is any wait in a lost context. */
+static bool is_wait_over(const acu_sim_op *op) {
     const void *at = bytes_of(op);
     return !at || op->with.value.device->sticky ||
-           holds(op, op->with.value.wide ? __atomic_load_n((const uint64_t *)at, __ATOMIC_SEQ_CST)
-                                         : __atomic_load_n((const uint32_t *)at, __ATOMIC_SEQ_CST));
+           satisfies(op, op->with.value.wide
+                             ? __atomic_load_n((const uint64_t *)at, __ATOMIC_SEQ_CST)
+                             : __atomic_load_n((const uint32_t *)at, __ATOMIC_SEQ_CST));
 }
 
+/* Writes the value; a wait only checks that its memory is still there. */
 static cudaError_t run(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     void *at = bytes_of(op);
@@ -68,15 +72,14 @@ static cudaError_t run(acu_sim_op *op) {
     return at ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
-/* ---- what they may be ---------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
-static bool waits(const CUstreamBatchMemOpParams *p) {
+static bool is_wait(const CUstreamBatchMemOpParams *p) {
     return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
            p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
-static bool writes(const CUstreamBatchMemOpParams *p) {
+static bool is_write(const CUstreamBatchMemOpParams *p) {
     return p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
            p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
@@ -86,60 +89,64 @@ static bool is_wide(const CUstreamBatchMemOpParams *p) {
            p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
+/* Returns whether all bytes are allocated memory in which CUDA permits values. */
 static bool is_memory(CUdeviceptr at, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(pointer(at));
     return range && range->kind != SIM_MANAGED && size <= range->base + range->size - (uintptr_t)at;
 }
 
-/* Waits and writes are laid out alike. Nothing flushes remote writes: the attributes say so. What
- * memory there is, a node is not asked before it is launched. */
-static cudaError_t judge(const CUstreamBatchMemOpParams *p, bool in_node) {
+/*
+ * Returns an error unless a wait, a write or a barrier is valid. The parameters of waits and
+ * writes have the same layout. Flushing remote writes is not supported, as the device's
+ * attributes say. The memory of a node is validated when the node is launched, not before.
+ */
+static cudaError_t validate(const CUstreamBatchMemOpParams *p, bool in_node) {
     const unsigned flags = p->waitValue.flags;
     const size_t size = is_wide(p) ? 8 : 4;
     if (p->operation == CU_STREAM_MEM_OP_BARRIER)
         return p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? cudaSuccess
                                                                            : cudaErrorInvalidValue;
-    if (!waits(p) && !writes(p))
+    if (!is_wait(p) && !is_write(p))
         return acu_sim_driver_knows(&acu_cuda_type_CUstreamBatchMemOpType_enum, p->operation)
                    ? cudaErrorNotSupported
                    : cudaErrorInvalidValue;
-    if (waits(p) && flags & CU_STREAM_WAIT_VALUE_FLUSH)
+    if (is_wait(p) && flags & CU_STREAM_WAIT_VALUE_FLUSH)
         return cudaErrorNotSupported;
-    /* The flag that lets a write be early was for the first version of the calls only. */
-    if (flags > (waits(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
+    /* Only the first version of the calls had the flag that permits a write to be early. */
+    if (flags > (is_wait(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
         return cudaErrorInvalidValue;
     return p->waitValue.address % size == 0 && (in_node || is_memory(p->waitValue.address, size))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
-/* No list at all crashes CUDA. */
-static cudaError_t judge_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
+/* A missing list is an error here, while it crashes CUDA. */
+static cudaError_t validate_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
     enum { TOO_MANY = 256 };
     cudaError_t why =
         params->count && params->count < TOO_MANY && params->paramArray && !params->flags
             ? cudaSuccess
             : cudaErrorInvalidValue;
     for (unsigned i = 0; !why && i < params->count; i++)
-        why = judge(&params->paramArray[i], in_node);
+        why = validate(&params->paramArray[i], in_node);
     return why;
 }
 
-/* ---- several in one operation -------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 struct acu_sim_values {
-    CUDA_BATCH_MEM_OP_NODE_PARAMS params; /* its list is its own */
-    acu_sim_op **each;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params; /* with a copy of the list */
+    acu_sim_op **each;                    /* an operation for each element of the list */
 };
 
-/* A barrier does nothing where all is in order. */
-static acu_sim_op *new_one(const CUstreamBatchMemOpParams *p, const acu_sim_device *device) {
+/* Makes the operation of one wait, write or barrier; a barrier does nothing, because the simulator
+ * never reorders writes. */
+static acu_sim_op *new_value_op(const CUstreamBatchMemOpParams *p, const acu_sim_device *device) {
     const bool orders = p->operation == CU_STREAM_MEM_OP_BARRIER;
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, orders ? NULL : run);
     if (!op || orders)
         return op;
-    op->is_due = waits(p) ? is_there : NULL;
+    op->is_due = is_wait(p) ? is_wait_over : NULL;
     op->with.value.at = pointer(p->waitValue.address);
     op->with.value.value = is_wide(p) ? p->waitValue.value64 : p->waitValue.value;
     op->with.value.wide = is_wide(p);
@@ -156,7 +163,7 @@ static void free_values(acu_sim_values *v) {
     free(v);
 }
 
-static void drop(acu_sim_op *op) {
+static void drop_values(acu_sim_op *op) {
     free_values(op->with.values);
 }
 
@@ -167,13 +174,13 @@ static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
         return NULL;
     v->params = *params;
     const size_t count =
-        params->count ? params->count : 1; /* one at least was judged: for the analyzer */
+        params->count ? params->count : 1; /* never 0, which the analyzer cannot know */
     v->params.paramArray = calloc(count, sizeof *params->paramArray);
     v->each = calloc(count, sizeof(acu_sim_op *));
     bool good = v->params.paramArray && v->each;
     for (unsigned i = 0; good && i < params->count; i++) {
         v->params.paramArray[i] = params->paramArray[i];
-        good = (v->each[i] = new_one(&params->paramArray[i], device)) != NULL;
+        good = (v->each[i] = new_value_op(&params->paramArray[i], device)) != NULL;
     }
     if (good)
         return v;
@@ -181,8 +188,8 @@ static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
     return NULL;
 }
 
-static cudaError_t make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, const acu_sim_device *device,
-                        acu_sim_op **op) {
+static cudaError_t new_list_op(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
+                               const acu_sim_device *device, acu_sim_op **op) {
     acu_sim_values *values = new_values(params, device);
     acu_sim_op *made = values ? acu_sim_op_new(type_of_nodes, NULL) : NULL;
     if (!made) {
@@ -191,19 +198,17 @@ static cudaError_t make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, const acu_s
         return cudaErrorMemoryAllocation;
     }
     made->with.values = values;
-    made->drop = drop;
+    made->drop = drop_values;
     *op = made;
     return cudaSuccess;
 }
 
-/* Gives the stream what it is to wait for and to write: one after the other, or in a capture as one
- * node. All are judged before the first is done. */
 cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *params) {
     acu_sim_op *op = NULL;
-    cudaError_t result = judge_all(params, false);
+    cudaError_t result = validate_all(params, false);
     if (!result)
-        result = make(params, stream->device, &op);
+        result = new_list_op(params, stream->device, &op);
     if (!result && stream->capture)
         return acu_sim_stream_submit(stream, op, false);
     for (unsigned i = 0; !result && i < params->count; i++) {
@@ -214,11 +219,11 @@ cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
     return result;
 }
 
-/* ---- in graphs ---- */
+/* ---- nodes ---- */
 
 _Static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) <=
                    sizeof((struct cudaGraphNodeParams){0}.reserved1),
-               "the union has room for it");
+               "the runtime's union has room for the driver's parameters");
 
 struct cudaGraphNodeParams acu_sim_values_params(const CUDA_BATCH_MEM_OP_NODE_PARAMS *values) {
     struct cudaGraphNodeParams params = {.type = type_of_nodes};
@@ -232,8 +237,8 @@ cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_
     memcpy(&values, params->reserved1, sizeof values);
     const acu_sim_device *device =
         acu_sim_context_device(values.ctx); /* NULL if there is no context */
-    cudaError_t why = device ? judge_all(&values, true) : cudaErrorInvalidValue;
-    return why ? why : make(&values, device, op);
+    cudaError_t why = device ? validate_all(&values, true) : cudaErrorInvalidValue;
+    return why ? why : new_list_op(&values, device, op);
 }
 
 bool acu_sim_values_are_allocated(const acu_sim_plan *plan) {
@@ -262,10 +267,10 @@ bool acu_sim_values_have_wait(const acu_sim_op *op) {
     return found;
 }
 
-static unsigned flags_of(const CUstreamBatchMemOpParams *p) {
-    return waits(p)    ? 0 /* how it compares may change */
-           : writes(p) ? p->writeValue.flags
-                       : p->memoryBarrier.flags;
+/* Returns the flags that an update cannot change; those of a wait say how values are compared, and
+ * can be changed. */
+static unsigned fixed_flags(const CUstreamBatchMemOpParams *p) {
+    return is_wait(p) ? 0 : is_write(p) ? p->writeValue.flags : p->memoryBarrier.flags;
 }
 
 bool acu_sim_values_can_update(const acu_sim_op *from, const acu_sim_op *to) {
@@ -274,7 +279,7 @@ bool acu_sim_values_can_update(const acu_sim_op *from, const acu_sim_op *to) {
     bool fit = a->count == b->count && a->ctx == b->ctx;
     for (unsigned i = 0; fit && i < a->count; i++)
         fit = a->paramArray[i].operation == b->paramArray[i].operation &&
-              flags_of(&a->paramArray[i]) == flags_of(&b->paramArray[i]);
+              fixed_flags(&a->paramArray[i]) == fixed_flags(&b->paramArray[i]);
     return fit;
 }
 
