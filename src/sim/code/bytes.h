@@ -1,4 +1,4 @@
-/* Bytes that somebody else laid out, and what of them may be read. */
+/* Bytes of a file format, read within their bounds; and two ways to unpack them. */
 #ifndef ACU_SIM_CODE_BYTES_H
 #define ACU_SIM_CODE_BYTES_H
 
@@ -11,8 +11,9 @@ typedef struct acu_sim_bytes {
     size_t size;
 } acu_sim_bytes;
 
-/* A number as GPUs write it, the low byte first; 0 where there are not so many bytes. */
-static inline uint64_t acu_sim_number(acu_sim_bytes bytes, uint64_t offset, unsigned width) {
+/* Returns the number of `width` bytes at the offset, the low byte first; 0 if it is not all within.
+ */
+static inline uint64_t acu_sim_bytes_number(acu_sim_bytes bytes, uint64_t offset, unsigned width) {
     uint64_t number = 0;
     if (offset > bytes.size || bytes.size - offset < width)
         return 0;
@@ -21,17 +22,17 @@ static inline uint64_t acu_sim_number(acu_sim_bytes bytes, uint64_t offset, unsi
     return number;
 }
 
-/* False if it is not all within. */
-static inline bool acu_sim_part(acu_sim_bytes whole, uint64_t offset, uint64_t size,
-                                acu_sim_bytes *part) {
+/* Finds a part of the bytes; false if it is not all within. */
+static inline bool acu_sim_bytes_part(acu_sim_bytes whole, uint64_t offset, uint64_t size,
+                                      acu_sim_bytes *part) {
     if (offset > whole.size || whole.size - offset < size)
         return false;
     *part = (acu_sim_bytes){whole.at + offset, (size_t)size};
     return true;
 }
 
-/* They fill `to`, of `size` bytes; false if it is not that much, or is damaged, or without memory.
- */
+/* Unpack exactly `size` bytes; false if there are more or fewer, if the input is damaged, or
+ * without memory. */
 bool acu_sim_lz4_unpack(acu_sim_bytes from, unsigned char *to, size_t size);
 bool acu_sim_zstd_unpack(acu_sim_bytes from, unsigned char *to, size_t size);
 

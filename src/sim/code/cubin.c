@@ -56,15 +56,15 @@ static const char *name_in(acu_sim_bytes names, uint64_t offset) {
 
 static bool read_section(const cubin *c, uint64_t index, section *s) {
     acu_sim_bytes head;
-    if (!acu_sim_part(c->sections, index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr), &head))
+    if (!acu_sim_bytes_part(c->sections, index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr), &head))
         return false;
-    *s = (section){.name = name_in(c->section_names, acu_sim_number(head, 0, 4)),
-                   .type = acu_sim_number(head, 4, 4),
-                   .size = acu_sim_number(head, 32, 8),
-                   .link = acu_sim_number(head, 40, 4),
-                   .info = acu_sim_number(head, 44, 4)};
+    *s = (section){.name = name_in(c->section_names, acu_sim_bytes_number(head, 0, 4)),
+                   .type = acu_sim_bytes_number(head, 4, 4),
+                   .size = acu_sim_bytes_number(head, 32, 8),
+                   .link = acu_sim_bytes_number(head, 40, 4),
+                   .info = acu_sim_bytes_number(head, 44, 4)};
     return s->type == SHT_NOBITS ||
-           acu_sim_part(c->file, acu_sim_number(head, 24, 8), s->size, &s->bytes);
+           acu_sim_bytes_part(c->file, acu_sim_bytes_number(head, 24, 8), s->size, &s->bytes);
 }
 
 static size_t section_count(const cubin *c) {
@@ -74,9 +74,10 @@ static size_t section_count(const cubin *c) {
 /* Returns the file with its size. Code in memory ends where the later of its two tables ends, of
  * sections and of program headers. */
 static acu_sim_bytes with_size(acu_sim_bytes file) {
-    uint64_t sections = acu_sim_number(file, 40, 8), programs = acu_sim_number(file, 32, 8);
-    uint64_t end = sections + acu_sim_number(file, 60, 2) * sizeof(Elf64_Shdr);
-    uint64_t other = programs + acu_sim_number(file, 56, 2) * sizeof(Elf64_Phdr);
+    uint64_t sections = acu_sim_bytes_number(file, 40, 8),
+             programs = acu_sim_bytes_number(file, 32, 8);
+    uint64_t end = sections + acu_sim_bytes_number(file, 60, 2) * sizeof(Elf64_Shdr);
+    uint64_t other = programs + acu_sim_bytes_number(file, 56, 2) * sizeof(Elf64_Phdr);
     if (file.size == SIZE_MAX)
         file.size = (size_t)(end > other ? end : other);
     return file;
@@ -89,13 +90,14 @@ static bool open_cubin(cubin *c) {
     bool good = c->file.size >= sizeof(Elf64_Ehdr) && head[EI_CLASS] == ELFCLASS64 &&
                 head[EI_DATA] == ELFDATA2LSB && head[EI_VERSION] == EV_CURRENT &&
                 (head[EI_OSABI] == OLD_SYSTEM || head[EI_OSABI] == NEW_SYSTEM) &&
-                acu_sim_number(c->file, 18, 2) == MACHINE_CUDA;
+                acu_sim_bytes_number(c->file, 18, 2) == MACHINE_CUDA;
     if (!good)
         return false;
     c->file = with_size(c->file);
-    uint64_t count = acu_sim_number(c->file, 60, 2), names = acu_sim_number(c->file, 62, 2);
-    if (!acu_sim_part(c->file, acu_sim_number(c->file, 40, 8), count * sizeof(Elf64_Shdr),
-                      &c->sections) ||
+    uint64_t count = acu_sim_bytes_number(c->file, 60, 2),
+             names = acu_sim_bytes_number(c->file, 62, 2);
+    if (!acu_sim_bytes_part(c->file, acu_sim_bytes_number(c->file, 40, 8),
+                            count * sizeof(Elf64_Shdr), &c->sections) ||
         !read_section(c, names, &s))
         return false;
     c->section_names = s.bytes;
@@ -116,7 +118,7 @@ static bool open_cubin(cubin *c) {
 /* The architecture is in the flags. A note has the architecture of the PTX that the code was
  * compiled from. */
 static void read_architecture(cubin *c) {
-    unsigned flags = (unsigned)acu_sim_number(c->file, 48, 4);
+    unsigned flags = (unsigned)acu_sim_bytes_number(c->file, 48, 4);
     bool old = c->file.at[EI_OSABI] == OLD_SYSTEM;
     acu_sim_image *image = c->image;
     image->binary = (int)(old ? flags & 0xff : flags >> 8 & 0xffff);
@@ -125,7 +127,7 @@ static void read_architecture(cubin *c) {
     for (size_t i = 0; i < section_count(c); i++) {
         section s;
         if (read_section(c, i, &s) && strcmp(s.name, ".note.nv.cuinfo") == 0 && s.size >= 28)
-            image->target = (int)acu_sim_number(s.bytes, 26, 2);
+            image->target = (int)acu_sim_bytes_number(s.bytes, 26, 2);
     }
 }
 
@@ -144,14 +146,14 @@ static size_t symbol_count(const cubin *c) {
 
 static bool read_symbol(const cubin *c, uint64_t index, symbol *s) {
     acu_sim_bytes at;
-    if (!acu_sim_part(c->symbols, index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), &at))
+    if (!acu_sim_bytes_part(c->symbols, index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), &at))
         return false;
-    *s = (symbol){.name = name_in(c->symbol_names, acu_sim_number(at, 0, 4)),
-                  .type = (unsigned)acu_sim_number(at, 4, 1) & 15,
-                  .other = (unsigned)acu_sim_number(at, 5, 1),
-                  .value = acu_sim_number(at, 8, 8),
-                  .size = acu_sim_number(at, 16, 8)};
-    return read_section(c, acu_sim_number(at, 6, 2), &s->in) && *s->name;
+    *s = (symbol){.name = name_in(c->symbol_names, acu_sim_bytes_number(at, 0, 4)),
+                  .type = (unsigned)acu_sim_bytes_number(at, 4, 1) & 15,
+                  .other = (unsigned)acu_sim_bytes_number(at, 5, 1),
+                  .value = acu_sim_bytes_number(at, 8, 8),
+                  .size = acu_sim_bytes_number(at, 16, 8)};
+    return read_section(c, acu_sim_bytes_number(at, 6, 2), &s->in) && *s->name;
 }
 
 static bool is_kernel(const symbol *s) {
@@ -180,7 +182,7 @@ static cudaError_t add_variable(acu_sim_image *image, const symbol *s) {
     image->constant_bytes += v->constant ? v->size : 0;
     if (s->in.type == SHT_NOBITS || !s->size)
         return cudaSuccess;
-    if (!acu_sim_part(s->in.bytes, s->value, s->size, &bytes))
+    if (!acu_sim_bytes_part(s->in.bytes, s->value, s->size, &bytes))
         return cudaErrorInvalidKernelImage;
     if (!(v->bytes = malloc(bytes.size)))
         return cudaErrorMemoryAllocation;
@@ -236,25 +238,25 @@ typedef struct attribute {
 
 /* Reads the first attribute of the list and removes it; false if none is left. */
 static bool next_attribute(acu_sim_bytes *list, attribute *a) {
-    unsigned form = (unsigned)acu_sim_number(*list, 0, 1);
-    *a = (attribute){.id = (unsigned)acu_sim_number(*list, 1, 1),
-                     .number = (unsigned)acu_sim_number(*list, 2, 2)};
+    unsigned form = (unsigned)acu_sim_bytes_number(*list, 0, 1);
+    *a = (attribute){.id = (unsigned)acu_sim_bytes_number(*list, 1, 1),
+                     .number = (unsigned)acu_sim_bytes_number(*list, 2, 2)};
     if (list->size < 4 || !form)
         return false;
     size_t behind = form == FORM_LONG ? a->number : 0;
-    return acu_sim_part(*list, 4, behind, &a->value) &&
-           acu_sim_part(*list, 4 + behind, list->size - 4 - behind, list);
+    return acu_sim_bytes_part(*list, 4, behind, &a->value) &&
+           acu_sim_bytes_part(*list, 4 + behind, list->size - 4 - behind, list);
 }
 
 static void read_extents(const attribute *a, unsigned extents[3]) {
     for (unsigned i = 0; i < 3; i++)
-        extents[i] = (unsigned)acu_sim_number(a->value, (uint64_t)4 * i, 4);
+        extents[i] = (unsigned)acu_sim_bytes_number(a->value, (uint64_t)4 * i, 4);
 }
 
 /* Parameters come in any order, usually the last one first. */
 static cudaError_t read_param(acu_sim_entry *entry, const attribute *a) {
-    size_t index = (size_t)acu_sim_number(a->value, 4, 2);
-    unsigned flags = (unsigned)acu_sim_number(a->value, 8, 4);
+    size_t index = (size_t)acu_sim_bytes_number(a->value, 4, 2);
+    unsigned flags = (unsigned)acu_sim_bytes_number(a->value, 8, 4);
     if (a->value.size < 12 || index >= MOST_PARAMS)
         return cudaErrorInvalidKernelImage;
     if (index >= entry->param_count) {
@@ -266,7 +268,7 @@ static cudaError_t read_param(acu_sim_entry *entry, const attribute *a) {
         entry->param_count = index + 1;
     }
     acu_sim_param *param = &entry->params[index];
-    param->offset = (size_t)acu_sim_number(a->value, 6, 2);
+    param->offset = (size_t)acu_sim_bytes_number(a->value, 6, 2);
     param->size = a->id == LARGE_PARAM ? flags & 0xffff : flags >> 18;
     return cudaSuccess;
 }
@@ -320,10 +322,10 @@ static void read_common_info(const cubin *c, acu_sim_bytes list) {
     symbol s;
     while (next_attribute(&list, &a)) {
         bool known = a.id == REGISTERS || a.id == FRAME_BYTES;
-        acu_sim_entry *entry = known && read_symbol(c, acu_sim_number(a.value, 0, 4), &s)
+        acu_sim_entry *entry = known && read_symbol(c, acu_sim_bytes_number(a.value, 0, 4), &s)
                                    ? find_entry(c, s.name)
                                    : NULL;
-        unsigned value = (unsigned)acu_sim_number(a.value, 4, 4);
+        unsigned value = (unsigned)acu_sim_bytes_number(a.value, 4, 4);
         if (entry && a.id == REGISTERS)
             entry->registers = value;
         else if (entry)
@@ -369,7 +371,7 @@ cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image) {
     if (!open_cubin(&c))
         return cudaErrorInvalidKernelImage;
     read_architecture(&c);
-    if (acu_sim_number(c.file, 16, 2) != ET_EXEC) /* an object file that is not linked yet */
+    if (acu_sim_bytes_number(c.file, 16, 2) != ET_EXEC) /* an object file that is not linked yet */
         return cudaErrorNoKernelImageForDevice;
     cudaError_t result = read_symbols(&c);
     return result ? result : read_sections(&c);

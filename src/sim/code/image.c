@@ -39,6 +39,20 @@ void acu_sim_image_release(acu_sim_image *image) {
     free(image);
 }
 
+int acu_sim_image_entry(const acu_sim_image *image, const char *name) {
+    for (size_t i = 0; i < image->entry_count; i++)
+        if (strcmp(image->entries[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int acu_sim_image_variable(const acu_sim_image *image, const char *name) {
+    for (size_t i = 0; i < image->variable_count; i++)
+        if (strcmp(image->variables[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
 typedef struct reader {
     acu_sim_image *image;
     char *why;   /* a line for the compiler's log */
@@ -101,17 +115,17 @@ typedef struct piece {
 
 /* Reads the first of the pieces and removes it from them; false if none is left. */
 static bool next_piece(acu_sim_bytes *pieces, piece *p) {
-    uint64_t head = acu_sim_number(*pieces, 4, 4), size = acu_sim_number(*pieces, 8, 8);
-    uint64_t packed = acu_sim_number(*pieces, 16, 4);
-    *p = (piece){.kind = (unsigned)acu_sim_number(*pieces, 0, 2),
-                 .flags = (unsigned)acu_sim_number(*pieces, 40, 4),
-                 .arch = (int)acu_sim_number(*pieces, 28, 2),
-                 .unpacked = (size_t)acu_sim_number(*pieces, 56, 8)};
+    uint64_t head = acu_sim_bytes_number(*pieces, 4, 4), size = acu_sim_bytes_number(*pieces, 8, 8);
+    uint64_t packed = acu_sim_bytes_number(*pieces, 16, 4);
+    *p = (piece){.kind = (unsigned)acu_sim_bytes_number(*pieces, 0, 2),
+                 .flags = (unsigned)acu_sim_bytes_number(*pieces, 40, 4),
+                 .arch = (int)acu_sim_bytes_number(*pieces, 28, 2),
+                 .unpacked = (size_t)acu_sim_bytes_number(*pieces, 56, 8)};
     acu_sim_bytes code;
-    if (head < 64 || !acu_sim_part(*pieces, head, size, &code))
+    if (head < 64 || !acu_sim_bytes_part(*pieces, head, size, &code))
         return false;
     p->code = (acu_sim_bytes){code.at, packed && packed < size ? (size_t)packed : (size_t)size};
-    return acu_sim_part(*pieces, head + size, pieces->size - head - size, pieces);
+    return acu_sim_bytes_part(*pieces, head + size, pieces->size - head - size, pieces);
 }
 
 /* Returns how well the piece suits the device: machine code before PTX, and the newest first; 0:
@@ -174,8 +188,9 @@ static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
 
 static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
     acu_sim_bytes pieces;
-    uint64_t head = acu_sim_number(code, 6, 2), size = acu_sim_number(code, 8, 8);
-    if (acu_sim_number(code, 4, 2) != 1 || head < 16 || !acu_sim_part(code, head, size, &pieces))
+    uint64_t head = acu_sim_bytes_number(code, 6, 2), size = acu_sim_bytes_number(code, 8, 8);
+    if (acu_sim_bytes_number(code, 4, 2) != 1 || head < 16 ||
+        !acu_sim_bytes_part(code, head, size, &pieces))
         return cudaErrorInvalidKernelImage;
     return read_pieces(r, pieces);
 }
@@ -269,5 +284,83 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
         acu_sim_image_release(r.image);
     else
         *image = r.image;
+    return result;
+}
+
+cudaError_t acu_sim_image_read_file(const char *path, char **text, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    char *read = NULL;
+    size_t used = 0, room = 0;
+    if (!file)
+        return cudaErrorFileNotFound;
+    while (!feof(file) && !ferror(file)) {
+        if (room - used < 2) {
+            char *grown = realloc(read, room = room * 2 + 4096);
+            if (!grown)
+                break;
+            read = grown;
+        }
+        used += fread(read + used, 1, room - used - 1, file);
+    }
+    const bool complete = feof(file) || ferror(file);
+    (void)fclose(file);
+    if (!complete) {
+        free(read);
+        return cudaErrorMemoryAllocation;
+    }
+    read[used] = '\0';
+    *text = read;
+    *size = used;
+    return cudaSuccess;
+}
+
+/* ---- options of a load ---- */
+
+bool acu_sim_options_are_known(const acu_sim_options *options) {
+    if ((options->jit_count && (!options->jit || !options->jit_values)) ||
+        (options->library_count && (!options->library || !options->library_values)))
+        return false;
+    for (unsigned i = 0; i < options->jit_count; i++)
+        if (options->jit[i] < 0 || options->jit[i] >= 36)
+            return false;
+    for (unsigned i = 0; i < options->library_count; i++)
+        if (options->library[i] != cudaLibraryHostUniversalFunctionAndDataTable &&
+            options->library[i] != cudaLibraryBinaryIsPreserved)
+            return false;
+    return true;
+}
+
+void **acu_sim_options_value(const acu_sim_options *options, int option) {
+    for (unsigned i = 0; i < options->jit_count; i++)
+        if (options->jit[i] == option)
+            return &options->jit_values[i];
+    return NULL;
+}
+
+/* Writes the text to the buffer of one option, and its length in place of the size that the other
+ * option has. Does nothing if one of them was not given. */
+static void write_log(const acu_sim_options *options, int buffer, int size, const char *text) {
+    void **at = acu_sim_options_value(options, buffer),
+         **room = acu_sim_options_value(options, size);
+    if (!at || !*at || !room || !*room)
+        return;
+    int written = snprintf(*at, (size_t)(uintptr_t)*room, "%s", text);
+    if ((uintptr_t)written >= (uintptr_t)*room)
+        written = (int)((uintptr_t)*room - 1);
+    *room = (void *)(uintptr_t)written;
+}
+
+cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
+                               acu_sim_image **image) {
+    char why[400], log[500] = "";
+    if (!code || !acu_sim_options_are_known(options))
+        return cudaErrorInvalidValue;
+    cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
+    if (result && why[0])
+        snprintf(log, sizeof log, "%s\n%s", why,
+                 strstr(why, "fatal") ? ""
+                                      : "ptxas fatal   : Ptx assembly aborted due to errors\n");
+    write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
+    write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
     return result;
 }

@@ -120,7 +120,7 @@ void acu_sim_image_release(acu_sim_image *image);
 void acu_sim_image_clear(acu_sim_image *image);
 
 /* Reads a file. The text ends with a zero that `size` does not count, and the caller frees it. */
-cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size);
+cudaError_t acu_sim_image_read_file(const char *path, char **text, size_t *size);
 
 /* Return the index of the kernel or the variable in the image; -1 if there is none of the name. */
 int acu_sim_image_entry(const acu_sim_image *image, const char *name);

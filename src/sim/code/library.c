@@ -39,7 +39,7 @@ cudaError_t acu_sim_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *
     size_t size;
     if (!library || !fileName)
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_module_read_file(fileName, &code, &size));
+    SIM_TRY(acu_sim_image_read_file(fileName, &code, &size));
     cudaError_t result = acu_sim_library_load(code, size, &options, SIM_CALLER, &made);
     free(code);
     if (!result)

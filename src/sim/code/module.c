@@ -1,4 +1,4 @@
-/* Images, modules and libraries: loading, unloading, and what is in them by name. */
+/* Modules and libraries: loading and unloading them, and finding what they contain. */
 #include "sim/code/module.h"
 #include "sim/caller.h"
 #include "sim/code/compiled.h"
@@ -19,95 +19,6 @@ static acu_sim_module *modules;
 static acu_sim_library *libraries;
 static acu_sim_set module_handles, library_handles, kernel_handles, function_handles;
 
-int acu_sim_image_entry(const acu_sim_image *image, const char *name) {
-    for (size_t i = 0; i < image->entry_count; i++)
-        if (strcmp(image->entries[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-int acu_sim_image_variable(const acu_sim_image *image, const char *name) {
-    for (size_t i = 0; i < image->variable_count; i++)
-        if (strcmp(image->variables[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-cudaError_t acu_sim_module_read_file(const char *path, char **text, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    size_t used = 0, room = 0;
-    cudaError_t result = file ? cudaSuccess : cudaErrorFileNotFound;
-    *text = NULL;
-    while (!result && !feof(file) && !ferror(file)) {
-        if (room - used < 2) {
-            char *grown = realloc(*text, room = room * 2 + 4096);
-            if (!grown) {
-                result = cudaErrorMemoryAllocation;
-                break;
-            }
-            *text = grown;
-        }
-        used += fread(*text + used, 1, room - used - 1, file);
-    }
-    if (file)
-        (void)fclose(file);
-    if (result)
-        free(*text), *text = NULL;
-    else
-        (*text)[used] = '\0', *size = used;
-    return result;
-}
-
-/* ---- what a load is asked ---- */
-
-bool acu_sim_options_are_known(const acu_sim_options *options) {
-    if ((options->jit_count && (!options->jit || !options->jit_values)) ||
-        (options->library_count && (!options->library || !options->library_values)))
-        return false;
-    for (unsigned i = 0; i < options->jit_count; i++)
-        if (options->jit[i] < 0 || options->jit[i] >= 36)
-            return false;
-    for (unsigned i = 0; i < options->library_count; i++)
-        if (options->library[i] != cudaLibraryHostUniversalFunctionAndDataTable &&
-            options->library[i] != cudaLibraryBinaryIsPreserved)
-            return false;
-    return true;
-}
-
-void **acu_sim_options_value(const acu_sim_options *options, int option) {
-    for (unsigned i = 0; i < options->jit_count; i++)
-        if (options->jit[i] == option)
-            return &options->jit_values[i];
-    return NULL;
-}
-
-/* Puts the text in the buffer that was given, and how much there is in place of its size. */
-static void write_log(const acu_sim_options *options, int buffer, int size, const char *text) {
-    void **at = acu_sim_options_value(options, buffer),
-         **room = acu_sim_options_value(options, size);
-    if (!at || !*at || !room || !*room)
-        return;
-    int written = snprintf(*at, (size_t)(uintptr_t)*room, "%s", text);
-    if ((uintptr_t)written >= (uintptr_t)*room)
-        written = (int)((uintptr_t)*room - 1);
-    *room = (void *)(uintptr_t)written;
-}
-
-cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
-                               acu_sim_image **image) {
-    char why[400], log[500] = "";
-    if (!code || !acu_sim_options_are_known(options))
-        return cudaErrorInvalidValue;
-    cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
-    if (result && why[0])
-        snprintf(log, sizeof log, "%s\n%s", why,
-                 strstr(why, "fatal") ? ""
-                                      : "ptxas fatal   : Ptx assembly aborted due to errors\n");
-    write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
-    write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
-    return result;
-}
-
 /* ---- modules ---- */
 
 void acu_sim_module_release(acu_sim_module *module) {
@@ -119,17 +30,17 @@ void acu_sim_module_release(acu_sim_module *module) {
     free(module);
 }
 
-/* calloc() of nothing may be NULL, too. */
+/* calloc() of 0 elements may return NULL, which is no failure. */
 static size_t at_least_one(size_t count) {
     return count ? count : 1;
 }
 
-static cudaError_t make_variables(acu_sim_module *module) {
+static cudaError_t create_variables(acu_sim_module *module) {
     const acu_sim_image *image = module->image;
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
         void *at = NULL;
-        bool shared = variable->managed && module->library; /* one for all devices */
+        bool shared = variable->managed && module->library; /* by the library's modules */
         cudaError_t result = shared ? cudaSuccess
                                     : acu_sim_memory_variable_new(module->context, variable->size,
                                                                   variable->managed, &at);
@@ -137,13 +48,13 @@ static cudaError_t make_variables(acu_sim_module *module) {
             return result;
         if (at && variable->bytes)
             memcpy(acu_sim_range_bytes(acu_sim_range_of(at), at), variable->bytes, variable->size);
-        /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): there are as many */
+        /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): the array has as many elements */
         module->variables[i] = shared ? module->library->managed[i] : at;
     }
     return cudaSuccess;
 }
 
-static bool make_functions(acu_sim_module *module) {
+static bool create_functions(acu_sim_module *module) {
     const acu_sim_image *image = module->image;
     for (size_t i = 0; i < image->entry_count; i++) {
         acu_sim_function *function = &module->functions[i];
@@ -163,7 +74,7 @@ static bool make_functions(acu_sim_module *module) {
     return true;
 }
 
-static void leave_library(acu_sim_module *module) {
+static void remove_from_library(acu_sim_module *module) {
     acu_sim_module **at = &module->library->modules;
     while (*at && *at != module)
         at = &(*at)->next_of_library;
@@ -173,7 +84,7 @@ static void leave_library(acu_sim_module *module) {
 
 static void unload_module(acu_sim_module *module) {
     if (module->library)
-        leave_library(module);
+        remove_from_library(module);
     for (size_t i = 0; i < module->image->entry_count; i++)
         acu_sim_set_remove(&function_handles, &module->functions[i]);
     for (size_t i = 0; i < module->image->variable_count; i++)
@@ -189,7 +100,7 @@ static void unload_module(acu_sim_module *module) {
     acu_sim_module_release(module);
 }
 
-/* Takes a reference on the image. */
+/* Creates a module that takes a reference on the image. */
 static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
                               acu_sim_library *library, const void *where,
                               acu_sim_module **module) {
@@ -210,8 +121,8 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
     made->variables = calloc(at_least_one(image->variable_count), sizeof *made->variables);
     cudaError_t result = cudaErrorMemoryAllocation;
     if (made->functions && made->variables && acu_sim_set_add(&module_handles, made) &&
-        make_functions(made))
-        result = make_variables(made);
+        create_functions(made))
+        result = create_variables(made);
     if (result)
         unload_module(made);
     else
@@ -222,25 +133,23 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
 cudaError_t acu_sim_module_load(acu_sim_context *context, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
-    acu_sim_image *image = NULL;
-    cudaError_t result = acu_sim_image_load(code, size, options, &image);
-    if (!result)
-        result = new_module(image, context, NULL, where, module);
+    acu_sim_image *image;
+    SIM_TRY(acu_sim_image_load(code, size, options, &image));
+    cudaError_t result = new_module(image, context, NULL, where, module);
     acu_sim_image_release(image);
     return result;
 }
 
 void acu_sim_module_unload(acu_sim_module *module) {
-    acu_sim_device *device = module->device;
-    acu_sim_stream_wait_device(device);
-    if (acu_sim_module_of(module)) /* the lock was given up */
+    acu_sim_stream_wait_device(module->device);
+    if (acu_sim_module_of(module)) /* another thread may have unloaded it while this one waited */
         unload_module(module);
 }
 
 /* ---- libraries ---- */
 
-/* All that was read of it. */
-static void empty_library(acu_sim_library *library) {
+/* Frees the modules, the kernels and everything else that was read of the library's code. */
+static void clear_library(acu_sim_library *library) {
     acu_sim_image *image = library->image;
     while (library->modules)
         unload_module(library->modules);
@@ -257,7 +166,7 @@ static void empty_library(acu_sim_library *library) {
 }
 
 static void unload_library(acu_sim_library *library) {
-    empty_library(library);
+    clear_library(library);
     acu_sim_set_remove(&library_handles, library);
     for (acu_sim_library **at = &libraries; *at; at = &(*at)->next)
         if (*at == library) {
@@ -267,7 +176,7 @@ static void unload_library(acu_sim_library *library) {
     free(library);
 }
 
-static cudaError_t make_managed(acu_sim_library *library) {
+static cudaError_t create_managed_variables(acu_sim_library *library) {
     const acu_sim_image *image = library->image;
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
@@ -285,7 +194,7 @@ static cudaError_t make_managed(acu_sim_library *library) {
     return cudaSuccess;
 }
 
-static cudaError_t make_kernels(acu_sim_library *library) {
+static cudaError_t create_kernels(acu_sim_library *library) {
     for (size_t i = 0; i < library->image->entry_count; i++) {
         library->kernels[i] = (acu_sim_kernel_handle){library, i, NULL};
         if (!acu_sim_set_add(&kernel_handles, &library->kernels[i]))
@@ -294,15 +203,16 @@ static cudaError_t make_kernels(acu_sim_library *library) {
     return cudaSuccess;
 }
 
-static acu_sim_image *empty_image(void) {
+static acu_sim_image *new_empty_image(void) {
     acu_sim_image *image = calloc(1, sizeof *image);
     if (image)
         image->refs = 1;
     return image;
 }
 
-/* Libraries are loaded lazily: whether text or machine code can be read, and is for the device, is
- * told to whom first needs it. */
+/* Reads the code of a library. CUDA loads libraries lazily: code that cannot be read, or is for
+ * other devices, fails when something in it is needed. So `why` is then the error, and the image is
+ * empty. */
 static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image, cudaError_t *why) {
     cudaError_t result = acu_sim_image_load(code, size, options, image);
@@ -310,16 +220,17 @@ static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_opti
     if (!result || result == cudaErrorInvalidValue || result == cudaErrorMemoryAllocation)
         return result;
     *why = result;
-    return (*image = empty_image()) ? cudaSuccess : cudaErrorMemoryAllocation;
+    return (*image = new_empty_image()) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* Takes the image, also where it fails. */
+/* Gives the library the image, which the library owns, also on failure. */
 static cudaError_t fill_library(acu_sim_library *library, acu_sim_image *image, cudaError_t why) {
     library->image = image;
     library->why = why;
     library->kernels = calloc(at_least_one(image->entry_count), sizeof *library->kernels);
     library->managed = calloc(at_least_one(image->variable_count), sizeof *library->managed);
-    return library->kernels && library->managed ? make_kernels(library) : cudaErrorMemoryAllocation;
+    return library->kernels && library->managed ? create_kernels(library)
+                                                : cudaErrorMemoryAllocation;
 }
 
 static acu_sim_library *new_library(const void *where) {
@@ -335,18 +246,17 @@ static acu_sim_library *new_library(const void *where) {
 
 cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
                                  const void *where, acu_sim_library **library) {
-    acu_sim_image *image = NULL;
-    cudaError_t why, result = load_lazily(code, size, options, &image, &why);
-    if (result)
-        return result;
+    acu_sim_image *image;
+    cudaError_t why;
+    SIM_TRY(load_lazily(code, size, options, &image, &why));
     acu_sim_library *made = new_library(where);
     if (!made) {
         acu_sim_image_release(image);
         return cudaErrorMemoryAllocation;
     }
-    result = fill_library(made, image, why);
+    cudaError_t result = fill_library(made, image, why);
     if (!result)
-        result = make_managed(made);
+        result = create_managed_variables(made);
     if (result)
         unload_library(made);
     else
@@ -361,16 +271,15 @@ acu_sim_library *acu_sim_library_compiled(const void *code) {
     return made;
 }
 
-/* What is compiled into the program is read now; what was loaded, was. */
 cudaError_t acu_sim_library_read(acu_sim_library *library) {
     const acu_sim_options none = {0};
     acu_sim_image *image = NULL;
     if (!library->compiled || library->read)
         return library->why;
     cudaError_t why = acu_sim_image_load(library->compiled, SIZE_MAX, &none, &image);
-    if (why == cudaErrorMemoryAllocation || (!image && !(image = empty_image())))
+    if (why == cudaErrorMemoryAllocation || (!image && !(image = new_empty_image())))
         return cudaErrorMemoryAllocation;
-    empty_library(library);
+    clear_library(library);
     cudaError_t result = fill_library(library, image, why);
     library->read = !result;
     return result ? result : why;
@@ -382,8 +291,9 @@ void acu_sim_library_unload(acu_sim_library *library) {
         unload_library(library);
 }
 
-/* Its functions are set as their kernels are in another context of the device. */
-static void join_library(acu_sim_module *module, acu_sim_library *library) {
+/* Adds the module to the library. Its functions get the settings of their kernels on the device,
+ * which a module in another context has. */
+static void add_to_library(acu_sim_module *module, acu_sim_library *library) {
     const acu_sim_module *other = library->modules;
     while (other && other->device != module->device)
         other = other->next_of_library;
@@ -395,46 +305,42 @@ static void join_library(acu_sim_module *module, acu_sim_library *library) {
 
 cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_context *context,
                                    acu_sim_module **module) {
-    cudaError_t result = acu_sim_library_read(library);
-    *module = result ? NULL : library->modules;
-    while (*module && (*module)->context != context)
-        *module = (*module)->next_of_library;
-    if (result || *module)
-        return result;
-    result = make_managed(library);
-    if (!result)
-        result = new_module(library->image, context, library, library->where, module);
-    if (!result)
-        join_library(*module, library);
-    return result;
+    SIM_TRY(acu_sim_library_read(library));
+    for (*module = library->modules; *module; *module = (*module)->next_of_library)
+        if ((*module)->context == context)
+            return cudaSuccess;
+    SIM_TRY(create_managed_variables(library));
+    SIM_TRY(new_module(library->image, context, library, library->where, module));
+    add_to_library(*module, library);
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel) {
-    cudaError_t result = acu_sim_library_read(kernel->library);
-    if (!result && kernel->index == SIZE_MAX) {
-        int index = acu_sim_image_entry(kernel->library->image, kernel->name);
-        result = index < 0 ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-        kernel->index = index < 0 ? SIZE_MAX : (size_t)index;
-    }
-    return result;
+    SIM_TRY(acu_sim_library_read(kernel->library));
+    if (kernel->index != SIZE_MAX)
+        return cudaSuccess;
+    int index = acu_sim_image_entry(kernel->library->image, kernel->name);
+    if (index < 0)
+        return cudaErrorInvalidDeviceFunction;
+    kernel->index = (size_t)index;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_context *context,
                                     acu_sim_function **function) {
     acu_sim_module *module;
-    cudaError_t result = acu_sim_kernel_find(kernel);
-    if (!result)
-        result = acu_sim_library_module(kernel->library, context, &module);
-    if (!result)
-        *function = &module->functions[kernel->index];
-    return result;
+    SIM_TRY(acu_sim_kernel_find(kernel));
+    SIM_TRY(acu_sim_library_module(kernel->library, context, &module));
+    *function = &module->functions[kernel->index];
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                        acu_sim_function **function) {
     acu_sim_context *context = acu_sim_context_on(device);
-    cudaError_t result = context->made ? cudaSuccess : acu_sim_device_activate(device);
-    return result ? result : acu_sim_kernel_function(kernel, context, function);
+    if (!context->made)
+        SIM_TRY(acu_sim_device_activate(device));
+    return acu_sim_kernel_function(kernel, context, function);
 }
 
 acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
@@ -443,21 +349,22 @@ acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
 
 /* ---- handles ---- */
 
-/* What has a handle may be changed through it, whatever it was given as. */
-static void *known(const acu_sim_set *set, const void *handle) {
+/* Returns the handle if it is in the set, else NULL. The cast is right, because the program's
+ * handle stands for an object of the simulator. */
+static void *find_handle(const acu_sim_set *set, const void *handle) {
     return acu_sim_set_has(set, handle) ? (void *)(uintptr_t)handle : NULL;
 }
 
 acu_sim_module *acu_sim_module_of(const void *handle) {
-    return known(&module_handles, handle);
+    return find_handle(&module_handles, handle);
 }
 
 acu_sim_library *acu_sim_library_of(const void *handle) {
-    return known(&library_handles, handle);
+    return find_handle(&library_handles, handle);
 }
 
 acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle) {
-    return known(&kernel_handles, handle);
+    return find_handle(&kernel_handles, handle);
 }
 
 acu_sim_kernel_handle *acu_sim_kernel_of_symbol(const void *function) {
@@ -473,24 +380,25 @@ bool acu_sim_kernel_publish(acu_sim_kernel_handle *kernel, bool is_known) {
 }
 
 acu_sim_function *acu_sim_function_of(const void *handle) {
-    return known(&function_handles, handle);
+    return find_handle(&function_handles, handle);
 }
 
-/* ---- taking back ---- */
+/* ---- reset ---- */
 
-/* Its managed variables are elsewhere, or nowhere. */
-static void forget_device(acu_sim_library *library, const acu_sim_device *device) {
+/* Forgets the library's managed variables on the device, whose memory is freed next. */
+static void forget_managed(acu_sim_library *library, const acu_sim_device *device) {
     for (size_t i = 0; library->image && i < library->image->variable_count; i++) {
         const acu_sim_range *range = acu_sim_range_of(library->managed[i]);
         if (range && range->device == device)
-            library->managed[i] = NULL; /* the device's memory goes next */
+            library->managed[i] = NULL;
     }
 }
 
-/* What is in the program stays; another device may take something else of it. */
-static void reset_compiled(acu_sim_library *library) {
+/* The library stays, but its code is read again, because another device may need other code of it.
+ */
+static void clear_compiled(acu_sim_library *library) {
     if (library->read)
-        empty_library(library);
+        clear_library(library);
     library->read = false;
     acu_sim_compiled_reset(library);
 }
@@ -502,8 +410,8 @@ static void reset_device(acu_sim_device *device) {
         if (m->device == device)
             unload_module(m);
     }
-    for (acu_sim_library *l = libraries; l; l = l->next) /* which stay */
-        forget_device(l, device);
+    for (acu_sim_library *l = libraries; l; l = l->next) /* libraries stay */
+        forget_managed(l, device);
 }
 
 static void reset(void) {
@@ -511,7 +419,7 @@ static void reset(void) {
     for (acu_sim_library *l = libraries; l; l = next) {
         next = l->next;
         if (l->compiled)
-            reset_compiled(l);
+            clear_compiled(l);
         else
             unload_library(l);
     }

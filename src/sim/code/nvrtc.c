@@ -1,4 +1,4 @@
-/* NVRTC, for machines without one: its calls; source.c reads the source. */
+/* The simulated NVRTC: its functions and options. source.c compiles. */
 #include "sim/code/nvrtc.h"
 #include "sim/caller.h"
 #include "sim/code/image.h"
@@ -13,13 +13,15 @@
 
 typedef struct program {
     char *source, *name;
-    char **expressions; /* whose names were asked for */
+    char **expressions; /* the name expressions that were added */
     size_t expression_count;
-    int version;               /* of its PTX */
-    bool compiled, good, real; /* real: for an architecture that there is, not a virtual one */
+    int version;   /* of the PTX: 80 is 8.0 */
+    bool compiled; /* it was compiled with valid options, perhaps with errors */
+    bool good;     /* it was compiled without errors */
+    bool real;     /* it is for a real architecture (sm_90), not a virtual one (compute_90) */
     acu_sim_text ptx, log;
-    acu_sim_image image; /* of the PTX, for its names */
-    const void *where;
+    acu_sim_image image; /* of the PTX, to look up names */
+    const void *where;   /* where the program created it */
     struct program *next;
 } program;
 
@@ -39,7 +41,7 @@ static char *copy_text(const char *text) {
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static void forget_result(program *p) {
+static void clear_result(program *p) {
     free(p->ptx.bytes);
     free(p->log.bytes);
     p->ptx = p->log = (acu_sim_text){0};
@@ -53,7 +55,7 @@ static void free_program(program *p) {
             break;
         }
     acu_sim_set_remove(&handles, p);
-    forget_result(p);
+    clear_result(p);
     for (size_t i = 0; i < p->expression_count; i++)
         free(p->expressions[i]);
     free(p->expressions);
@@ -77,7 +79,8 @@ static int leaks(int print) {
 
 const acu_sim_noun acu_sim_program_noun = {.reset = reset, .leaks = leaks};
 
-/* No call of CUDA's: it needs neither a driver nor a device. Headers are not looked into. */
+/* NVRTC needs neither a driver nor a device, so its functions only take the lock. Headers are
+ * ignored. */
 static nvrtcResult create(nvrtcProgram *prog, const char *src, const char *name, int numHeaders,
                           const char *const *headers, const char *const *includeNames) {
     if (!prog || !src || numHeaders < 0 || (numHeaders && (!headers || !includeNames)))
@@ -100,11 +103,12 @@ static nvrtcResult create(nvrtcProgram *prog, const char *src, const char *name,
     return good ? NVRTC_SUCCESS : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-/* Takes the lock, and finds the program; `good` is that the other arguments are. */
-static nvrtcResult enter(nvrtcProgram handle, bool good, program **p) {
+/* Takes the lock and finds the program. `valid`: the other arguments are valid. Callers release the
+ * lock with leave(), whatever this returns. */
+static nvrtcResult enter(nvrtcProgram handle, bool valid, program **p) {
     pthread_mutex_lock(&acu_sim_lock);
     *p = program_of(handle);
-    return !*p ? NVRTC_ERROR_INVALID_PROGRAM : good ? NVRTC_SUCCESS : NVRTC_ERROR_INVALID_INPUT;
+    return !*p ? NVRTC_ERROR_INVALID_PROGRAM : valid ? NVRTC_SUCCESS : NVRTC_ERROR_INVALID_INPUT;
 }
 
 static nvrtcResult leave(nvrtcResult result) {
@@ -127,7 +131,8 @@ static nvrtcResult destroy(nvrtcProgram *prog) {
 static const int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
-/* compute_90, sm_90a: 0 if it is none. */
+/* Returns the number of an architecture such as compute_90 or sm_90a; 0 if NVRTC has no such one.
+ */
 static int read_architecture(program *p, const char *text, char *variant) {
     static const char virtual_[] = "compute_";
     p->real = strncmp(text, "sm_", 3) == 0;
@@ -144,8 +149,9 @@ static int read_architecture(program *p, const char *text, char *variant) {
     return 0;
 }
 
-/* The value of --gpu-architecture=X, -arch=X or either followed by X; NULL: another option. */
-static const char *value_of(const char *const *options, int count, int *i) {
+/* Returns the value of option `*i` if that is --gpu-architecture=X, -arch=X, or either without "=X"
+ * before an option X, which `*i` then counts, too; NULL if it is another option. */
+static const char *architecture_option(const char *const *options, int count, int *i) {
     static const char *const names[] = {"--gpu-architecture", "-arch"};
     for (int k = 0; k < 2; k++) {
         size_t length = strlen(names[k]);
@@ -159,7 +165,7 @@ static const char *value_of(const char *const *options, int count, int *i) {
     return NULL;
 }
 
-/* Long names and short ones, after one dash or two; all that NVRTC 13.0 took. */
+/* The options that NVRTC 13.0 accepts, long or short, after one dash or two. */
 static const char option_names[] =
     " gpu-architecture arch device-c dc device-w dw relocatable-device-code rdc "
     "extensible-whole-program ewp device-debug G generate-line-info lineinfo dopt "
@@ -175,7 +181,7 @@ static const char option_names[] =
     "create-pch use-pch pch pch-dir pch-messages pch-verbose instantiate-templates-in-pch "
     "fdevice-time-trace frandom-seed no-cache ";
 
-/* A macro's or a folder's value may follow its letter at once. */
+/* The values of -D, -U and -I may follow the letter without a space. */
 static bool is_option(const char *text) {
     char name[64];
     const int dashes = text[1] == '-' ? 2 : 1;
@@ -183,30 +189,33 @@ static bool is_option(const char *text) {
     return (text[1] && strchr("DUI", text[1])) || (text[dashes] && strstr(option_names, name));
 }
 
-/* All others are taken, for they do not change what is declared. */
+/* Reads the architecture. Other options that NVRTC knows are ignored, because they do not change
+ * what the source declares. */
 static nvrtcResult read_options(program *p, int count, const char *const *options, int *target,
                                 char *variant) {
     *target = architectures[0];
     *variant = '\0';
     for (int i = 0; options && i < count; i++) {
-        const bool value_of_last = i > 0 && options[i] && options[i][0] != '-' &&
-                                   options[i - 1][0] == '-' && !strchr(options[i - 1], '=');
-        if (!options[i] || !(value_of_last || (options[i][0] == '-' && is_option(options[i])))) {
-            acu_sim_print(&p->log, "nvrtc: error: unrecognized option %s found\n",
-                          options[i] ? options[i] : "NULL");
+        const bool is_value = i > 0 && options[i] && options[i][0] != '-' &&
+                              options[i - 1][0] == '-' && !strchr(options[i - 1], '=');
+        if (!options[i] || !(is_value || (options[i][0] == '-' && is_option(options[i])))) {
+            acu_sim_text_print(&p->log, "nvrtc: error: unrecognized option %s found\n",
+                               options[i] ? options[i] : "NULL");
             return NVRTC_ERROR_INVALID_OPTION;
         }
-        const char *value = value_of(options, count, &i);
+        const char *value = architecture_option(options, count, &i);
         if (value && !(*target = read_architecture(p, value, variant))) {
-            acu_sim_print(&p->log, "nvrtc: error: invalid value for --gpu-architecture (-arch)\n");
+            acu_sim_text_print(&p->log,
+                               "nvrtc: error: invalid value for --gpu-architecture (-arch)\n");
             return NVRTC_ERROR_INVALID_OPTION;
         }
     }
     return NVRTC_SUCCESS;
 }
 
-/* "&add" and "add" are the same kernel. */
-static const char *lowered(const program *p, const char *expression) {
+/* Returns the name in PTX of a name expression; NULL if the program has no such kernel or variable.
+ * "&add" and "add" are the same kernel. */
+static const char *find_lowered(const program *p, const char *expression) {
     while (*expression == '&' || *expression == ' ')
         expression++;
     int index = acu_sim_image_entry(&p->image, expression);
@@ -216,17 +225,18 @@ static const char *lowered(const program *p, const char *expression) {
     return index >= 0 ? p->image.variables[index].name : NULL;
 }
 
-/* The simulator's own reader judges what was written: two kernels of one name, say. */
-static bool judge(program *p) {
+/* Reads the PTX that was written, which finds errors such as two kernels of one name, and looks up
+ * the name expressions. */
+static bool validate_result(program *p) {
     char why[300];
     if (acu_sim_ptx_read(p->ptx.bytes, p->ptx.length, p->version, &p->image, why, sizeof why)) {
-        acu_sim_print(&p->log, "%s: error: %s\n", p->name, why);
+        acu_sim_text_print(&p->log, "%s: error: %s\n", p->name, why);
         return false;
     }
     for (size_t i = 0; i < p->expression_count; i++)
-        if (!lowered(p, p->expressions[i])) {
-            acu_sim_print(&p->log, "%s: error: name expression \"%s\" is not found\n", p->name,
-                          p->expressions[i]);
+        if (!find_lowered(p, p->expressions[i])) {
+            acu_sim_text_print(&p->log, "%s: error: name expression \"%s\" is not found\n", p->name,
+                               p->expressions[i]);
             return false;
         }
     return true;
@@ -236,16 +246,16 @@ static nvrtcResult compile_program(program *p, int count, const char *const *opt
     int target;
     char variant;
     p->version = acu_sim_ptx_newest(acu_sim_configuration()->runtime);
-    forget_result(p);
+    clear_result(p);
     p->compiled = p->good = false;
     nvrtcResult result = read_options(p, count, options, &target, &variant);
     if (result)
         return result;
     p->compiled = true;
     const char suffix[2] = {variant, '\0'};
-    acu_sim_print(&p->ptx, ".version %d.%d\n.target sm_%d%s\n.address_size 64\n", p->version / 10,
-                  p->version % 10, target, suffix);
-    p->good = acu_sim_compile(p->source, p->name, &p->ptx, &p->log) && judge(p);
+    acu_sim_text_print(&p->ptx, ".version %d.%d\n.target sm_%d%s\n.address_size 64\n",
+                       p->version / 10, p->version % 10, target, suffix);
+    p->good = acu_sim_source_compile(p->source, p->name, &p->ptx, &p->log) && validate_result(p);
     return p->good ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
@@ -257,7 +267,7 @@ static nvrtcResult compile(nvrtcProgram prog, int numOptions, const char *const 
     return leave(result);
 }
 
-static nvrtcResult version(int *major, int *minor) {
+static nvrtcResult get_version(int *major, int *minor) {
     if (!major || !minor)
         return NVRTC_ERROR_INVALID_INPUT;
     pthread_mutex_lock(&acu_sim_lock);
@@ -268,14 +278,14 @@ static nvrtcResult version(int *major, int *minor) {
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult count_architectures(int *numArchs) {
+static nvrtcResult get_architecture_count(int *numArchs) {
     if (!numArchs)
         return NVRTC_ERROR_INVALID_INPUT;
     *numArchs = ARCHITECTURES;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult list_architectures(int *supportedArchs) {
+static nvrtcResult get_architectures(int *supportedArchs) {
     if (!supportedArchs)
         return NVRTC_ERROR_INVALID_INPUT;
     memcpy(supportedArchs, architectures, sizeof architectures);
@@ -284,11 +294,9 @@ static nvrtcResult list_architectures(int *supportedArchs) {
 
 /* ---- results ---- */
 
-/*
- * Sizes count the zero at the end. The simulated devices' machine code is PTX; there is none for a
- * virtual architecture.
- */
-static nvrtcResult tell_size(nvrtcProgram prog, bool machine_code, size_t *size) {
+/* Returns the size with the zero at the end. The machine code of simulated devices is PTX, too; a
+ * program for a virtual architecture has none. */
+static nvrtcResult get_code_size(nvrtcProgram prog, bool machine_code, size_t *size) {
     program *p;
     nvrtcResult result = enter(prog, size != NULL, &p);
     if (!result && !p->good)
@@ -299,14 +307,14 @@ static nvrtcResult tell_size(nvrtcProgram prog, bool machine_code, size_t *size)
 }
 
 static nvrtcResult ptx_size(nvrtcProgram prog, size_t *size) {
-    return tell_size(prog, false, size);
+    return get_code_size(prog, false, size);
 }
 
 static nvrtcResult cubin_size(nvrtcProgram prog, size_t *size) {
-    return tell_size(prog, true, size);
+    return get_code_size(prog, true, size);
 }
 
-static nvrtcResult tell_code(nvrtcProgram prog, bool machine_code, char *to) {
+static nvrtcResult get_code(nvrtcProgram prog, bool machine_code, char *to) {
     program *p;
     nvrtcResult result = enter(prog, to != NULL, &p);
     if (!result && (!p->good || (machine_code && !p->real)))
@@ -317,11 +325,11 @@ static nvrtcResult tell_code(nvrtcProgram prog, bool machine_code, char *to) {
 }
 
 static nvrtcResult ptx(nvrtcProgram prog, char *to) {
-    return tell_code(prog, false, to);
+    return get_code(prog, false, to);
 }
 
 static nvrtcResult cubin(nvrtcProgram prog, char *to) {
-    return tell_code(prog, true, to);
+    return get_code(prog, true, to);
 }
 
 static nvrtcResult log_size(nvrtcProgram prog, size_t *size) {
@@ -369,13 +377,13 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
     if (!result && !known)
         result = NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
     if (!result)
-        *lowered_ = lowered(p, expression);
+        *lowered_ = find_lowered(p, expression);
     return leave(result);
 }
 
 /* ---- symbols ---- */
 
-/* Each must be what the header says. */
+/* A function must have the type that NVRTC's header declares. */
 #define FUNCTION(name, fn) {#name, _Generic((fn), __typeof__(acu_slot_##name): (acu_fn)(fn))}
 
 acu_fn acu_sim_nvrtc_symbol(const char *symbol) {
@@ -390,13 +398,13 @@ acu_fn acu_sim_nvrtc_symbol(const char *symbol) {
         FUNCTION(nvrtcGetCUBIN, cubin),
         FUNCTION(nvrtcGetCUBINSize, cubin_size),
         FUNCTION(nvrtcGetLoweredName, lowered_name),
-        FUNCTION(nvrtcGetNumSupportedArchs, count_architectures),
+        FUNCTION(nvrtcGetNumSupportedArchs, get_architecture_count),
         FUNCTION(nvrtcGetPTX, ptx),
         FUNCTION(nvrtcGetPTXSize, ptx_size),
         FUNCTION(nvrtcGetProgramLog, log_text),
         FUNCTION(nvrtcGetProgramLogSize, log_size),
-        FUNCTION(nvrtcGetSupportedArchs, list_architectures),
-        FUNCTION(nvrtcVersion, version),
+        FUNCTION(nvrtcGetSupportedArchs, get_architectures),
+        FUNCTION(nvrtcVersion, get_version),
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].name, symbol) == 0)

@@ -1,11 +1,11 @@
-/* What the rest of the simulator knows of the compiler that it plays. */
+/* The simulated NVRTC. */
 #ifndef ACU_SIM_NVRTC_H
 #define ACU_SIM_NVRTC_H
 
 #include "sim/noun.h"
 #include "sim/sim.h"
 
-/* NULL if there is no such symbol. */
+/* Returns NVRTC's function of the name; NULL if there is none. */
 acu_fn acu_sim_nvrtc_symbol(const char *symbol);
 
 extern const acu_sim_noun acu_sim_program_noun;

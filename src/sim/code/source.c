@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void acu_sim_print(acu_sim_text *text, const char *format, ...) {
+void acu_sim_text_print(acu_sim_text *text, const char *format, ...) {
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
@@ -43,11 +43,11 @@ typedef struct reader {
 
 static bool fail(reader *r, const char *what) {
     if (!r->failed)
-        acu_sim_print(r->log,
-                      "%s(%u): error: the simulator reads only extern \"C\" kernels of plain "
-                      "types: %s%s%.*s%s\n",
-                      r->name, r->line, what, r->length ? ", at \"" : "",
-                      (int)(r->length < 40 ? r->length : 40), r->word, r->length ? "\"" : "");
+        acu_sim_text_print(r->log,
+                           "%s(%u): error: the simulator reads only extern \"C\" kernels of plain "
+                           "types: %s%s%.*s%s\n",
+                           r->name, r->line, what, r->length ? ", at \"" : "",
+                           (int)(r->length < 40 ? r->length : 40), r->word, r->length ? "\"" : "");
     r->failed = true;
     return false;
 }
@@ -245,11 +245,11 @@ static bool write_param(reader *r, const char *kernel, size_t length, unsigned i
         t = (type){.size = 8, .align = 8, .kind = WHOLE};
     }
     if (t.kind != RECORD)
-        acu_sim_print(r->ptx, "%s\t.param .%c%zu %.*s_param_%u", index ? ",\n" : "\n", t.kind,
-                      t.size * 8, (int)length, kernel, index);
+        acu_sim_text_print(r->ptx, "%s\t.param .%c%zu %.*s_param_%u", index ? ",\n" : "\n", t.kind,
+                           t.size * 8, (int)length, kernel, index);
     else
-        acu_sim_print(r->ptx, "%s\t.param .align %zu .b8 %.*s_param_%u[%zu]", index ? ",\n" : "\n",
-                      t.align, (int)length, kernel, index, t.size);
+        acu_sim_text_print(r->ptx, "%s\t.param .align %zu .b8 %.*s_param_%u[%zu]",
+                           index ? ",\n" : "\n", t.align, (int)length, kernel, index, t.size);
     return true;
 }
 
@@ -281,18 +281,18 @@ static bool read_kernel(reader *r, const specifiers *s) {
     const char *kernel = r->word;
     size_t length = r->length, before = r->ptx->length;
     advance(r);
-    acu_sim_print(r->ptx, "\n.visible .entry %.*s(", (int)length, kernel);
+    acu_sim_text_print(r->ptx, "\n.visible .entry %.*s(", (int)length, kernel);
     if (!is(r, "(") || !write_params(r, kernel, length))
         return fail(r, "this is no kernel");
-    acu_sim_print(r->ptx, "\n)\n");
+    acu_sim_text_print(r->ptx, "\n)\n");
     if (s->threads)
-        acu_sim_print(r->ptx, ".maxntid %u, 1, 1\n", s->threads);
+        acu_sim_text_print(r->ptx, ".maxntid %u, 1, 1\n", s->threads);
     if (s->blocks)
-        acu_sim_print(r->ptx, ".minnctapersm %u\n", s->blocks);
+        acu_sim_text_print(r->ptx, ".minnctapersm %u\n", s->blocks);
     if (s->cluster[0])
-        acu_sim_print(r->ptx, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", s->cluster[0],
-                      s->cluster[1], s->cluster[2]);
-    acu_sim_print(r->ptx, "{\n\tret;\n}\n");
+        acu_sim_text_print(r->ptx, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n",
+                           s->cluster[0], s->cluster[1], s->cluster[2]);
+    acu_sim_text_print(r->ptx, "{\n\tret;\n}\n");
     if (accept(r, ";")) { /* a declaration: it may be defined elsewhere */
         r->ptx->length = before;
         return true;
@@ -339,9 +339,9 @@ static bool read_variable(reader *r, const specifiers *s) {
     if (!is(r, ";"))
         return fail(r, "what a variable is initialized with is not known");
     advance(r);
-    acu_sim_print(r->ptx, "\n.visible %s %s.align %zu .b8 %.*s[%zu];\n",
-                  s->constant ? ".const" : ".global", s->managed ? ".attribute(.managed) " : "",
-                  t.align, (int)length, name, t.size * count);
+    acu_sim_text_print(
+        r->ptx, "\n.visible %s %s.align %zu .b8 %.*s[%zu];\n", s->constant ? ".const" : ".global",
+        s->managed ? ".attribute(.managed) " : "", t.align, (int)length, name, t.size * count);
     return true;
 }
 
@@ -432,7 +432,8 @@ static bool read_statement(reader *r) {
     return accept(r, "}") || skip_declaration(r);
 }
 
-bool acu_sim_compile(const char *source, const char *name, acu_sim_text *ptx, acu_sim_text *log) {
+bool acu_sim_source_compile(const char *source, const char *name, acu_sim_text *ptx,
+                            acu_sim_text *log) {
     reader r = {.at = source, .name = name, .line = 1, .ptx = ptx, .log = log};
     advance(&r);
     while (r.length && !r.failed && read_statement(&r)) {

@@ -13,7 +13,7 @@ typedef struct acu_sim_text {
 } acu_sim_text;
 
 /* Appends to the text. Without memory `full` is set instead. */
-void acu_sim_print(acu_sim_text *text, const char *format, ...)
+void acu_sim_text_print(acu_sim_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
@@ -21,6 +21,7 @@ void acu_sim_print(acu_sim_text *text, const char *format, ...)
  * variables. False if the source has a kernel or a variable whose PTX the simulator cannot know,
  * or without memory; the log then has the line and the reason. `name` is the file's name there.
  */
-bool acu_sim_compile(const char *source, const char *name, acu_sim_text *ptx, acu_sim_text *log);
+bool acu_sim_source_compile(const char *source, const char *name, acu_sim_text *ptx,
+                            acu_sim_text *log);
 
 #endif

@@ -27,7 +27,7 @@ static uint64_t bits_at(acu_sim_bytes from, int64_t at, unsigned count) {
     if (at < 0) /* before the beginning */
         return -at >= (int64_t)count ? 0 : bits_at(from, 0, count - (unsigned)-at) << -at;
     uint64_t byte = (uint64_t)at / 8, there = from.size > byte ? from.size - byte : 0;
-    return acu_sim_number(from, byte, there < 8 ? (unsigned)there : 8) >> at % 8 & mask;
+    return acu_sim_bytes_number(from, byte, there < 8 ? (unsigned)there : 8) >> at % 8 & mask;
 }
 
 /* A stream of codes. */
@@ -110,7 +110,8 @@ static bool read_states(states *t, acu_sim_bytes *from, unsigned symbols, unsign
     }
     uint64_t used = ((uint64_t)at + 7) / 8;
     return left == 0 && symbol <= symbols && used <= from->size &&
-           acu_sim_part(*from, used, from->size - used, from) && spread(t, counts, symbol, log);
+           acu_sim_bytes_part(*from, used, from->size - used, from) &&
+           spread(t, counts, symbol, log);
 }
 
 static unsigned first_state(const states *t, stream *s) {
@@ -187,12 +188,12 @@ static bool make_codes(huffman *h, unsigned char *weights, unsigned count) {
 
 static bool read_codes(huffman *h, acu_sim_bytes *from) {
     unsigned char weights[SYMBOLS] = {0};
-    unsigned head = (unsigned)acu_sim_number(*from, 0, 1), count = head - 127;
+    unsigned head = (unsigned)acu_sim_bytes_number(*from, 0, 1), count = head - 127;
     size_t size = head < 128 ? head : (count + 1) / 2;
     acu_sim_bytes packed;
     h->bits = 0;
-    if (!from->size || !acu_sim_part(*from, 1, size, &packed) ||
-        !acu_sim_part(*from, 1 + size, from->size - 1 - size, from))
+    if (!from->size || !acu_sim_bytes_part(*from, 1, size, &packed) ||
+        !acu_sim_bytes_part(*from, 1 + size, from->size - 1 - size, from))
         return false;
     if (head < 128 && !unpack_weights(packed, weights, &count))
         return false;
@@ -224,9 +225,10 @@ static bool unpack_streams(decoder *d, acu_sim_bytes from, bool four) {
         return false;
     for (unsigned i = 0; i < 4; i++) {
         acu_sim_bytes part;
-        size_t size = i < 3 ? (size_t)acu_sim_number(from, (uint64_t)2 * i, 2) : from.size - at;
+        size_t size =
+            i < 3 ? (size_t)acu_sim_bytes_number(from, (uint64_t)2 * i, 2) : from.size - at;
         size_t count = i < 3 ? quarter : d->literal_count - 3 * quarter;
-        if (!acu_sim_part(from, at, size, &part) ||
+        if (!acu_sim_bytes_part(from, at, size, &part) ||
             !unpack_codes(&d->codes, part, d->literals + i * quarter, count))
             return false;
         at += size;
@@ -238,30 +240,30 @@ static bool read_packed_literals(decoder *d, acu_sim_bytes *block, bool has_code
     static const struct {
         unsigned char head, bits;
     } forms[] = {{3, 10}, {3, 10}, {4, 14}, {5, 18}};
-    unsigned form = (unsigned)acu_sim_number(*block, 0, 1) >> 2 & 3, bits = forms[form].bits;
-    uint64_t head = acu_sim_number(*block, 0, forms[form].head), mask = (1U << bits) - 1;
+    unsigned form = (unsigned)acu_sim_bytes_number(*block, 0, 1) >> 2 & 3, bits = forms[form].bits;
+    uint64_t head = acu_sim_bytes_number(*block, 0, forms[form].head), mask = (1U << bits) - 1;
     size_t packed = (size_t)(head >> (4 + bits) & mask), used = forms[form].head + packed;
     acu_sim_bytes from;
     d->literal_count = (size_t)(head >> 4 & mask);
     return d->literal_count <= MOST_OF_BLOCK &&
-           acu_sim_part(*block, forms[form].head, packed, &from) &&
-           acu_sim_part(*block, used, block->size - used, block) &&
+           acu_sim_bytes_part(*block, forms[form].head, packed, &from) &&
+           acu_sim_bytes_part(*block, used, block->size - used, block) &&
            (!has_codes || read_codes(&d->codes, &from)) && unpack_streams(d, from, form != 0);
 }
 
 enum { PLAIN, ONE_BYTE, PACKED, PACKED_AS_BEFORE };
 
 static bool read_literals(decoder *d, acu_sim_bytes *block) {
-    unsigned kind = (unsigned)acu_sim_number(*block, 0, 1) & 3;
-    unsigned form = (unsigned)acu_sim_number(*block, 0, 1) >> 2 & 3;
+    unsigned kind = (unsigned)acu_sim_bytes_number(*block, 0, 1) & 3;
+    unsigned form = (unsigned)acu_sim_bytes_number(*block, 0, 1) >> 2 & 3;
     unsigned head = form == 1 ? 2 : form == 3 ? 3 : 1;
     acu_sim_bytes from;
     if (kind >= PACKED)
         return read_packed_literals(d, block, kind == PACKED);
-    d->literal_count = (size_t)(acu_sim_number(*block, 0, head) >> (head == 1 ? 3 : 4));
+    d->literal_count = (size_t)(acu_sim_bytes_number(*block, 0, head) >> (head == 1 ? 3 : 4));
     size_t size = kind == PLAIN ? d->literal_count : 1;
-    if (d->literal_count > MOST_OF_BLOCK || !acu_sim_part(*block, head, size, &from) ||
-        !acu_sim_part(*block, head + size, block->size - head - size, block))
+    if (d->literal_count > MOST_OF_BLOCK || !acu_sim_bytes_part(*block, head, size, &from) ||
+        !acu_sim_bytes_part(*block, head + size, block->size - head - size, block))
         return false;
     if (kind == PLAIN)
         memcpy(d->literals, from.at, size);
@@ -298,13 +300,13 @@ static bool read_mode(states *t, unsigned mode, acu_sim_bytes *block, const shor
         return read_states(t, block, symbols, most_log);
     if (mode == 3)
         return t->there;
-    unsigned symbol = (unsigned)acu_sim_number(*block, 0, 1);
+    unsigned symbol = (unsigned)acu_sim_bytes_number(*block, 0, 1);
     t->log = 0;
     t->there = true;
     t->at[0].symbol = (unsigned char)symbol;
     t->at[0].bits = 0;
     t->at[0].base = 0;
-    return symbol < symbols && acu_sim_part(*block, 1, block->size - 1, block);
+    return symbol < symbols && acu_sim_bytes_part(*block, 1, block->size - 1, block);
 }
 
 static size_t number_of(const unsigned char *bits, unsigned code, size_t first, stream *s) {
@@ -366,16 +368,16 @@ static bool run_sequences(decoder *d, acu_sim_bytes from, size_t count, size_t *
 }
 
 static bool read_sequences(decoder *d, acu_sim_bytes block) {
-    size_t first = (size_t)acu_sim_number(block, 0, 1), read = 0;
+    size_t first = (size_t)acu_sim_bytes_number(block, 0, 1), read = 0;
     size_t head = first < 128 ? 1 : first < 255 ? 2 : 3;
     size_t count = first < 128   ? first
-                   : first < 255 ? (first - 128) << 8 | (size_t)acu_sim_number(block, 1, 1)
-                                 : (size_t)acu_sim_number(block, 1, 2) + 0x7f00;
+                   : first < 255 ? (first - 128) << 8 | (size_t)acu_sim_bytes_number(block, 1, 1)
+                                 : (size_t)acu_sim_bytes_number(block, 1, 2) + 0x7f00;
     if (block.size < head)
         return false;
     if (count) {
-        unsigned modes = (unsigned)acu_sim_number(block, head, 1);
-        if (!acu_sim_part(block, head + 1, block.size - head - 1, &block) || modes & 3 ||
+        unsigned modes = (unsigned)acu_sim_bytes_number(block, head, 1);
+        if (!acu_sim_bytes_part(block, head + 1, block.size - head - 1, &block) || modes & 3 ||
             !read_mode(&d->lengths, modes >> 6, &block, usual_lengths, LENGTHS, 6, LENGTHS, 9) ||
             !read_mode(&d->offsets, modes >> 4 & 3, &block, usual_offsets, USUAL_OFFSETS, 5,
                        OFFSETS, 8) ||
@@ -404,12 +406,12 @@ static bool unpack_block(decoder *d, unsigned kind, acu_sim_bytes block, size_t 
 
 static bool unpack_blocks(decoder *d, acu_sim_bytes from) {
     for (bool last = false; !last;) {
-        unsigned head = (unsigned)acu_sim_number(from, 0, 3), kind = head >> 1 & 3;
+        unsigned head = (unsigned)acu_sim_bytes_number(from, 0, 3), kind = head >> 1 & 3;
         size_t size = head >> 3, stored = kind == ONE_BYTE ? 1 : size;
         acu_sim_bytes block;
-        if (from.size < 3 || size > MOST_OF_BLOCK || !acu_sim_part(from, 3, stored, &block) ||
+        if (from.size < 3 || size > MOST_OF_BLOCK || !acu_sim_bytes_part(from, 3, stored, &block) ||
             !unpack_block(d, kind, block, size) ||
-            !acu_sim_part(from, 3 + stored, from.size - 3 - stored, &from))
+            !acu_sim_bytes_part(from, 3 + stored, from.size - 3 - stored, &from))
             return false;
         last = head & 1;
     }
@@ -418,10 +420,11 @@ static bool unpack_blocks(decoder *d, acu_sim_bytes from) {
 
 /* How long the head is, which is of no use else; 0: this is no frame, or needs a dictionary. */
 static size_t head_size(acu_sim_bytes from) {
-    unsigned what = (unsigned)acu_sim_number(from, 4, 1);
+    unsigned what = (unsigned)acu_sim_bytes_number(from, 4, 1);
     bool single = what & 32;
     size_t content = what >> 6 ? (size_t)1 << (what >> 6) : single;
-    return acu_sim_number(from, 0, 4) == 0xfd2fb528 && !(what & 3) ? 5 + !single + content : 0;
+    return acu_sim_bytes_number(from, 0, 4) == 0xfd2fb528 && !(what & 3) ? 5 + !single + content
+                                                                         : 0;
 }
 
 bool acu_sim_zstd_unpack(acu_sim_bytes from, unsigned char *to, size_t size) {
@@ -432,7 +435,7 @@ bool acu_sim_zstd_unpack(acu_sim_bytes from, unsigned char *to, size_t size) {
     d->to = to;
     d->size = size;
     d->recent[0] = 1, d->recent[1] = 4, d->recent[2] = 8;
-    bool good = head <= from.size && acu_sim_part(from, head, from.size - head, &from) &&
+    bool good = head <= from.size && acu_sim_bytes_part(from, head, from.size - head, &from) &&
                 unpack_blocks(d, from);
     free(d);
     return good;

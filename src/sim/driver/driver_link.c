@@ -294,7 +294,7 @@ cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const 
     char *data = NULL;
     size_t size = 0;
     SIM_TRY(find(state, path && are_options(numOptions, options, optionValues), &l));
-    SIM_TRY(acu_sim_module_read_file(path, &data, &size));
+    SIM_TRY(acu_sim_image_read_file(path, &data, &size));
     cudaError_t result = add(l, type, data, size, path);
     free(data);
     return result;

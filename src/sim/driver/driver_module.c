@@ -40,7 +40,7 @@ cudaError_t acu_sim_cuModuleLoad(CUmodule *module, const char *fname) {
     size_t size = 0;
     if (!fname || !module)
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_module_read_file(fname, &image, &size));
+    SIM_TRY(acu_sim_image_read_file(fname, &image, &size));
     cudaError_t result = load_module(module, image, size, &(acu_sim_options){.jit = NULL});
     free(image);
     return result;

@@ -1,8 +1,8 @@
-/* What devices can do with the host's memory, and with each other's, over the links between them.
- */
+/* Capabilities of devices: atomic operations over their links to the host and to each other, and
+ * the banks of shared memory. */
 #include "sim/device/device.h"
 
-static bool are_operations(const enum cudaAtomicOperation *operations, unsigned count) {
+static bool are_known(const enum cudaAtomicOperation *operations, unsigned count) {
     for (unsigned i = 0; i < count; i++)
         if (!acu_sim_knows(&acu_cudart_type_cudaAtomicOperation, operations[i]))
             return false;
@@ -22,10 +22,12 @@ static unsigned capability_of(enum cudaAtomicOperation operation) {
     }
 }
 
-/* `native`: the link has atomic operations. */
-static cudaError_t list(unsigned *capabilities, const enum cudaAtomicOperation *operations,
-                        unsigned count, bool native) {
-    if (!capabilities || !operations || !count || !are_operations(operations, count))
+/* Lists the capabilities of the operations: 0 for each if `native` is false, because then the link
+ * has no atomic operations. */
+static cudaError_t list_capabilities(unsigned *capabilities,
+                                     const enum cudaAtomicOperation *operations, unsigned count,
+                                     bool native) {
+    if (!capabilities || !operations || !count || !are_known(operations, count))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < count; i++)
         capabilities[i] = native ? capability_of(operations[i]) : 0;
@@ -37,8 +39,9 @@ cudaError_t acu_sim_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabiliti
                                                         unsigned int count, int device) {
     const acu_sim_device *d = acu_sim_device_at(device);
     return !d ? cudaErrorInvalidDevice
-              : list(capabilities, operations, count,
-                     acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
+              : list_capabilities(
+                    capabilities, operations, count,
+                    acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
 }
 
 cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
@@ -47,10 +50,11 @@ cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilitie
                                                        int dstDevice) {
     const bool linked =
         srcDevice != dstDevice && acu_sim_device_at(srcDevice) && acu_sim_device_at(dstDevice);
-    return linked ? list(capabilities, operations, count, true) : cudaErrorInvalidDevice;
+    return linked ? list_capabilities(capabilities, operations, count, true)
+                  : cudaErrorInvalidDevice;
 }
 
-/* The attributes say that it cannot be done. */
+/* The attributes of all simulated devices say that this is not supported. */
 cudaError_t
 acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
                                            enum cudaFlushGPUDirectRDMAWritesScope scope) {
@@ -61,7 +65,7 @@ acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarg
 
 /* ---- banks of shared memory ---- */
 
-/* As wide as they are on all hardware that any of these runtimes drives. */
+/* Banks are four bytes wide on all hardware that the simulated runtimes support. */
 cudaError_t acu_sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
     if (!pConfig)
         return cudaErrorInvalidValue;
