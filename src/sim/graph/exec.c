@@ -114,14 +114,13 @@ static int leaks(int print) {
     int count = 0;
     for (const acu_sim_exec *exec = execs; exec; exec = exec->next, count++)
         if (print)
-            acu_sim_caller_report("graph instance", exec, 0, exec->where);
+            acu_sim_caller_report("executable graph", exec, 0, exec->where);
     return count;
 }
 
 const acu_sim_noun acu_sim_exec_noun = {.reset_device = reset_device, .leaks = leaks};
 
-/* ---- instantiating ------------------------------------------------------------------------------
- */
+/* ---- instantiating ---- */
 
 /* Returns whether the flags are known, and may be used together. */
 static bool are_valid_flags(unsigned long long flags, unsigned long long allowed) {

@@ -244,8 +244,7 @@ cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
     return cudaSuccess;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------
- */
+/* ---- reset and leaks ---- */
 
 static void reset_device(acu_sim_device *device) {
     acu_sim_graph *next;

@@ -309,8 +309,7 @@ static void reset_device(acu_sim_device *device) {
 
 const acu_sim_noun acu_sim_graph_memory_noun = {.reset_device = reset_device};
 
-/* ---- what devices have for graphs ---------------------------------------------------------------
- */
+/* ---- memory of devices for graphs ---- */
 
 static cudaError_t find_device(int index, acu_sim_device **device) {
     *device = acu_sim_device_at(index);

@@ -103,8 +103,7 @@ static void reset(void) {
 
 const acu_sim_noun acu_sim_user_object_noun = {.reset = reset, .leaks = leaks};
 
-/* ---- in graphs ----------------------------------------------------------------------------------
- */
+/* ---- references of graphs ---- */
 
 /* Returns the references that a graph has to an object, perhaps 0; NULL without memory. */
 static acu_sim_keep *keep_of(acu_sim_graph *graph, acu_sim_user_object *object) {

@@ -1,4 +1,4 @@
-/* Captures, as streams and events see them. */
+/* Captures: which streams take part, and what they allow. */
 #ifndef ACU_SIM_STREAM_CAPTURE_H
 #define ACU_SIM_STREAM_CAPTURE_H
 
@@ -28,10 +28,11 @@ struct acu_sim_capture {
     bool into;               /* the graph was there before the capture */
     bool again;              /* the nodes of the graph are captured once more */
     size_t next_node, limit; /* with `again`: the ids of the node that comes next, and of the end */
-    struct cudaGraphRecaptureCallbackData asked;
-    acu_sim_stream *origin, *streams;
-    acu_sim_edge_list lost; /* dependencies of streams that were destroyed */
-    acu_sim_capture *next;
+    struct cudaGraphRecaptureCallbackData asked; /* with `again`: the program's callback, or none */
+    acu_sim_stream *origin;                      /* the stream on which the capture began */
+    acu_sim_stream *streams; /* all streams of the capture, linked by `next_captured` */
+    acu_sim_edge_list lost;  /* capture dependencies of streams that were destroyed */
+    acu_sim_capture *next;   /* all captures under way */
 };
 
 /* What is about to be done with a stream. */
@@ -76,9 +77,12 @@ acu_sim_capture *acu_sim_capture_first(void);
 void acu_sim_capture_begin(acu_sim_capture *capture, acu_sim_stream *stream);
 /* Frees the streams of a capture and gives up its own reference. */
 void acu_sim_capture_end(acu_sim_capture *capture);
+/* Adds a stream to a capture. */
 void acu_sim_capture_join(acu_sim_capture *capture, acu_sim_stream *stream);
+/* Makes a capture invalid; it must still be ended. */
 void acu_sim_capture_invalidate(acu_sim_capture *capture);
-void acu_sim_capture_release(acu_sim_capture *capture); /* NULL is fine */
+/* Gives a reference up; NULL is fine. */
+void acu_sim_capture_release(acu_sim_capture *capture);
 
 extern const acu_sim_noun acu_sim_capture_noun;
 

@@ -1,4 +1,4 @@
-/* Events: each points at the operation that recorded it last. */
+/* Events. An event refers to the operation that recorded it last, and is done when that is. */
 #ifndef ACU_SIM_STREAM_EVENT_H
 #define ACU_SIM_STREAM_EVENT_H
 
@@ -8,24 +8,25 @@
 
 struct acu_sim_event {
     acu_sim_device *device;
-    unsigned refs; /* the program's, and those of nodes */
+    unsigned refs; /* one of the program, and one of each operation of a node */
     unsigned flags;
-    acu_sim_op *record;       /* NULL: never recorded */
-    acu_sim_capture *capture; /* in which it was recorded last; NULL: in none */
-    acu_sim_edge_list dependencies;
-    const void *where;
-    const acu_sim_context *context;
+    acu_sim_op *record;             /* the last record; NULL: none */
+    acu_sim_capture *capture;       /* the capture that has the last record; NULL: none */
+    acu_sim_edge_list dependencies; /* with `capture`: those of the stream at the record */
+    const void *where;              /* where the program created the event */
+    const acu_sim_context *context; /* that was current then */
     acu_sim_event *next, *before;
 };
 
-/* A node's that records, or waits for, an event. */
+/* Makes the operation of a node that records an event, or waits for it, which the type says. */
 cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op);
 
-/* NULL if there is none. */
+/* Returns the event of a handle; NULL if there is none. */
 acu_sim_event *acu_sim_event_of(cudaEvent_t handle);
+/* Gives a reference up. */
 void acu_sim_event_release(acu_sim_event *event);
 
-/* The operation whose end is the event from now on. */
+/* Records an event: it is done when the operation is. */
 void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op);
 
 extern const acu_sim_noun acu_sim_event_noun;

@@ -1,6 +1,6 @@
 /*
  * Execution contexts: a device's own, and green ones, which have some of its processors and streams
- * that use only these. That nothing else runs there is no promise of CUDA's, so the simulator lets
+ * that use only these. CUDA does not promise that nothing else runs there, so the simulator lets
  * streams of all contexts work at once.
  */
 #include "sim/stream/execution_context.h"
@@ -73,10 +73,9 @@ static cudaExecutionContext_t handle_of(acu_sim_execution_context *execution) {
     return (cudaExecutionContext_t)(void *)execution;
 }
 
-/* ---- making and destroying ----------------------------------------------------------------------
- */
+/* ---- life ---- */
 
-/* It holds the device's context as one who retains that. */
+/* Makes a green context, which retains the context of its device. */
 static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where,
                         acu_sim_execution_context **made) {
     acu_sim_device *device = acu_sim_device_at(index);
@@ -113,7 +112,7 @@ static void free_context(acu_sim_execution_context *execution) {
     *link = execution->next;
     execution->device->retained--;
     acu_sim_set_remove(&handles, execution);
-    acu_sim_op_release(execution->gate);
+    acu_sim_op_release(execution->barrier);
     free(execution);
 }
 
@@ -124,16 +123,16 @@ static void reset_device(acu_sim_device *device) {
         if (c->device == device)
             free_context(c);
     }
-    acu_sim_op_release(primary->gate);
+    acu_sim_op_release(primary->barrier);
     *primary = (acu_sim_execution_context){0};
 }
 
-/* Green contexts are of the device's own context. */
+/* Green contexts belong to the device's own context. */
 static void drop_context(acu_sim_context *context) {
     if (!context->made)
         reset_device(context->device);
     if (context->whole)
-        acu_sim_op_release(context->whole->gate);
+        acu_sim_op_release(context->whole->barrier);
     free(context->whole);
     context->whole = NULL;
 }
@@ -160,7 +159,7 @@ cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevRes
     return cudaSuccess;
 }
 
-/* Enters, and finds the context, whose device must have its own. */
+/* Finds an execution context. Other arguments that are not `good` are an error, too. */
 static cudaError_t find(cudaExecutionContext_t handle, bool good,
                         acu_sim_execution_context **execution) {
     if (!handle || !good)
@@ -170,7 +169,7 @@ static cudaError_t find(cudaExecutionContext_t handle, bool good,
     return cudaSuccess;
 }
 
-/* The same for what is done with its streams. */
+/* Like find(), but also returns an error unless the device has its context, without a fault. */
 static cudaError_t find_active(cudaExecutionContext_t handle, bool good,
                                acu_sim_execution_context **execution) {
     SIM_TRY(find(handle, good, execution));
@@ -178,7 +177,7 @@ static cudaError_t find_active(cudaExecutionContext_t handle, bool good,
                                         : cudaErrorDeviceUninitialized;
 }
 
-/* Its streams stay, and are good for nothing but to be destroyed. */
+/* The streams stay, and can only be destroyed. */
 cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     acu_sim_execution_context *execution = NULL;
     SIM_TRY(find(ctx, true, &execution));
@@ -200,8 +199,7 @@ cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     return cudaSuccess;
 }
 
-/* ---- what it is ---------------------------------------------------------------------------------
- */
+/* ---- resources ---- */
 
 static cudaError_t resource_of(const acu_sim_execution_context *execution,
                                enum cudaDevResourceType type, cudaDevResource *resource) {
@@ -255,8 +253,7 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
     return resource_of(acu_sim_execution_context_of_stream(s), type, resource);
 }
 
-/* ---- its streams, as a whole --------------------------------------------------------------------
- */
+/* ---- streams ---- */
 
 /* A green context's never wait for the stream that all others wait for. Where none was made, a GPU
  * left a handle that was neither NULL nor a stream's. */
@@ -289,41 +286,43 @@ cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     return device->sticky;
 }
 
-/* ---- events of all its streams ------------------------------------------------------------------
- */
+/* ---- events of all streams ---- */
 
-static bool pass(const acu_sim_op *gate, acu_sim_op *op) {
+/* Makes an operation wait for all that a barrier waits for; returns false without memory. */
+static bool order_after(const acu_sim_op *barrier, acu_sim_op *op) {
     bool good = true;
-    for (size_t i = 0; good && gate && i < gate->wait_count; i++)
-        good = acu_sim_op_after(op, gate->waits[i]);
+    for (size_t i = 0; good && barrier && i < barrier->wait_count; i++)
+        good = acu_sim_op_after(op, barrier->waits[i]);
     return good;
 }
 
-/* NULL: it has no gate. */
+/* Returns the execution context with all streams of a context; NULL: there is none, so it has no
+ * barrier either. */
 static const acu_sim_execution_context *whole_of(const acu_sim_context *context) {
     return context->made ? context->whole : &primaries[context->device->index];
 }
 
 bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *op) {
     const acu_sim_execution_context *whole = whole_of(stream->context);
-    return (!whole || pass(whole->gate, op)) &&
-           (!stream->execution_context || pass(stream->execution_context->gate, op));
+    return (!whole || order_after(whole->barrier, op)) &&
+           (!stream->execution_context || order_after(stream->execution_context->barrier, op));
 }
 
-static bool is_open(const acu_sim_op *gate) {
+static bool is_done(const acu_sim_op *barrier) {
     size_t i = 0;
-    while (gate && i < gate->wait_count && gate->waits[i]->done)
+    while (barrier && i < barrier->wait_count && barrier->waits[i]->done)
         i++;
-    return !gate || i == gate->wait_count;
+    return !barrier || i == barrier->wait_count;
 }
 
 bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream) {
     const acu_sim_execution_context *whole = whole_of(stream->context);
-    return (!whole || is_open(whole->gate)) &&
-           (!stream->execution_context || is_open(stream->execution_context->gate));
+    return (!whole || is_done(whole->barrier)) &&
+           (!stream->execution_context || is_done(stream->execution_context->barrier));
 }
 
-/* The event is what all its streams have now; an operation without a stream of the program's. */
+/* Records an event by an operation in a stream that the program does not see. The operation waits
+ * for the last one of each stream. */
 static cudaError_t record(acu_sim_execution_context *execution, acu_sim_event *event) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
     bool good = op != NULL;
@@ -338,7 +337,7 @@ static cudaError_t record(acu_sim_execution_context *execution, acu_sim_event *e
     return acu_sim_stream_submit(own, op, false);
 }
 
-/* It must be one of the context's. */
+/* The event must belong to the context. */
 cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,
                                              cudaEvent_t event) {
     const acu_sim_context *context =
@@ -356,17 +355,18 @@ cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cuda
     return acu_sim_execution_context_record(execution, event);
 }
 
-/* What is done is forgotten. */
-static cudaError_t close_gate(acu_sim_execution_context *execution, acu_sim_op *before) {
-    acu_sim_op *gate = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
-    bool good = gate && acu_sim_op_after(gate, before) && pass(execution->gate, gate);
-    acu_sim_op_release(good ? execution->gate : gate);
+/* Adds an operation to those that later work waits for, and forgets those that are done. */
+static cudaError_t add_to_barrier(acu_sim_execution_context *execution, acu_sim_op *before) {
+    acu_sim_op *barrier = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    bool good =
+        barrier && acu_sim_op_after(barrier, before) && order_after(execution->barrier, barrier);
+    acu_sim_op_release(good ? execution->barrier : barrier);
     if (good)
-        execution->gate = gate;
+        execution->barrier = barrier;
     return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* The event of a capture is none to wait for: that capture is invalid then. */
+/* An event that was recorded in a capture is refused, and makes that capture invalid. */
 cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution,
                                            cudaEvent_t event) {
     const acu_sim_event *e = acu_sim_event_of(event);
@@ -377,7 +377,7 @@ cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution,
         return cudaErrorStreamCaptureUnsupported;
     }
     cudaError_t why = acu_sim_capture_allows_execution_context(execution);
-    return why || !e->record || e->record->done ? why : close_gate(execution, e->record);
+    return why || !e->record || e->record->done ? why : add_to_barrier(execution, e->record);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {

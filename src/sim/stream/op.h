@@ -5,35 +5,39 @@
 #include "sim/sim.h"
 
 /*
- * What is done once, in a stream, or, shared by nodes of graphs and by what was instantiated from
- * them, many times; then it is not changed any more.
+ * An operation is in one stream and is done once; or it belongs to nodes of graphs and executable
+ * graphs, which share it, and is done many times, and then it is never changed. In a launch of such
+ * a graph, some steps have an operation of their own, which is in no stream (graph/plan.h).
  */
 struct acu_sim_op {
     unsigned refs;
-    enum cudaGraphNodeType type; /* what it is as a node: which of `with` it has */
-    unsigned wanted;             /* how many wait for it, where there is a seed */
-    bool done, taken;            /* taken: the thread that made it runs it itself */
-    uint64_t ns;                 /* when it was done */
-    acu_sim_stream *stream;
-    acu_sim_op *next, *next_called; /* in the stream; among what the host is to be called for */
-    acu_sim_op **waits;             /* what must be done before */
+    enum cudaGraphNodeType type; /* the type as a node, and which member of `with` is used */
+    unsigned wanted;             /* threads that wait for it; counted with a seed only */
+    bool done;
+    bool taken;                     /* a thread runs it, or a host function is queued */
+    uint64_t ns;                    /* when it was done, in nanoseconds; only if `run` is NULL */
+    acu_sim_stream *stream;         /* NULL: none */
+    acu_sim_op *next, *next_called; /* in the stream; among queued host functions */
+    acu_sim_op **waits;             /* operations that must be done before */
     size_t wait_count, wait_room;
-    bool any;                             /* one of them is enough */
-    bool unfinished;                      /* it is to be run again, once it is ready */
-    bool (*is_due)(const acu_sim_op *op); /* more that must be so before; NULL: nothing */
-    cudaError_t (*run)(acu_sim_op *op);   /* NULL: nothing but the order. Outside the lock. */
-    bool always;                          /* also where the context is lost */
-    cudaError_t status;                   /* of the context, when it ran */
-    void (*over)(acu_sim_op *op);         /* of one without a stream: it was run; under the lock */
-    void (*drop)(acu_sim_op *op);         /* gives up what it has; under the lock */
-    void *staged;                         /* a copy of what a pageable source held */
-    cudaExecutionContext_t
-        execution_context; /* of a node: the one that was named; NULL: none was */
+    bool any;        /* it is enough that one of `waits` is done */
+    bool unfinished; /* set by `run`: the operation is run again, once it is ready */
+    /* Returns whether another condition for running is met; under the lock. NULL: there is none. A
+     * change may come without a call, so the condition is checked every millisecond. */
+    bool (*is_due)(const acu_sim_op *op);
+    cudaError_t (*run)(acu_sim_op *op); /* the work, without the lock; NULL: there is none */
+    bool always;                        /* it is run in a lost context, too */
+    cudaError_t status;                 /* the fault of the context before the run */
+    void (*over)(acu_sim_op *op); /* called after the run if there is no stream; under the lock */
+    void (*drop)(acu_sim_op *op); /* frees what `with` owns, under the lock; NULL: nothing */
+    void *staged;                 /* a copy of a pageable source; or NULL */
+    cudaExecutionContext_t execution_context; /* the one that a node names; NULL: none */
     union {
         struct {
             struct cudaMemcpy3DParms params;
-            bool in_bytes; /* its x and width, also in arrays */
-            /* The memory was CUDA's when this was judged; it must still be when it is done. */
+            bool in_bytes; /* x and width are bytes, also in arrays */
+            /* The memory was CUDA's when the copy was validated, so it must be when the copy runs.
+             */
             bool knew_to, knew_from;
         } copy;
         struct {
@@ -44,21 +48,21 @@ struct acu_sim_op {
             cudaGraphConditionalHandle handle;
             enum cudaGraphConditionalNodeType type;
         } condition;
-        acu_sim_graph_launch *graph_launch; /* a launch of a graph */
+        acu_sim_graph_launch *graph_launch; /* NULL once the launch has run */
         struct {
             cudaHostFn_t fn;
             cudaStreamCallback_t callback;
             cudaStream_t handle;
             void *data;
-            acu_sim_graph_launch *graph_launch; /* whose step it is; NULL: a stream's */
-            unsigned step;
+            acu_sim_graph_launch *graph_launch; /* NULL: the operation is in a stream */
+            unsigned step;                      /* of the graph launch */
         } host;
         struct {
-            void *at;
+            void *at; /* an address of the device */
             uint64_t value;
-            bool wide; /* of 8 bytes */
+            bool wide; /* the value has 8 bytes, not 4 */
             unsigned flags;
-            const acu_sim_device *device; /* that waits for it, or writes it */
+            const acu_sim_device *device; /* that waits or writes */
         } value;
         acu_sim_values *values;
         acu_sim_range *range;
@@ -67,20 +71,23 @@ struct acu_sim_op {
         acu_sim_batch *batch;
         acu_sim_semaphores *semaphores;
         struct {
-            acu_sim_op *wait; /* a graph's, which this says is over */
+            acu_sim_op *wait; /* the mark of a graph launch, which ends with this operation */
             acu_sim_op *next;
         } awaited;
-        cudaError_t code;
+        cudaError_t code; /* of acu_sim_fault() */
     } with;
 };
 
-/* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_stream_submit().
- */
+/* Returns an operation that is in no stream, with one reference, which acu_sim_stream_submit()
+ * gives up; NULL without memory. */
 acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op));
+/* Makes an operation wait for another, unless that is NULL or done; returns false without memory.
+ */
 bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before);
+/* Gives a reference up; NULL is fine. */
 void acu_sim_op_release(acu_sim_op *op);
 
-/* An operation that is in no stream is done now. */
+/* Records that an operation is done, and wakes what waits for it. */
 void acu_sim_op_finish(acu_sim_op *op);
 
 #endif

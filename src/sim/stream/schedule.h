@@ -1,20 +1,27 @@
-/* The schedule of all operations where ANYCUDA_SIM gives a seed. */
+/* The schedule of all operations, if ANYCUDA_SIM has a seed. */
 #ifndef ACU_SIM_STREAM_SCHEDULE_H
 #define ACU_SIM_STREAM_SCHEDULE_H
 
 #include "sim/sim.h"
 
-/* A millisecond at most; gives the lock up. */
+/* Waits for the condition, a millisecond at most; the lock is given up meanwhile. */
 void acu_sim_schedule_wait_briefly(pthread_cond_t *condition);
 
-/* With a seed only; without one they do nothing. Somebody submits, waits for an operation, asks
- * whether something is done. */
+/* Starts the thread that runs all operations; returns false if that fails. */
 bool acu_sim_schedule_start(void);
+/* Begins the sequence of random numbers of a seed. */
 void acu_sim_schedule_reset(uint64_t seed);
+/* Returns the next random number of that sequence. */
 uint64_t acu_sim_schedule_random(void);
+/* Wakes the thread, because there is new work. */
 void acu_sim_schedule_wake(void);
+/* Records that a thread waits for an operation, so that operations are run until it is done;
+ * does nothing without a seed. */
 void acu_sim_schedule_want(acu_sim_op *op);
+/* Records that an operation is done. */
 void acu_sim_schedule_done(acu_sim_op *op);
+/* Lets some operations run, because the program asks whether work is done. The lock is given up
+ * meanwhile. Does nothing without a seed. */
 void acu_sim_schedule_ask(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Streams: queues of operations, each worked through by a thread. */
+/* Streams: queues of operations. A thread for each stream runs them, or with a seed one for all. */
 #ifndef ACU_SIM_STREAM_STREAM_H
 #define ACU_SIM_STREAM_STREAM_H
 
@@ -8,84 +8,98 @@
 
 struct acu_sim_stream {
     acu_sim_device *device;
-    acu_sim_execution_context *execution_context; /* a green one; NULL: the device's */
-    bool detached;                                /* that is gone */
+    acu_sim_execution_context *execution_context; /* the green one; NULL: none */
+    bool detached; /* the green one was destroyed: the stream can only be destroyed, too */
     unsigned flags;
     int priority;
     unsigned long long id;
-    bool is_default; /* made by the simulator, not by the program */
-    bool threaded, closing;
-    bool blocked;            /* its thread waits for another stream */
-    acu_sim_op *head, *tail; /* queued; the first may be running */
-    acu_sim_op *last;        /* the newest, also when done */
-    pthread_cond_t wake;
+    bool is_default;               /* made by the simulator, not by the program */
+    bool threaded;                 /* a thread serves the stream, and frees it in the end */
+    bool closing;                  /* destroyed by the program; freed when its work is done */
+    bool blocked;                  /* its thread waits for an operation of another stream */
+    acu_sim_op *head, *tail;       /* queued operations; the first one may be running */
+    acu_sim_op *last;              /* the newest operation, also when it is done; NULL: none */
+    pthread_cond_t wake;           /* for the thread */
     acu_sim_stream *next, *before; /* all streams */
     struct cudaAccessPolicyWindow window;
     enum cudaSynchronizationPolicy sync_policy;
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
-    const void *where;
-    acu_sim_context *context;       /* in whose context */
-    uint64_t thread;                /* whose default stream it is; 0: no thread's */
-    acu_sim_capture *capture;       /* NULL: work is done, not captured */
-    acu_sim_edge_list dependencies; /* what the next node depends on */
+    const void *where;        /* where the program created the stream; NULL: the simulator did */
+    acu_sim_context *context; /* the context of the driver that the stream is in */
+    uint64_t thread;          /* id of the thread whose default stream this is; 0: of none */
+    acu_sim_capture *capture; /* NULL: none, so work is run */
+    acu_sim_edge_list dependencies; /* with `capture`: the nodes that the next one depends on */
     acu_sim_stream *next_captured;
 };
 
-/* The handle's stream; the default streams are those of the current device. */
+/* Finds the stream of a handle; the default streams are those of the current context. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
+/* Returns the legacy default stream of a context, which is made if need be; NULL without memory. */
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context);
 
-/* The nearest priority that there is. */
+/* Returns the nearest valid priority. */
 int acu_sim_stream_nearest_priority(int priority);
 
-/* A new one of the program's, in an execution context; NULL without memory. */
+/* Returns a new stream of the program in an execution context; NULL without memory. */
 acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *context, unsigned flags, int priority,
                                    const void *where);
 
-/* The context's stream behind another one, or its first; NULL: no more. */
+/* Returns the next stream of an execution context, the first one if `after` is NULL; NULL: no more.
+ */
 acu_sim_stream *acu_sim_stream_in(const acu_sim_execution_context *context, acu_sim_stream *after);
 
-/* What a context's events are recorded in; nobody else knows it. */
+/* Returns the stream in which events of an execution context are recorded, which no handle means;
+ * NULL without memory. */
 acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *context);
 
-/* Its work is done first, but nobody waits for that here. */
+/* Destroys a stream. The work of the stream is still done, but this does not wait for it. */
 void acu_sim_stream_close(acu_sim_stream *stream);
 
-/* Finds the stream, and reports the fault of its device. */
+/* Finds the stream of a handle, and returns the fault of its device, if there was one. */
 cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream);
-/* What a handle means in this call: NULL is cudaStreamPerThread in a per-thread variant. */
+/* Returns what a handle means in this call: cudaStreamPerThread instead of NULL in a call whose
+ * name ends in _ptsz or _ptds. */
 cudaStream_t acu_sim_stream_handle(cudaStream_t handle);
 
 /*
- * Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done;
- * while the stream is being captured it becomes a node.
+ * Queues an operation, which waits for all that CUDA puts before it, and takes the caller's
+ * reference, also on an error. On a captured stream the operation becomes a node instead. With
+ * `wait` the call returns when the operation is done; the lock is given up meanwhile.
  */
 cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
 
-/* Runs what is ready, giving the lock up meanwhile. */
+/* Runs an operation that is ready; the lock is given up meanwhile. */
 void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op);
 
-/* Something is due that was not: whoever waits looks again. */
+/* Makes all that wait check their conditions again, because `is_due` of an operation may be true.
+ */
 void acu_sim_streams_wake(void);
 
-/* Until it is done; gives the lock up meanwhile. */
+/* Waits until an operation is done; the lock is given up meanwhile. */
 void acu_sim_op_wait(acu_sim_op *op);
-void acu_sim_stream_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
+/* Wait for the work that all streams have now: of a device, of all devices if that is NULL, of a
+ * context, or of an execution context. The lock is given up meanwhile. */
+void acu_sim_stream_wait_device(acu_sim_device *device);
 void acu_sim_stream_wait_context(const acu_sim_context *context);
 void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *context);
+/* Returns whether a stream has no work; a legacy default stream includes the blocking streams. */
 bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
-/* What is waited for on it now, is done at once. */
+/* Returns whether new work on a stream would wait for nothing. */
 bool acu_sim_stream_is_free(const acu_sim_stream *stream);
+/* Destroys the default streams of a thread that has ended. */
 void acu_sim_stream_thread_ended(const acu_sim_thread *self);
+/* Starts a thread in which the program's signals are blocked; returns false if that fails. */
 bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data);
 
-/* Some operation could be done now; does the one that the number picks. */
+/* Returns whether an operation of some stream is ready. */
 bool acu_sim_streams_are_ready(void);
 
-/* One waits for something that nobody tells of: who waits for it looks again. */
+/* Returns whether an operation of some stream has a condition that must be checked again and again.
+ */
 bool acu_sim_streams_look(void);
+/* Runs the ready operation that the number picks; returns false if none is. */
 bool acu_sim_streams_step(uint64_t random);
 
 extern const acu_sim_noun acu_sim_stream_noun;
