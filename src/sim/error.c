@@ -2,6 +2,7 @@
  * Errors and versions: what works without a driver and without a device. The names of errors are
  * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
+#include "sim/behaviour.h"
 #include "sim/sim.h"
 #include "core/values.h"
 
@@ -41,7 +42,7 @@ cudaError_t acu_sim_cudaRuntimeGetVersion(int *runtimeVersion) {
     if (!runtimeVersion)
         return cudaErrorInvalidValue;
     *runtimeVersion = acu_sim_configuration()->runtime;
-    if (*runtimeVersion < 12000)
-        acu_sim_init(); /* of the driver, as these do */
+    if (acu_sim_behaviour_version_query_inits_driver())
+        acu_sim_init();
     return cudaSuccess;
 }

@@ -1,5 +1,6 @@
 /* Functions: their attributes, parameters and occupancy. */
 #include "sim/code/function.h"
+#include "sim/behaviour.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
@@ -213,14 +214,9 @@ static cudaError_t find(const void *func, acu_sim_function **function) {
                   : cudaErrorInvalidDeviceFunction;
 }
 
-/* Whether attributes are those of the kernel on the device. Runtimes up to 12.9 read and set those
- * of the function in the current context. */
-static bool uses_kernel_settings(void) {
-    return acu_sim_configuration()->runtime >= 13000;
-}
-
 static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
-    const acu_sim_settings *set = uses_kernel_settings() ? &f->of_kernel : &f->set;
+    const acu_sim_settings *set =
+        acu_sim_behaviour_attributes_are_the_kernels() ? &f->of_kernel : &f->set;
     *a = (struct cudaFuncAttributes){
         .sharedSizeBytes = f->entry->shared,
         .constSizeBytes = f->module->image->constant_bytes,
@@ -259,8 +255,9 @@ cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribut
     SIM_TRY(find(func, &f));
     if (!is_function_attribute(attr))
         return cudaErrorInvalidValue;
-    return uses_kernel_settings() ? acu_sim_kernel_set(f, (int)attr, value)
-                                  : acu_sim_function_set(f, (int)attr, value);
+    return acu_sim_behaviour_attributes_are_the_kernels()
+               ? acu_sim_kernel_set(f, (int)attr, value)
+               : acu_sim_function_set(f, (int)attr, value);
 }
 
 cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
@@ -284,7 +281,7 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
 static cudaError_t validate_hint(const void *func, bool known) {
     acu_sim_function *f;
     SIM_TRY(find(func, &f));
-    if (acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
+    if (acu_sim_kernel_of(func) && !acu_sim_behaviour_hints_take_kernels())
         return cudaErrorInvalidDeviceFunction;
     return known ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -343,7 +340,7 @@ cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void 
     SIM_TRY(find(symbolPtr, &f));
     if (!functionPtr)
         return cudaErrorInvalidValue;
-    if (acu_sim_configuration()->runtime >= 12080 && acu_sim_kernel_of(symbolPtr))
+    if (acu_sim_kernel_of(symbolPtr) && acu_sim_behaviour_kernel_is_no_symbol())
         return cudaErrorInvalidDeviceFunction;
     *functionPtr = (cudaFunction_t)(void *)f;
     return cudaSuccess;

@@ -3,6 +3,7 @@
  * operation runs a prepared launch, and so does a kernel node of a graph.
  */
 #include "sim/code/kernel_launch.h"
+#include "sim/behaviour.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"
@@ -186,8 +187,8 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
     if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX) ||
         !is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
-        return acu_sim_configuration()->runtime < 13000 ? cudaErrorInvalidConfiguration
-                                                        : cudaErrorInvalidValue;
+        return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
+                                                       : cudaErrorInvalidConfiguration;
     for (int i = 0; entry->threads[0] && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
             return cudaErrorInvalidValue;
@@ -397,8 +398,8 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
     if (!made)
         return cudaErrorMemoryAllocation;
     made->handle = handle;
-    made->shared = acu_sim_configuration()->runtime < 13050 ? (unsigned)config->dynamicSmemBytes
-                                                            : config->dynamicSmemBytes;
+    made->shared = acu_sim_behaviour_shared_size_is_wide() ? config->dynamicSmemBytes
+                                                           : (unsigned)config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
     memcpy(made->block, &config->blockDim, sizeof made->block);
     cudaError_t result = validate(made, context->device, config);
@@ -482,8 +483,7 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     acu_sim_stream *stream;
     acu_sim_kernel_launch *prepared;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
-    /* The current device must be the stream's in runtimes below 13.0, but never in the driver. */
-    if (!acu_sim_self()->call.by_driver && acu_sim_configuration()->runtime < 13000 &&
+    if (!acu_sim_self()->call.by_driver && !acu_sim_behaviour_launch_goes_by_stream() &&
         stream->device->index != acu_sim_self()->device)
         return cudaErrorInvalidResourceHandle;
     SIM_TRY(
@@ -502,7 +502,7 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
 static cudaError_t launch_by_runtime(const cudaLaunchConfig_t *config, const void *func,
                                      void **args) {
     if (!acu_sim_kernel_of_symbol(func))
-        return func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
+        return func && acu_sim_behaviour_launch_reports_handle() ? cudaErrorInvalidResourceHandle
                                                                  : cudaErrorInvalidDeviceFunction;
     if (!config)
         return cudaErrorInvalidValue;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include "sim/device/device.h"
+#include "sim/behaviour.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/graph/exec.h"
@@ -62,12 +63,11 @@ cudaError_t acu_sim_cudaGetDevice(int *device) {
     return cudaSuccess;
 }
 
-/* From 12.0 on it makes the device's context. */
 cudaError_t acu_sim_cudaSetDevice(int device) {
     acu_sim_device *d = acu_sim_device_at(device);
     if (!d)
         return cudaErrorInvalidDevice;
-    bool activates = acu_sim_configuration()->runtime >= 12000;
+    bool activates = acu_sim_behaviour_set_device_makes_context();
     cudaError_t why = activates ? acu_sim_device_activate(d) : cudaSuccess;
     if (!why || why == cudaErrorDevicesUnavailable) { /* the device is current then, too */
         acu_sim_self()->device = device;
@@ -86,13 +86,13 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
     return cudaSuccess;
 }
 
-/* Two bits of the mask have no name; they are taken and forgotten. */
-enum { NAMELESS_FLAGS = 0x60, FLAGS_BEFORE_12_1 = 0x1f };
+/* Two bits of the mask have no name; they are accepted and forgotten. */
+enum { NAMELESS_FLAGS = 0x60, NARROW_MASK = 0x1f };
 
 static bool are_flags(unsigned flags) {
     unsigned schedule = flags & cudaDeviceScheduleMask;
     unsigned mask =
-        acu_sim_configuration()->runtime < 12010 ? FLAGS_BEFORE_12_1 : (unsigned)cudaDeviceMask;
+        acu_sim_behaviour_device_mask_is_wide() ? (unsigned)cudaDeviceMask : NARROW_MASK;
     return !(flags & ~mask) &&
            (schedule == 0 || schedule == cudaDeviceScheduleSpin ||
             schedule == cudaDeviceScheduleYield || schedule == cudaDeviceScheduleBlockingSync);
@@ -237,8 +237,8 @@ static bool is_limit(enum cudaLimit limit) {
 
 /* Device-side synchronisation went with 9.0 and with CUDA 12. */
 static bool has_limit(enum cudaLimit limit) {
-    const acu_sim_config *config = acu_sim_configuration();
-    return limit != cudaLimitDevRuntimeSyncDepth || (config->cc < 90 && config->runtime < 12000);
+    return limit != cudaLimitDevRuntimeSyncDepth ||
+           (acu_sim_configuration()->cc < 90 && acu_sim_behaviour_has_sync_depth());
 }
 
 cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {

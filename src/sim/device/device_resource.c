@@ -5,6 +5,7 @@
  * which processors it has, in the bytes that have no name.
  */
 #include "loader/platform.h"
+#include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/set.h"
 #include "sim/device/device_resource.h"
@@ -122,9 +123,9 @@ static cudaDevResource describe(hidden h, unsigned least, unsigned together, uns
     return resource;
 }
 
-/* Drivers before 13.1 say nothing of a part but its size. */
+/* An older driver reports nothing of a part but its size. */
 static cudaDevResource describe_part(hidden h, unsigned least, unsigned together, unsigned flags) {
-    bool all = acu_sim_configuration()->driver >= 13010;
+    bool all = acu_sim_behaviour_driver_knows_parts();
     return describe(h, all ? least : 0, all ? together : 0, all ? flags : 0);
 }
 
@@ -149,7 +150,7 @@ cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResou
                                  cudaDevResource *resource) {
     unsigned least, together;
     granularity(&least, &together);
-    if (type != cudaDevResourceTypeSm && acu_sim_configuration()->driver < 13010)
+    if (type != cudaDevResourceTypeSm && !acu_sim_behaviour_driver_knows_parts())
         return cudaErrorInvalidResourceType;
     if (type == cudaDevResourceTypeSm)
         *resource = describe((hidden){.device = all->device->index, .processors = all->processors},
@@ -342,11 +343,11 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
-/* Drivers before 13.1 do not ask which split made a part, or whether one did. */
+/* An older driver does not ask which split made a part, or whether one did. */
 static bool fit(const cudaDevResource *one, const cudaDevResource *other) {
     hidden h, g;
     const bool read = read_hidden(one, &h) && read_hidden(other, &g);
-    if (acu_sim_configuration()->driver < 13010)
+    if (!acu_sim_behaviour_driver_knows_parts())
         return read;
     return read && h.split && h.split == g.split &&
            one->sm.smCoscheduledAlignment == other->sm.smCoscheduledAlignment;

@@ -2,6 +2,7 @@
  * The driver API's linker, as far as programs use it to compile PTX: its output is the text of all
  * inputs, one after the other. Machine code and libraries are not linked.
  */
+#include "sim/behaviour.h"
 #include "sim/caller.h"
 #include "sim/code/image.h"
 #include "sim/driver/driver.h"
@@ -119,9 +120,8 @@ const acu_sim_noun acu_sim_linker_noun = {.reset = reset, .leaks = leaks};
 
 /* ---- symbols ---- */
 
-/* The error that GPUs report, with the runtimes of these versions. */
 static cudaError_t cannot_link(void) {
-    return acu_sim_configuration()->runtime >= 12080 ? cudaErrorUnknown : cudaErrorInvalidSource;
+    return acu_sim_behaviour_linking_fails_unknown() ? cudaErrorUnknown : cudaErrorInvalidSource;
 }
 
 static void log_symbol(linker *l, const char *what, const char *name, const part *in) {

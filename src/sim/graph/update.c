@@ -5,6 +5,7 @@
  * against the edges, in the order in which the edges were made.
  */
 #include "sim/graph/update.h"
+#include "sim/behaviour.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"
@@ -231,12 +232,6 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
     return true;
 }
 
-/* Returns whether the runtime pairs nodes by their edges only. Before 12.0 corresponding nodes must
- * also have been made in the same order. */
-static bool pairs_by_edges(void) {
-    return acu_sim_configuration()->runtime >= 12000;
-}
-
 static bool is_made_in_same_order(const acu_sim_graph *mine, const acu_sim_graph *other,
                                   cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0;
@@ -268,7 +263,7 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
         if (!pair_before(a, a->pair, stack, &count, info))
             return false;
     }
-    return pairs_by_edges() || is_made_in_same_order(mine, other, info);
+    return acu_sim_behaviour_update_pairs_by_edges() || is_made_in_same_order(mine, other, info);
 }
 
 /* Returns whether a node can be updated. A node may lack a pair only where my graph has more last
@@ -290,8 +285,8 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
     acu_sim_node *node;
     if (mine->count != other->count) {
         refuse(info,
-               pairs_by_edges() ? cudaGraphExecUpdateErrorTopologyChanged
-                                : cudaGraphExecUpdateErrorNotSupported,
+               acu_sim_behaviour_update_pairs_by_edges() ? cudaGraphExecUpdateErrorTopologyChanged
+                                                         : cudaGraphExecUpdateErrorNotSupported,
                NULL, NULL);
         return false;
     }

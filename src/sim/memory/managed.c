@@ -1,5 +1,6 @@
 /* Managed memory: advice, prefetches, attachments, and the attributes that report them. */
 #include "sim/memory/managed.h"
+#include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
@@ -66,12 +67,11 @@ static bool needs_location(enum cudaMemoryAdvise advice) {
            advice == cudaMemAdviseUnsetAccessedBy;
 }
 
-/* Memory is accessed by a device or by the CPU as a whole, not by a NUMA node. From 12.2 on, where
- * cudaMemAdvise() takes a location, a device that does not exist is an invalid value. */
+/* Memory is accessed by a device or by the CPU as a whole, not by a NUMA node. */
 static cudaError_t validate_location(enum cudaMemoryAdvise advice,
                                      struct cudaMemLocation location) {
     cudaError_t why = acu_sim_managed_validate_location(location);
-    if (why == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
+    if (why == cudaErrorInvalidDevice && acu_sim_behaviour_advised_device_is_a_value())
         return cudaErrorInvalidValue;
     if (why)
         return why;

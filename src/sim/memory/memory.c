@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* madvise */
 
 #include "sim/memory/memory.h"
+#include "sim/behaviour.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
@@ -232,11 +233,9 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* The flags that cudaHostGetFlags() reports. Before 12.8, most memory that is portable and nothing
- * else is not reported to be portable. */
+/* The flags that cudaHostGetFlags() reports. */
 static unsigned reported_flags(unsigned flags) {
-    bool old = acu_sim_configuration()->runtime < 12080;
-    return old && flags == cudaHostAllocPortable ? 0 : flags;
+    return flags == cudaHostAllocPortable && !acu_sim_behaviour_reports_portable() ? 0 : flags;
 }
 
 static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {

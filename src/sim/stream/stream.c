@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* sigset_t */
 
 #include "sim/stream/stream.h"
+#include "sim/behaviour.h"
 #include "loader/platform.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
@@ -659,7 +660,7 @@ cudaError_t acu_sim_stream_usable(cudaStream_t handle, acu_sim_stream **stream) 
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_stream *s = NULL;
     cudaError_t why = acu_sim_stream_usable(stream, &s);
-    const bool may_be_detached = acu_sim_configuration()->driver >= 13010;
+    const bool may_be_detached = acu_sim_behaviour_driver_knows_parts();
     if (why && !(s && why == cudaErrorStreamDetached && may_be_detached))
         return why;
     if (s->is_default)

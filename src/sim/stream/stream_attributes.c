@@ -1,4 +1,5 @@
 /* What streams report of themselves, and what can be set on them. */
+#include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/stream/stream.h"
 
@@ -40,14 +41,12 @@ cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
 
 /* ---- attributes ---- */
 
-/* 11.7 had the first two, by another name; 11.8 knew the others for launches only, 11.7 did not
- * look. */
 static bool has_attribute(cudaLaunchAttributeID id) {
     return id == cudaLaunchAttributeAccessPolicyWindow ||
            id == cudaLaunchAttributeSynchronizationPolicy ||
            ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
              id == cudaLaunchAttributeMemSyncDomain) &&
-            acu_sim_configuration()->runtime / 10 != 1108);
+            !acu_sim_behaviour_stream_attributes_are_few());
 }
 
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
