@@ -16,9 +16,9 @@ typedef struct program {
     char **expressions; /* the name expressions that were added */
     size_t expression_count;
     int version;   /* of the PTX: 80 is 8.0 */
-    bool compiled; /* it was compiled with valid options, perhaps with errors */
-    bool good;     /* it was compiled without errors */
-    bool real;     /* it is for a real architecture (sm_90), not a virtual one (compute_90) */
+    bool compiled; /* with valid options, perhaps with errors in the source */
+    bool good;     /* compiled without errors */
+    bool real;     /* the architecture is a real one (sm_90), not a virtual one (compute_90) */
     acu_sim_text ptx, log;
     acu_sim_image image; /* of the PTX, to look up names */
     const void *where;   /* where the program created it */

@@ -1,6 +1,6 @@
 /*
- * PTX, as far as it declares something: kernels with their parameters and limits, variables, and
- * the shared memory of bodies. What instructions do is not looked at.
+ * Reads the declarations of PTX: kernels with their parameters and limits, variables, and the
+ * shared memory that bodies declare. Instructions are skipped.
  */
 #include "sim/code/image.h"
 
@@ -11,28 +11,31 @@
 
 /* ---- words ---- */
 
-typedef struct shared_variable { /* of the module; a kernel has those that it names */
+/* A shared variable of the module. A kernel whose body names the variable has the memory for it. */
+typedef struct shared_variable {
     const char *name;
-    size_t length, size;
+    size_t length; /* of the name */
+    size_t size;   /* bytes; 0: dynamic */
     size_t align;
 } shared_variable;
 
 typedef struct parser {
     const char *at, *end;
-    const char *word; /* the current one: a name, a number, a text, or one character */
-    size_t length;    /* 0: there is none left */
+    const char *word; /* the current word: a name, a number, a text, or one character */
+    size_t length;    /* of the word; 0: no word is left */
     unsigned line;
     acu_sim_image *image;
-    enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the statement */
-    int newest;
-    bool linked; /* what is there twice may be: the linker has judged it */
+    enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the current statement */
+    int newest;                                    /* PTX version that is accepted */
+    bool linked; /* two definitions of one name are allowed, because the linker has checked them */
     shared_variable *shared;
     size_t shared_count;
-    char *why;
-    size_t room;
+    char *why;   /* a line for the compiler's log */
+    size_t room; /* bytes of `why` */
     cudaError_t result;
 } parser;
 
+/* Records the first error. Returns false. */
 static bool fail_as(parser *p, cudaError_t code, const char *format, ...) {
     if (p->result)
         return false;
@@ -46,7 +49,12 @@ static bool fail_as(parser *p, cudaError_t code, const char *format, ...) {
     return false;
 }
 
-static bool unexpected(parser *p) {
+static bool fail_without_memory(parser *p) {
+    return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+}
+
+/* Refuses the current word. Returns false. */
+static bool refuse_word(parser *p) {
     return p->length ? fail_as(p, cudaErrorInvalidPtx, "Parsing error near '%.*s': syntax error",
                                (int)(p->length > 60 ? 60 : p->length), p->word)
                      : fail_as(p, cudaErrorInvalidPtx, "Parsing error: unexpected end of file");
@@ -60,18 +68,18 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_of_word(char c) {
+static bool is_word_character(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            c == '$' || c == '%';
 }
 
-static bool starts(const parser *p, const char *text) {
+static bool starts_with(const parser *p, const char *text) {
     size_t length = strlen(text);
     return (size_t)(p->end - p->at) >= length && memcmp(p->at, text, length) == 0;
 }
 
 static void skip_to(parser *p, const char *mark) {
-    while (p->at < p->end && !starts(p, mark))
+    while (p->at < p->end && !starts_with(p, mark))
         p->line += *p->at++ == '\n';
 }
 
@@ -79,9 +87,9 @@ static void skip_space(parser *p) {
     for (;;) {
         if (p->at < p->end && is_space(*p->at)) {
             p->line += *p->at++ == '\n';
-        } else if (starts(p, "//")) {
+        } else if (starts_with(p, "//")) {
             skip_to(p, "\n");
-        } else if (starts(p, "/*")) {
+        } else if (starts_with(p, "/*")) {
             skip_to(p, "*/");
             p->at += p->at < p->end ? 2 : 0;
         } else {
@@ -90,7 +98,7 @@ static void skip_space(parser *p) {
     }
 }
 
-/* ".param", "ld.param.u64", "%r1", "0x1F", "3.5" and "text" are one word each. */
+/* Goes to the next word: ".param", "ld.param.u64", "%r1", "0x1F", "3.5" and "text" are one each. */
 static void advance(parser *p) {
     skip_space(p);
     p->word = p->at;
@@ -100,8 +108,9 @@ static void advance(parser *p) {
         p->at += p->at < p->end;
     } else if (p->at < p->end) {
         p->at++;
-        if (is_of_word(*p->word) || *p->word == '.')
-            while (p->at < p->end && (is_of_word(*p->at) || (*p->at == '.' && *p->word != '.')))
+        if (is_word_character(*p->word) || *p->word == '.')
+            while (p->at < p->end &&
+                   (is_word_character(*p->at) || (*p->at == '.' && *p->word != '.')))
                 p->at++;
     }
     p->length = (size_t)(p->at - p->word);
@@ -119,17 +128,18 @@ static bool accept(parser *p, const char *text) {
 }
 
 static bool expect(parser *p, const char *text) {
-    return accept(p, text) || unexpected(p);
+    return accept(p, text) || refuse_word(p);
 }
 
 static bool is_name(const parser *p) {
-    return p->length && is_of_word(*p->word) && !is_digit(*p->word);
+    return p->length && is_word_character(*p->word) && !is_digit(*p->word);
 }
 
+/* Returns a copy of the current word that the caller frees; NULL without memory. */
 static char *copy_word(parser *p) {
     char *copy = malloc(p->length + 1);
     if (!copy) {
-        fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        fail_without_memory(p);
         return NULL;
     }
     if (p->word)
@@ -138,18 +148,19 @@ static char *copy_word(parser *p) {
     return copy;
 }
 
-static bool number(parser *p, uint64_t *value) {
+/* Reads the current word as a number. */
+static bool read_number(parser *p, uint64_t *value) {
     char text[32] = "", *end = text;
     if (p->length && p->length < sizeof text && is_digit(*p->word))
         memcpy(text, p->word, p->length);
     *value = strtoull(text, &end, 0);
     if (end == text || (*end && strcmp(end, "U") != 0))
-        return unexpected(p);
+        return refuse_word(p);
     advance(p);
     return true;
 }
 
-/* Up to the end of the statement, or of the block that it has. */
+/* Skips the rest of a statement, which ends with a semicolon or a block. */
 static bool skip_statement(parser *p) {
     unsigned depth = 0;
     while (p->length) {
@@ -160,14 +171,14 @@ static bool skip_statement(parser *p) {
         if ((closes || ends) && depth == 0)
             return true;
     }
-    return unexpected(p);
+    return refuse_word(p);
 }
 
-/* One more element, zeroed. */
+/* Appends a zeroed element to an array, and returns the element; NULL without memory. */
 static void *append(parser *p, void **array, size_t *count, size_t size) {
     char *grown = realloc(*array, (*count + 1) * size);
     if (!grown) {
-        fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        fail_without_memory(p);
         return NULL;
     }
     *array = grown;
@@ -176,7 +187,8 @@ static void *append(parser *p, void **array, size_t *count, size_t size) {
 
 /* ---- symbols ---- */
 
-/* What the statement defines for others, or, if it only declares, what another must define. */
+/* Records a symbol that other PTX can see: one that the statement defines, or one that it declares
+ * only and other PTX must define. */
 static bool add_symbol(parser *p, const char *name, size_t length, bool defined) {
     acu_sim_image *image = p->image;
     if (p->linkage == LOCAL || !length)
@@ -190,10 +202,10 @@ static bool add_symbol(parser *p, const char *name, size_t length, bool defined)
     symbol->weak = p->linkage == WEAK;
     if ((symbol->name = copy_word(&named)) != NULL)
         return true;
-    return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+    return fail_without_memory(p);
 }
 
-/* The word is in a body, or in an initialiser. */
+/* Records that a body or an initialiser has the current word, which may be a declared symbol. */
 static void use_symbol(const parser *p) {
     for (size_t i = 0; i < p->image->need_count; i++)
         if (!p->image->needs[i].used && is(p, p->image->needs[i].name))
@@ -203,12 +215,14 @@ static void use_symbol(const parser *p) {
 /* ---- variables and parameters ---- */
 
 typedef struct declaration {
-    size_t element, align, size; /* size of all; 0: not said (extern, dynamic) */
+    size_t element, align; /* bytes */
+    size_t size; /* bytes of all elements; 0: not declared, of extern and dynamic variables */
     bool managed;
     const char *name;
-    size_t length;
+    size_t length; /* of the name */
 } declaration;
 
+/* Returns the bytes of the type that the current word is; 0 if it is no type. */
 static size_t size_of_type(const parser *p) {
     static const struct {
         const char *name;
@@ -224,7 +238,7 @@ static size_t size_of_type(const parser *p) {
     return 0;
 }
 
-/* .attribute(.managed), .unified(…) */
+/* Reads the parentheses of .attribute(.managed) or .attribute(.unified(…)). */
 static bool read_attribute(parser *p, declaration *d) {
     if (!expect(p, "("))
         return false;
@@ -238,17 +252,18 @@ static bool read_attribute(parser *p, declaration *d) {
     return expect(p, ")");
 }
 
-/* What stands between the state space and the name: alignment, vector, type, .ptr and its space. */
+/* Reads the words between the state space and the name: alignment, vector, type, .ptr and its
+ * space. */
 static bool read_qualifiers(parser *p, declaration *d) {
     uint64_t value;
     size_t vector = 1;
     while (p->length && *p->word == '.') {
         if (accept(p, ".align")) {
-            if (!number(p, &value))
+            if (!read_number(p, &value))
                 return false;
             if (value == 0 || value & (value - 1) || value > 65536)
                 return fail_as(p, cudaErrorInvalidPtx, "Alignment must be a power of two");
-            if (!d->align) /* of the parameter; a second is of what a pointer leads to */
+            if (!d->align) /* a second alignment is of the memory that a pointer points to */
                 d->align = (size_t)value;
         } else if (accept(p, ".attribute")) {
             if (!read_attribute(p, d))
@@ -264,24 +279,24 @@ static bool read_qualifiers(parser *p, declaration *d) {
             d->element = size_of_type(p);
             advance(p);
         } else {
-            return unexpected(p);
+            return refuse_word(p);
         }
     }
     d->element *= vector;
-    return d->element || unexpected(p);
+    return d->element || refuse_word(p);
 }
 
-/* name, name[4], name[2][3], name[] */
+/* Reads a name with its extents: name, name[4], name[2][3], name[]. */
 static bool read_declarator(parser *p, declaration *d) {
     if (!is_name(p))
-        return unexpected(p);
+        return refuse_word(p);
     d->name = p->word;
     d->length = p->length;
     d->size = d->element;
     advance(p);
     while (accept(p, "[")) {
         uint64_t extent = 0;
-        if (!is(p, "]") && !number(p, &extent))
+        if (!is(p, "]") && !read_number(p, &extent))
             return false;
         if (__builtin_mul_overflow(d->size, (size_t)extent, &d->size) || d->size > SIZE_MAX / 2)
             return fail_as(p, cudaErrorInvalidPtx, "Size of '%.*s' is too large", (int)d->length,
@@ -299,40 +314,42 @@ static bool read_declaration(parser *p, declaration *d) {
     return read_qualifiers(p, d) && read_declarator(p, d);
 }
 
-static uint64_t sign_of(size_t size) {
+/* Returns the sign bit of a floating-point number of so many bytes. */
+static uint64_t sign_bit(size_t size) {
     return (uint64_t)1 << (size == 2 ? 15 : size == 4 ? 31 : 63);
 }
 
-/* A number as the initialiser has it: 0f3F800000 and 0d… are the bits of a floating-point one. */
+/* Reads a number of an initialiser and writes its bytes. 0f3F800000 and 0d… are the bits of a
+ * floating-point number. */
 static bool read_value(parser *p, const declaration *d, char *to) {
     bool negative = accept(p, "-");
     uint64_t bits = 0;
     char text[40] = "", *end;
     if (p->length == 0 || p->length >= sizeof text)
-        return unexpected(p);
+        return refuse_word(p);
     memcpy(text, p->word, p->length);
     bool raw = text[0] == '0' && strchr("fFdD", text[1]) && text[1];
     if (raw) {
         bits = strtoull(text + 2, &end, 16);
     } else if (strchr(text, '.')) {
-        double number_ = strtod(text, &end);
-        float single = (float)number_;
+        double wide = strtod(text, &end);
+        float single = (float)wide;
         if (d->element == 4)
             memcpy(&bits, &single, sizeof single);
         else
-            memcpy(&bits, &number_, sizeof number_);
+            memcpy(&bits, &wide, sizeof wide);
     } else {
         bits = strtoull(text, &end, 0);
     }
     if (negative)
-        bits = raw || strchr(text, '.') ? bits ^ sign_of(d->element) : 0 - bits;
+        bits = raw || strchr(text, '.') ? bits ^ sign_bit(d->element) : 0 - bits;
     advance(p);
     for (size_t i = 0; i < d->element && i < 8; i++)
         to[i] = (char)(bits >> (8 * i));
     return true;
 }
 
-/* x, x+4, generic(x), generic(x)+4 */
+/* Skips an address: x, x+4, generic(x), generic(x)+4. */
 static void skip_address(parser *p) {
     advance(p);
     while (p->length && (is(p, "(") || is(p, ")") || is(p, "+") || is_name(p))) {
@@ -343,18 +360,18 @@ static void skip_address(parser *p) {
     }
 }
 
-/* = value, = {a, b}, = {{a, b}, {c, d}}; where an address would be, there is zero. */
+/* Reads the values behind "=": value, {a, b}, {{a, b}, {c, d}}. An address becomes zero. */
 static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *variable) {
     size_t used = 0, depth = 0;
     variable->bytes = calloc(1, d->size ? d->size : 1);
     if (!variable->bytes)
-        return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        return fail_without_memory(p);
     while (p->length && !is(p, ";") && !(depth == 0 && is(p, ","))) {
         if (accept(p, "{")) {
             depth++;
         } else if (accept(p, "}")) {
             if (depth-- == 0)
-                return unexpected(p);
+                return refuse_word(p);
         } else if (is_digit(*p->word) || is(p, "-")) {
             if (used + d->element > d->size)
                 return fail_as(p, cudaErrorInvalidPtx, "Too many initializers for '%s'",
@@ -367,12 +384,13 @@ static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *
             use_symbol(p);
             skip_address(p);
         } else if (!accept(p, ",")) {
-            return unexpected(p);
+            return refuse_word(p);
         }
     }
-    return depth == 0 || unexpected(p);
+    return depth == 0 || refuse_word(p);
 }
 
+/* Whether a kernel or a variable has the current word as its name. */
 static bool is_taken(const parser *p) {
     for (size_t i = 0; i < p->image->entry_count; i++)
         if (p->image->entries[i].name && is(p, p->image->entries[i].name))
@@ -383,12 +401,12 @@ static bool is_taken(const parser *p) {
     return false;
 }
 
-static bool declare_twice(parser *p, const declaration *d) {
+static bool refuse_duplicate(parser *p, const declaration *d) {
     return fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of '%.*s'", (int)d->length,
                    d->name);
 }
 
-/* .global or .const; what is extern is another module's. */
+/* Reads a variable behind .global or .const. An extern variable is defined by other PTX. */
 static bool read_variable(parser *p, bool constant) {
     declaration d;
     acu_sim_image *image = p->image;
@@ -400,7 +418,7 @@ static bool read_variable(parser *p, bool constant) {
     if (p->linkage == EXTERN)
         return skip_statement(p);
     if (is_taken(&named))
-        return p->linked ? skip_statement(p) : declare_twice(p, &d);
+        return p->linked ? skip_statement(p) : refuse_duplicate(p, &d);
     acu_sim_variable *variable =
         append(p, (void **)&image->variables, &image->variable_count, sizeof *image->variables);
     if (!variable)
@@ -411,7 +429,7 @@ static bool read_variable(parser *p, bool constant) {
     named.why = p->why;
     named.room = p->room;
     if (!(variable->name = copy_word(&named)))
-        return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        return fail_without_memory(p);
     image->constant_bytes += constant ? d.size : 0;
     if (accept(p, "=") && !read_initializer(p, &d, variable))
         return false;
@@ -449,23 +467,23 @@ static bool read_params(parser *p, acu_sim_entry *entry) {
             return fail_as(p, cudaErrorInvalidPtx, "Formal parameter space overflowed in '%s'",
                            entry->name);
         if (!accept(p, ",") && !is(p, ")"))
-            return unexpected(p);
+            return refuse_word(p);
     }
     return expect(p, ")");
 }
 
-/* Up to three numbers; those not given are 1. */
+/* Reads up to three numbers. Missing ones are 1. */
 static bool read_extents(parser *p, unsigned extents[3]) {
     for (int i = 0; i < 3; i++) {
         uint64_t value = 1;
-        if ((i == 0 || accept(p, ",")) && !number(p, &value))
+        if ((i == 0 || accept(p, ",")) && !read_number(p, &value))
             return false;
         extents[i] = (unsigned)value;
     }
     return true;
 }
 
-/* .maxntid and its like, between the parameters and the body. */
+/* Reads the directives between the parameters and the body, such as .maxntid. */
 static bool read_limits(parser *p, acu_sim_entry *entry) {
     uint64_t value;
     while (p->length && *p->word == '.') {
@@ -480,11 +498,11 @@ static bool read_limits(parser *p, acu_sim_entry *entry) {
         if (!extents && !takes_one && !pragma && !is(p, ".explicitcluster") &&
             !is(p, ".blocksareclusters") && !is(p, ".noreturn") && !is(p, ".abi_preserve") &&
             !is(p, ".language"))
-            return unexpected(p);
+            return refuse_word(p);
         advance(p);
         if (extents && !read_extents(p, extents))
             return false;
-        if (takes_one && !number(p, &value))
+        if (takes_one && !read_number(p, &value))
             return false;
         if (registers)
             entry->max_registers = (unsigned)value;
@@ -496,6 +514,7 @@ static bool read_limits(parser *p, acu_sim_entry *entry) {
     return true;
 }
 
+/* Adds the size of the shared variable that the current word names. `used`: those added already. */
 static void use_shared(const parser *p, acu_sim_entry *entry, bool *used) {
     for (size_t i = 0; used && i < p->shared_count; i++)
         if (!used[i] && p->shared[i].length == p->length &&
@@ -505,11 +524,11 @@ static void use_shared(const parser *p, acu_sim_entry *entry, bool *used) {
         }
 }
 
-/* Of a body: what it declares, and that its braces match. `entry` NULL: of a function. */
+/* Reads the declarations and used names of a body. `entry` is NULL for a device function. */
 static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
     declaration d;
     unsigned depth = 0;
-    bool begins = true; /* a statement */
+    bool begins = true; /* the current word is the first of a statement */
     do {
         bool opens = is(p, "{"), closes = is(p, "}");
         size_t *sum = !entry || !begins  ? NULL
@@ -517,7 +536,7 @@ static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
                       : is(p, ".local")  ? &entry->local
                                          : NULL;
         if (!p->length)
-            return unexpected(p);
+            return refuse_word(p);
         if (entry && is_name(p))
             use_shared(p, entry, used);
         if (is_name(p))
@@ -528,15 +547,15 @@ static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
         if (!sum)
             continue;
         if (!read_declaration(p, &d) || !is(p, ";"))
-            return unexpected(p);
+            return refuse_word(p);
         *sum = ((*sum + d.align - 1) & ~(d.align - 1)) + d.size;
     } while (depth);
     return true;
 }
 
-/* Dynamic shared memory comes behind the static one, aligned as the module asks; a GPU does that in
- * kernels, too, that do not name it. */
-static void make_room_for_dynamic(const parser *p, acu_sim_entry *entry) {
+/* Dynamic shared memory follows the static memory, aligned as the module declares it. A GPU aligns
+ * it in all kernels, also in those that do not use it. */
+static void align_dynamic(const parser *p, acu_sim_entry *entry) {
     for (size_t i = 0; i < p->shared_count; i++) {
         size_t align = p->shared[i].align;
         if (p->shared[i].size == 0 && align)
@@ -548,13 +567,13 @@ static bool read_body(parser *p, acu_sim_entry *entry) {
     if (accept(p, ";"))
         return true;
     if (!is(p, "{"))
-        return unexpected(p);
+        return refuse_word(p);
     bool *used = p->shared_count ? calloc(p->shared_count, sizeof *used) : NULL;
-    bool good = read_block(p, entry, used);
+    bool valid = read_block(p, entry, used);
     if (entry)
-        make_room_for_dynamic(p, entry);
+        align_dynamic(p, entry);
     free(used);
-    return good;
+    return valid;
 }
 
 static bool read_function(parser *p);
@@ -562,7 +581,7 @@ static bool read_function(parser *p);
 static bool read_entry(parser *p) {
     acu_sim_image *image = p->image;
     if (!is_name(p))
-        return unexpected(p);
+        return refuse_word(p);
     if (is_taken(p))
         return p->linked
                    ? read_function(p)
@@ -579,8 +598,8 @@ static bool read_entry(parser *p) {
            add_symbol(p, name, length, is(p, "{")) && read_body(p, entry);
 }
 
-/* Up to its body, which is looked at for its braces, and for what it names. The function's name is
- * outside of the parentheses of results, parameters, and attributes. */
+/* Reads a device function. Its name is the first one outside the parentheses of results, parameters
+ * and attributes. */
 static bool read_function(parser *p) {
     const char *name = NULL;
     size_t length = 0, depth = 0;
@@ -596,7 +615,7 @@ static bool read_function(parser *p) {
     return add_symbol(p, name, length, is(p, "{")) && read_body(p, NULL);
 }
 
-/* .alias a, b: what was declared is there by another name. */
+/* Reads ".alias a, b": b is defined, and a is another name of it. */
 static bool read_alias(parser *p) {
     p->linkage = VISIBLE;
     return add_symbol(p, p->word, is_name(p) ? p->length : 0, true) && skip_statement(p);
@@ -604,14 +623,15 @@ static bool read_alias(parser *p) {
 
 /* ---- the module ---- */
 
-/* Which PTX a driver's compiler reads: 7 with 11, 8 with 12 and 9 with 13; 12.6 had 8.5 still. */
+/* PTX 7 came with CUDA 11, 8 with 12 and 9 with 13, at the same minor version. 12.6 had still 8.5.
+ */
 int acu_sim_ptx_newest(int version) {
     int major = version / 1000, minor = version % 1000 / 10;
     return 10 * (major - 4) + minor - (major == 12 && minor >= 6);
 }
 
-/* The word's text; "" if it is longer. */
-static void take_word(const parser *p, char *text, size_t room) {
+/* Copies the current word; "" if it does not fit. */
+static void copy_word_to(const parser *p, char *text, size_t room) {
     size_t length = p->word && p->length < room ? p->length : 0;
     if (length)
         memcpy(text, p->word, length);
@@ -623,11 +643,11 @@ static bool read_version(parser *p) {
     if (!is(p, ".version"))
         return fail_as(p, cudaErrorInvalidPtx, "Missing .version directive at start of file");
     advance(p);
-    take_word(p, text, sizeof text);
+    copy_word_to(p, text, sizeof text);
     unsigned long major = strtoul(text, &point, 10);
     unsigned long minor = *point == '.' ? strtoul(point + 1, &end, 10) : 0;
     if (point == text || *point != '.' || end == point + 1 || *end || major > 99 || minor > 9)
-        return unexpected(p);
+        return refuse_word(p);
     p->image->version = (int)(major * 10 + minor);
     if (p->image->version > p->newest)
         return fail_as(p, cudaErrorUnsupportedPtxVersion,
@@ -642,10 +662,10 @@ static bool read_target(parser *p) {
     if (!is(p, ".target"))
         return fail_as(p, cudaErrorInvalidPtx, "Missing .target directive");
     advance(p);
-    take_word(p, text, sizeof text);
+    copy_word_to(p, text, sizeof text);
     unsigned long target = memcmp(text, "sm_", 3) == 0 ? strtoul(text + 3, &end, 10) : 0;
     if (!target || target > 9999 || (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0))
-        return unexpected(p);
+        return refuse_word(p);
     p->image->target = (int)target;
     p->image->variant = *end;
     advance(p);
@@ -672,10 +692,11 @@ static bool read_statement(parser *p) {
         return read_shared(p);
     if (accept(p, ".address_size")) {
         uint64_t size;
-        return number(p, &size) && (size == 64 || fail_as(p, cudaErrorInvalidPtx,
-                                                          "Only 64-bit addresses are supported"));
+        return read_number(p, &size) &&
+               (size == 64 ||
+                fail_as(p, cudaErrorInvalidPtx, "Only 64-bit addresses are supported"));
     }
-    if (accept(p, ".file") || accept(p, ".loc")) { /* the rest of its line */
+    if (accept(p, ".file") || accept(p, ".loc")) { /* these end with the line */
         unsigned line = p->line;
         while (p->length && p->line == line)
             advance(p);
@@ -687,7 +708,7 @@ static bool read_statement(parser *p) {
         advance(p);
         return skip_statement(p);
     }
-    return accept(p, ";") || unexpected(p);
+    return accept(p, ";") || refuse_word(p);
 }
 
 bool acu_sim_ptx_is_text(const char *text) {

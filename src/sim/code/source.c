@@ -1,7 +1,7 @@
 /*
- * Reads of CUDA C++ what has a name in PTX: kernels and variables with C linkage. Bodies, types
- * and everything else are passed over; macros, templates and mangled names are not known here, so
- * a kernel that needs them is an error and not a guess.
+ * Compiles CUDA C++ source: reads the kernels and variables that it declares with C linkage, and
+ * skips bodies, types and everything else. A kernel whose declaration needs macros, templates or a
+ * mangled name is an error, because the simulator would have to guess its PTX.
  */
 #include "sim/code/source.h"
 
@@ -34,13 +34,16 @@ void acu_sim_text_print(acu_sim_text *text, const char *format, ...) {
 /* ---- words ---- */
 
 typedef struct reader {
-    const char *at, *word, *name;
-    size_t length;          /* of the word; 0: there is none left */
-    unsigned line, linkage; /* linkage: open blocks of extern "C" */
+    const char *at, *word; /* the rest of the source, and the current word */
+    const char *name;      /* of the source, for the log */
+    size_t length;         /* of the word; 0: no word is left */
+    unsigned line;
+    unsigned linkage; /* open blocks of extern "C" */
     acu_sim_text *ptx, *log;
     bool failed;
 } reader;
 
+/* Writes the first error to the log. Returns false. */
 static bool fail(reader *r, const char *what) {
     if (!r->failed)
         acu_sim_text_print(r->log,
@@ -52,12 +55,12 @@ static bool fail(reader *r, const char *what) {
     return false;
 }
 
-static bool is_of_name(char c) {
+static bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* A comment, or a line for the preprocessor; false if it is neither. */
-static bool skip_remark(reader *r) {
+/* Skips a comment or a line for the preprocessor; false if the source goes on with neither. */
+static bool skip_comment(reader *r) {
     bool directive = *r->at == '#', line = strncmp(r->at, "//", 2) == 0;
     bool block = strncmp(r->at, "/*", 2) == 0;
     if (!directive && !line && !block)
@@ -82,20 +85,21 @@ static void skip_literal(reader *r) {
     r->at += *r->at != '\0';
 }
 
+/* Goes to the next word: a name, a number, a literal, or one character. */
 static void advance(reader *r) {
     for (;;) {
         if (*r->at == '\n')
             r->line++, r->at++;
         else if (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r'))
             r->at++;
-        else if (!skip_remark(r))
+        else if (!skip_comment(r))
             break;
     }
     r->word = r->at;
     if (*r->at == '"' || *r->at == '\'')
         skip_literal(r);
-    else if (is_of_name(*r->at))
-        while (is_of_name(*r->at))
+    else if (is_name_character(*r->at))
+        while (is_name_character(*r->at))
             r->at++;
     else if (*r->at)
         r->at++;
@@ -114,17 +118,17 @@ static bool accept(reader *r, const char *text) {
 }
 
 static bool is_name(const reader *r) {
-    return r->length && is_of_name(*r->word) && (*r->word < '0' || *r->word > '9');
+    return r->length && is_name_character(*r->word) && (*r->word < '0' || *r->word > '9');
 }
 
-/* Behind the bracket that closes this one. */
+/* Skips from an opening bracket to behind the one that closes it. */
 static bool skip_nested(reader *r, const char *opens, const char *closes) {
     unsigned depth = 0;
     do {
         depth += is(r, opens);
         depth -= is(r, closes);
         if (!r->length)
-            return fail(r, "the source ends before its time");
+            return fail(r, "the source ends within brackets");
         advance(r);
     } while (depth);
     return true;
@@ -132,21 +136,22 @@ static bool skip_nested(reader *r, const char *opens, const char *closes) {
 
 /* ---- types ---- */
 
-/* How a parameter of a type is declared: NVRTC tells no signs, and writes as bytes what a class
- * is, which also the vectors and __half are. */
+/* How PTX declares a parameter of a type. NVRTC writes whole numbers without a sign, and classes as
+ * bytes: vectors and __half are classes, too. */
 enum { WHOLE = 'u', FLOATING = 'f', RECORD = 'b' };
 
 typedef struct type {
-    size_t size, align; /* 0: not known */
+    size_t size, align; /* bytes; 0: not known */
     char kind;
-    bool pointer, nothing;
+    bool pointer;
+    bool nothing; /* void */
 } type;
 
 static const struct {
     const char *name;
     size_t size;
     char kind;
-} names[] = {
+} plain_types[] = {
     {"char", 1, WHOLE},      {"bool", 1, WHOLE},    {"short", 2, WHOLE},    {"float", 4, FLOATING},
     {"double", 8, FLOATING}, {"int8_t", 1, WHOLE},  {"uint8_t", 1, WHOLE},  {"int16_t", 2, WHOLE},
     {"uint16_t", 2, WHOLE},  {"int32_t", 4, WHOLE}, {"uint32_t", 4, WHOLE}, {"int64_t", 8, WHOLE},
@@ -156,11 +161,13 @@ static const struct {
     {"ulonglong", 8, WHOLE}, {"int", 4, WHOLE},     {"long", 8, WHOLE},
 };
 
-/* Of size 0: it is none of them. */
+/* Returns the plain type of the name; of size 0 if there is none. */
 static type type_named(const char *name, size_t length) {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i].name) == length && memcmp(names[i].name, name, length) == 0)
-            return (type){.size = names[i].size, .align = names[i].size, .kind = names[i].kind};
+    for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
+        if (strlen(plain_types[i].name) == length && memcmp(plain_types[i].name, name, length) == 0)
+            return (type){.size = plain_types[i].size,
+                          .align = plain_types[i].size,
+                          .kind = plain_types[i].kind};
     return (type){0};
 }
 
@@ -168,7 +175,8 @@ static size_t size_of_name(const char *name, size_t length) {
     return type_named(name, length).size;
 }
 
-/* float4, uchar2: aligned like a power of two, to 16 bytes at most. */
+/* Returns the vector type of the name, such as float4 or uchar2, which is aligned to 16 bytes at
+ * most; of size 0 if there is none. */
 static type vector_type(const char *name, size_t length) {
     unsigned count = length > 1 ? (unsigned)(name[length - 1] - '0') : 0;
     size_t element = count >= 1 && count <= 4 ? size_of_name(name, length - 1) : 0;
@@ -181,7 +189,7 @@ static bool is_qualifier(const reader *r) {
            is(r, "__grid_constant__") || is(r, "struct") || is(r, "enum") || is(r, "typename");
 }
 
-/* Everything up to the declarator: "const unsigned long long *__restrict__". */
+/* Reads everything before the declared name, such as "const unsigned long long *__restrict__". */
 static type read_type(reader *r) {
     type t = {0};
     bool any = false, has_long = false, has_sign = false, has_int = false;
@@ -198,7 +206,7 @@ static type read_type(reader *r) {
         bool whole = is(r, "int") || is(r, "long");
         if (any && !sign && !whole && !(has_sign && size_of_name(r->word, r->length)) &&
             !(has_long && is(r, "double")))
-            break; /* the name of what is declared */
+            break; /* the declared name */
         if (any && !sign && !whole && !has_int && t.size && !has_sign)
             break;
         has_sign |= sign;
@@ -216,7 +224,8 @@ static type read_type(reader *r) {
     return t;
 }
 
-/* Elements of an array behind the name; 1 if it is none, 0 if it has no number. */
+/* Reads the extents of an array behind the name. Returns the number of elements; 1 if there are no
+ * extents, 0 if an extent is no number. */
 static size_t read_extents(reader *r) {
     size_t count = 1;
     while (accept(r, "[")) {
@@ -229,9 +238,12 @@ static size_t read_extents(reader *r) {
 
 /* ---- kernels ---- */
 
+/* The specifiers of a declaration. */
 typedef struct specifiers {
-    bool c, kernel, device, constant, managed, is_template, external;
-    unsigned threads, blocks, cluster[3];
+    bool c; /* extern "C" */
+    bool kernel, device, constant, managed, is_template, external;
+    unsigned threads, blocks; /* __launch_bounds__; 0: not given */
+    unsigned cluster[3];      /* __cluster_dims__; 0: not given */
 } specifiers;
 
 static bool write_param(reader *r, const char *kernel, size_t length, unsigned index) {
@@ -277,13 +289,13 @@ static bool read_kernel(reader *r, const specifiers *s) {
     if (!s->c)
         return fail(r, "this kernel has no extern \"C\"");
     if (!is_name(r))
-        return fail(r, "a kernel without a name");
+        return fail(r, "this kernel has no name");
     const char *kernel = r->word;
     size_t length = r->length, before = r->ptx->length;
     advance(r);
     acu_sim_text_print(r->ptx, "\n.visible .entry %.*s(", (int)length, kernel);
     if (!is(r, "(") || !write_params(r, kernel, length))
-        return fail(r, "this is no kernel");
+        return fail(r, "this is not a kernel's declaration");
     acu_sim_text_print(r->ptx, "\n)\n");
     if (s->threads)
         acu_sim_text_print(r->ptx, ".maxntid %u, 1, 1\n", s->threads);
@@ -293,14 +305,14 @@ static bool read_kernel(reader *r, const specifiers *s) {
         acu_sim_text_print(r->ptx, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n",
                            s->cluster[0], s->cluster[1], s->cluster[2]);
     acu_sim_text_print(r->ptx, "{\n\tret;\n}\n");
-    if (accept(r, ";")) { /* a declaration: it may be defined elsewhere */
+    if (accept(r, ";")) { /* a declaration only; another file may define the kernel */
         r->ptx->length = before;
         return true;
     }
-    return is(r, "{") ? skip_nested(r, "{", "}") : fail(r, "a kernel without a body");
+    return is(r, "{") ? skip_nested(r, "{", "}") : fail(r, "this kernel has no body");
 }
 
-/* ---- variables, and all the rest ---- */
+/* ---- other declarations ---- */
 
 static bool skip_declaration(reader *r) {
     while (r->length && !is(r, ";") && !is(r, "}")) {
@@ -309,7 +321,7 @@ static bool skip_declaration(reader *r) {
             if (!skip_nested(r, nested ? "{" : "(", nested ? "}" : ")"))
                 return false;
             if (nested && !is(r, ";") && !is(r, ",") && !is_name(r))
-                return true; /* a function's body */
+                return true; /* the braces were a function's body */
             if (nested && is_name(r) && !is(r, "__attribute__"))
                 return true;
             continue;
@@ -328,7 +340,7 @@ static bool read_variable(reader *r, const specifiers *s) {
     if (named)
         advance(r);
     size_t count = read_extents(r);
-    if (!named || is(r, "(") || is(r, ":") || is(r, "<")) { /* a function, or something larger */
+    if (!named || is(r, "(") || is(r, ":") || is(r, "<")) { /* a function, or another declaration */
         *r = start;
         return skip_declaration(r);
     }
@@ -337,7 +349,7 @@ static bool read_variable(reader *r, const specifiers *s) {
     if (!t.size || !count)
         return fail(r, "the size of a variable is not known");
     if (!is(r, ";"))
-        return fail(r, "what a variable is initialized with is not known");
+        return fail(r, "the initial value of a variable is not known");
     advance(r);
     acu_sim_text_print(
         r->ptx, "\n.visible %s %s.align %zu .b8 %.*s[%zu];\n", s->constant ? ".const" : ".global",
@@ -345,24 +357,24 @@ static bool read_variable(reader *r, const specifiers *s) {
     return true;
 }
 
-/* (256, 2) */
+/* Reads numbers in parentheses, such as (256, 2). */
 static bool read_numbers(reader *r, unsigned *numbers, int room) {
     advance(r);
     if (!accept(r, "("))
-        return fail(r, "no numbers");
+        return fail(r, "numbers in parentheses are missing");
     for (int i = 0; i < room && !is(r, ")"); i++) {
         char *end;
         numbers[i] = (unsigned)strtoul(r->word, &end, 0);
         if (end != r->word + r->length)
-            return fail(r, "no number");
+            return fail(r, "a number is missing");
         advance(r);
         if (!accept(r, ",") && !is(r, ")"))
-            return fail(r, "no number");
+            return fail(r, "a number is missing");
     }
     return accept(r, ")") || fail(r, "too many numbers");
 }
 
-/* One of them; false if it is none, or an error. */
+/* Reads a specifier; false if the current word is none, or after an error. */
 static bool read_specifier(reader *r, specifiers *s) {
     if (accept(r, "__global__"))
         return s->kernel = true;

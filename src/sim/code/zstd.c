@@ -1,7 +1,7 @@
 /*
- * Unpacking Zstandard (RFC 8878): one frame without a dictionary, whose size is known. What was
- * unpacked is the window. Numbers have their low bits first; streams of codes are read from their
- * end, where a one bit marks their last bit. Nothing is read or written beyond what was given.
+ * Unpacks Zstandard (RFC 8878): one frame of a known size, without a dictionary. The output itself
+ * is the window. Numbers have their low bits first; bit streams are read from their end, where a
+ * one bit marks the last bit. Damaged input fails, and nothing is read or written out of bounds.
  */
 #include "sim/code/bytes.h"
 
@@ -15,25 +15,26 @@ enum {
     SYMBOLS = 256,
 };
 
-static unsigned top_bit(uint64_t number) { /* of one that is not 0 */
+/* Returns the index of the highest bit of a number that is not 0. */
+static unsigned top_bit(uint64_t number) {
     return 63 - (unsigned)__builtin_clzll(number);
 }
 
 /* ---- bits ---- */
 
-/* Up to 56 bits from there on; zeros where there are none. */
+/* Returns up to 56 bits from bit `at` on. Bits outside of the bytes are zeros. */
 static uint64_t bits_at(acu_sim_bytes from, int64_t at, unsigned count) {
     uint64_t mask = ((uint64_t)1 << count) - 1;
-    if (at < 0) /* before the beginning */
+    if (at < 0)
         return -at >= (int64_t)count ? 0 : bits_at(from, 0, count - (unsigned)-at) << -at;
     uint64_t byte = (uint64_t)at / 8, there = from.size > byte ? from.size - byte : 0;
     return acu_sim_bytes_number(from, byte, there < 8 ? (unsigned)there : 8) >> at % 8 & mask;
 }
 
-/* A stream of codes. */
+/* A bit stream, read from its end. */
 typedef struct stream {
     acu_sim_bytes from;
-    int64_t left; /* below 0: too much was read */
+    int64_t left; /* bits; below 0: too many were read */
 } stream;
 
 static bool open_stream(stream *s, acu_sim_bytes from) {
@@ -48,21 +49,22 @@ static uint64_t take(stream *s, unsigned count) {
     return bits_at(s->from, s->left, count);
 }
 
-/* ---- tables of states ---- */
+/* ---- state tables (FSE) ---- */
 
 typedef struct states {
-    unsigned log; /* how many bits a state has */
-    bool there;
+    unsigned log; /* bits of a state */
+    bool there;   /* the table was read */
     struct {
-        unsigned char symbol, bits; /* what it means, and how many bits the next one takes */
-        unsigned short base;
+        unsigned char symbol, bits; /* bits that are read for the next state */
+        unsigned short base;        /* the next state is the base plus these bits */
     } at[1 << MOST_STATE_BITS];
 } states;
 
+/* Makes the table from how often each symbol occurs. */
 static bool spread(states *t, const short *counts, unsigned symbols, unsigned log) {
     unsigned size = 1U << log, high = size, at = 0, next[SYMBOLS] = {0};
     for (unsigned s = 0; s < symbols; s++)
-        if (counts[s] == -1) { /* rarer than one: at the end */
+        if (counts[s] == -1) { /* a symbol rarer than 1 has one state, at the end */
             t->at[--high].symbol = (unsigned char)s;
             next[s] = 1;
         }
@@ -84,7 +86,7 @@ static bool spread(states *t, const short *counts, unsigned symbols, unsigned lo
     return at == 0;
 }
 
-/* How often each symbol is; takes what it read off `from`. */
+/* Reads how often each symbol occurs, makes the table, and removes what was read from `from`. */
 static bool read_states(states *t, acu_sim_bytes *from, unsigned symbols, unsigned most_log) {
     short counts[SYMBOLS] = {0};
     unsigned log = (unsigned)bits_at(*from, 0, 4) + 5, symbol = 0;
@@ -125,7 +127,7 @@ static unsigned next_state(const states *t, unsigned state, stream *s) {
 /* ---- literals ---- */
 
 typedef struct huffman {
-    unsigned bits; /* of the longest code; 0: there is none */
+    unsigned bits; /* of the longest code; 0: there are no codes */
     struct {
         unsigned char symbol, bits;
     } at[1 << MOST_HUFFMAN_BITS];
@@ -136,12 +138,13 @@ typedef struct decoder {
     size_t size, used;
     huffman codes;
     states lengths, offsets, matches;
-    uint64_t recent[3]; /* offsets */
+    uint64_t recent[3]; /* the last three offsets */
     unsigned char literals[MOST_OF_BLOCK];
     size_t literal_count;
 } decoder;
 
-/* Two states take turns, until one reads too much; then the other still has a symbol. */
+/* Reads the weights of symbols. Two states take turns until one reads beyond the stream; then the
+ * other has one more symbol. */
 static bool unpack_weights(acu_sim_bytes from, unsigned char *weights, unsigned *count) {
     states t = {0};
     stream s;
@@ -162,7 +165,8 @@ static bool unpack_weights(acu_sim_bytes from, unsigned char *weights, unsigned 
     return false;
 }
 
-/* The last symbol's weight is what is missing. Weights are shares, of powers of two. */
+/* Makes the codes from the weights. A weight w stands for 2^(w-1) places in the table. The last
+ * symbol, whose weight is not stored, has the places that are left. */
 static bool make_codes(huffman *h, unsigned char *weights, unsigned count) {
     unsigned sum = 0, at = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -202,7 +206,7 @@ static bool read_codes(huffman *h, acu_sim_bytes *from) {
     return make_codes(h, weights, count);
 }
 
-/* It ends when all of its bits are used, and no sooner. */
+/* Unpacks one stream of codes, of which all bits must be used. */
 static bool unpack_codes(const huffman *h, acu_sim_bytes from, unsigned char *to, size_t count) {
     stream s;
     if (!h->bits || !open_stream(&s, from))
@@ -216,7 +220,8 @@ static bool unpack_codes(const huffman *h, acu_sim_bytes from, unsigned char *to
     return s.left == -(int64_t)h->bits;
 }
 
-/* Four streams have a quarter of them each, and a table of the first three's sizes. */
+/* Unpacks the literals from one stream or from four. Each of four has a quarter of the literals,
+ * and a table before them has the sizes of the first three. */
 static bool unpack_streams(decoder *d, acu_sim_bytes from, bool four) {
     size_t quarter = (d->literal_count + 3) / 4, at = 6;
     if (!four)
@@ -251,6 +256,7 @@ static bool read_packed_literals(decoder *d, acu_sim_bytes *block, bool has_code
            (!has_codes || read_codes(&d->codes, &from)) && unpack_streams(d, from, form != 0);
 }
 
+/* The kinds of literals; the first three are also the kinds of blocks. */
 enum { PLAIN, ONE_BYTE, PACKED, PACKED_AS_BEFORE };
 
 static bool read_literals(decoder *d, acu_sim_bytes *block) {
@@ -274,7 +280,8 @@ static bool read_literals(decoder *d, acu_sim_bytes *block) {
 
 /* ---- sequences ---- */
 
-/* A code stands for a range of numbers: how many bits say which. The ranges lie side by side. */
+/* A code stands for a range of numbers, and so many bits that follow select one of them. Each range
+ * begins where the range of the code before ends. */
 static const unsigned char length_bits[36] = {0, 0, 0, 0, 0, 0,  0,  0,  0,  0,  0,  0,
                                               0, 0, 0, 0, 1, 1,  1,  1,  2,  2,  3,  3,
                                               4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -290,7 +297,8 @@ static const short usual_offsets[29] = {1, 1, 1, 1, 1, 1, 2, 2, 2, 1,  1,  1,  1
                                         1, 1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1};
 enum { LENGTHS = 36, MATCHES = 53, OFFSETS = 32, USUAL_OFFSETS = 29 };
 
-/* `mode`: the usual ones, only one symbol, described here, or those of the block before. */
+/* Reads a state table. `mode`: 0 is the usual table, 1 has one symbol only, 2 has a description
+ * here, and 3 is the table of the block before. */
 static bool read_mode(states *t, unsigned mode, acu_sim_bytes *block, const short *usual,
                       unsigned usual_count, unsigned usual_log, unsigned symbols,
                       unsigned most_log) {
@@ -315,7 +323,8 @@ static size_t number_of(const unsigned char *bits, unsigned code, size_t first, 
     return first + (size_t)take(s, bits[code]);
 }
 
-/* Small ones name one of the last three; which, depends on whether there are literals. */
+/* Returns the offset that a value means. Values up to 3 mean one of the last three offsets, a
+ * different one if the sequence has no literals. */
 static uint64_t offset_of(decoder *d, uint64_t value, bool has_literals) {
     uint64_t *r = d->recent;
     uint64_t index = value > 3 ? 3 : value - (has_literals ? 1 : 0);
@@ -339,7 +348,8 @@ static bool copy_literals(decoder *d, size_t *read, size_t count) {
 static bool copy_match(decoder *d, uint64_t offset, size_t count) {
     if (offset == 0 || offset > d->used || count > d->size - d->used)
         return false;
-    for (size_t end = d->used + count; d->used < end; d->used++) /* it may reach into itself */
+    for (size_t end = d->used + count; d->used < end;
+         d->used++) /* a match may overlap its own output */
         d->to[d->used] = d->to[d->used - offset];
     return true;
 }
@@ -418,7 +428,8 @@ static bool unpack_blocks(decoder *d, acu_sim_bytes from) {
     return d->used == d->size;
 }
 
-/* How long the head is, which is of no use else; 0: this is no frame, or needs a dictionary. */
+/* Returns the size of the frame's head; 0 if this is no frame, or a frame that needs a dictionary.
+ */
 static size_t head_size(acu_sim_bytes from) {
     unsigned what = (unsigned)acu_sim_bytes_number(from, 4, 1);
     bool single = what & 32;
