@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- attributes ---------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
 /* What an H100 has, and what does not depend on the configuration. What is not here is 0. */
 static const int attributes[] = {

@@ -14,16 +14,16 @@
 static acu_sim_context *contexts;
 static acu_sim_set handles;
 
-/* ---- which ones there are ---- */
+/* ---- finding ---- */
 
-bool acu_sim_context_lives(const acu_sim_context *context) {
+bool acu_sim_context_is_alive(const acu_sim_context *context) {
     return context && acu_sim_set_has(&handles, context) && !context->ended;
 }
 
 acu_sim_context *acu_sim_context_now(void) {
     acu_sim_context *context = acu_sim_self()->context;
     acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
-    return acu_sim_context_lives(context) ? context : device ? &device->own : NULL;
+    return acu_sim_context_is_alive(context) ? context : device ? &device->own : NULL;
 }
 
 acu_sim_context *acu_sim_context_on(acu_sim_device *device) {
@@ -32,10 +32,10 @@ acu_sim_context *acu_sim_context_on(acu_sim_device *device) {
 }
 
 bool acu_sim_contexts_are_on(const acu_sim_device *device) {
-    const acu_sim_context *o = contexts;
-    while (o && (o->ended || o->device != device))
-        o = o->next;
-    return o != NULL;
+    const acu_sim_context *c = contexts;
+    while (c && (c->ended || c->device != device))
+        c = c->next;
+    return c != NULL;
 }
 
 bool acu_sim_device_has_primary(const acu_sim_device *device) {
@@ -120,24 +120,24 @@ cudaError_t acu_sim_context_new(acu_sim_device *device, unsigned flags, const vo
 
 void acu_sim_contexts_reset(const acu_sim_device *device) {
     for (acu_sim_context **at = &contexts; *at;) {
-        acu_sim_context *o = *at;
-        if (o->device != device) {
-            at = &o->next;
+        acu_sim_context *c = *at;
+        if (c->device != device) {
+            at = &c->next;
             continue;
         }
-        acu_sim_nouns_drop_context(o);
-        *at = o->next;
-        acu_sim_set_remove(&handles, o);
-        free(o);
+        acu_sim_nouns_drop_context(c);
+        *at = c->next;
+        acu_sim_set_remove(&handles, c);
+        free(c);
     }
 }
 
 static int leaks(int print) {
     int count = 0;
-    for (const acu_sim_context *o = contexts; o; o = o->next) {
-        count += !o->ended;
-        if (print && !o->ended)
-            acu_sim_caller_report("context", o, 0, o->where);
+    for (const acu_sim_context *c = contexts; c; c = c->next) {
+        count += !c->ended;
+        if (print && !c->ended)
+            acu_sim_caller_report("context", c, 0, c->where);
     }
     return count;
 }

@@ -7,44 +7,49 @@
 struct acu_sim_device {
     int index;
     acu_sim_context own; /* its own context */
-    bool active;         /* that is there */
-    bool of_runtime;     /* the runtime holds it */
-    unsigned retained;   /* how often the driver's callers do */
-    cudaError_t sticky;  /* the context is lost: calls that need it say so */
+    bool active;         /* the own context exists */
+    bool of_runtime;     /* the runtime holds the own context */
+    unsigned retained;   /* how often the program holds it, by the driver and by green contexts */
+    cudaError_t sticky;  /* the fault that ended the contexts; cudaSuccess: there was none */
     bool was_reset;
     unsigned flags;
-    bool keeps_local;        /* local memory does not shrink: conditional nodes have been there */
-    bool peers[SIM_DEVICES]; /* whose memory it may access */
-    uint64_t used;           /* bytes of allocations and of pools' and graphs' reserves */
+    bool keeps_local;        /* local memory does not shrink, because of conditional nodes */
+    bool peers[SIM_DEVICES]; /* the devices whose memory this one may access */
+    uint64_t used;           /* bytes of allocations and of the reserves of pools and graphs */
+    /* Bytes of graphs' allocations and of the reserve for them, now and at most. */
     uint64_t graph_used, graph_used_high, graph_reserved, graph_reserved_high;
-    /* Addresses that nobody can read or write, and where their bytes are. */
-    uintptr_t base;
-    char *view;
-    size_t span, cursor;
-    acu_sim_pool *default_pool, *pool;
-    struct cudaDeviceProp properties; /* once they were asked for: they have a name */
+    uintptr_t base; /* the first of the device's addresses, which the host cannot access */
+    char *view;     /* where the host accesses the bytes of `base` */
+    size_t span;    /* bytes at `base` and at `view` */
+    size_t cursor;  /* offset from which the next addresses are taken */
+    acu_sim_pool *default_pool, *pool; /* `pool`: the current one */
+    struct cudaDeviceProp properties;  /* all zero before the program asks for them */
 };
 
-/* NULL if there is no such device. */
+/* Returns the device of an index; NULL if there is none. */
 acu_sim_device *acu_sim_device_at(int index);
 
-/* The calling thread's current device; NULL if there is no such device. */
+/* Returns the calling thread's current device; NULL if there is no such device. */
 acu_sim_device *acu_sim_device_now(void);
 
-/* Makes its own context. */
+/* Makes the own context of a device, unless it exists. */
 cudaError_t acu_sim_device_activate(acu_sim_device *device);
 
-/* Something failed on the device: all contexts of the process are lost, those of others, too, and
- * none can be made any more, on any device. */
+/* Records a fault of a device. All contexts of the process are lost, also those of other devices,
+ * and no context can be made any more. */
 void acu_sim_device_fail(acu_sim_device *device, cudaError_t why);
 
-/* There is memory for contexts on it, and they can be made; after a fault none can. */
+/* Returns an error unless a device can have contexts: after a fault none can. The first call
+ * reserves the addresses of the device. */
 cudaError_t acu_sim_device_open(acu_sim_device *device);
 
-/* Ends its own context, and takes back all that was made on it, but for what other contexts there
- * have. `for_good`: these, too, and its addresses and settings (acu_sim_reset). */
+/* Ends the own context of a device, with all that belongs to it. If the program has created no
+ * other contexts, all else of the device is freed, too. `for_good`, for acu_sim_reset(), also ends
+ * those contexts, and frees the addresses and forgets the settings. */
 void acu_sim_device_clear(acu_sim_device *device, bool for_good);
+/* Returns the value of an attribute. */
 int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
+/* Returns whether a device may access the memory of the device of an index. */
 bool acu_sim_device_can_access(const acu_sim_device *device, int other);
 
 #endif

@@ -36,8 +36,7 @@ static descriptor *descriptors; /* nothing frees one but a reset */
 static acu_sim_set handles;
 static uint32_t last_split;
 
-/* ---- processors ---------------------------------------------------------------------------------
- */
+/* ---- processors ---- */
 
 /*
  * They are in groups, within which those are that can work on one cluster. Which groups a chip has
@@ -100,8 +99,7 @@ static unsigned take(acu_sim_processors *from, acu_sim_processors *to, unsigned 
     return taken;
 }
 
-/* ---- what a resource says -----------------------------------------------------------------------
- */
+/* ---- what a resource says ---- */
 
 /* How many processors a part has at least, and of what it is a multiple. */
 static void granularity(unsigned *least, unsigned *multiple) {
@@ -184,8 +182,7 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
         resource);
 }
 
-/* ---- splitting ----------------------------------------------------------------------------------
- */
+/* ---- splitting ---- */
 
 /* `again`: what a split left may be split. */
 static cudaError_t judge_input(const cudaDevResource *input, bool again, hidden *h) {
@@ -340,8 +337,7 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
     return cudaSuccess;
 }
 
-/* ---- descriptors --------------------------------------------------------------------------------
- */
+/* ---- descriptors ---- */
 
 /* An older driver does not ask which split made a part, or whether one did. */
 static bool fit(const cudaDevResource *one, const cudaDevResource *other) {

@@ -5,33 +5,37 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
-/* Which of a device's processors, a bit each. */
+/* A set of the multiprocessors of a device, a bit for each. */
 typedef struct acu_sim_processors {
     uint64_t bits[3];
 } acu_sim_processors;
 
-/* All that an execution context, or a device, has. */
+/* The resources of an execution context, or of a whole device. */
 typedef struct acu_sim_resources {
     acu_sim_device *device;
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
 } acu_sim_resources;
 
+/* Returns all multiprocessors of a device. */
 acu_sim_processors acu_sim_processors_all(const acu_sim_device *device);
+/* Returns how many multiprocessors are in a set. */
 unsigned acu_sim_processors_count(const acu_sim_processors *processors);
 
-/* How many clusters of so many blocks they can work on at once, each on so many blocks. */
+/* Returns how many clusters of `size` blocks the multiprocessors can run at once, if each runs
+ * `blocks` blocks at once. */
 unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsigned size,
                                      unsigned blocks);
 
-/* The descriptor's; false if there is none such. */
+/* Writes what a descriptor stands for; returns false if there is no such descriptor. */
 bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
                              acu_sim_processors *processors,
                              struct cudaDevWorkqueueConfigResource *queues);
 
-/* What an execution context, or a device, has of a type. */
+/* Writes the resource of a type. */
 cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,
                                  cudaDevResource *resource);
+/* Returns the work queues of a whole device. */
 struct cudaDevWorkqueueConfigResource acu_sim_device_queues(const acu_sim_device *device);
 
 extern const acu_sim_noun acu_sim_descriptor_noun;

@@ -1,9 +1,10 @@
-/* What a call needs before its body runs, and which error it reports without that. */
+/* What a call needs before its body runs, and the error that it returns if that is missing. */
 #include "sim/device/need.h"
 #include "sim/device/device.h"
 
-/* A driver runs the runtimes of its own major version and older ones. */
-static cudaError_t judge_machine(const acu_sim_config *config) {
+/* Returns an error unless the driver is new enough for the runtime: it must have the same major
+ * version, or a newer one. */
+static cudaError_t validate_machine(const acu_sim_config *config) {
     if (config->driver / 1000 < config->runtime / 1000)
         return cudaErrorInsufficientDriver;
     return config->devices ? cudaSuccess : cudaErrorNoDevice;
@@ -13,7 +14,7 @@ static cudaError_t activate_context(acu_sim_thread *self) {
     self->bound = true;
     if (!self->context)
         return acu_sim_device_activate(acu_sim_device_now());
-    return acu_sim_context_lives(self->context) ? cudaSuccess : cudaErrorContextIsDestroyed;
+    return acu_sim_context_is_alive(self->context) ? cudaSuccess : cudaErrorContextIsDestroyed;
 }
 
 cudaError_t acu_sim_require(acu_sim_need need) {
@@ -25,7 +26,7 @@ cudaError_t acu_sim_require(acu_sim_need need) {
     if (acu_sim_is_forked())
         return cudaErrorInitializationError;
     if (!self->call.by_driver)
-        SIM_TRY(judge_machine(acu_sim_configuration()));
+        SIM_TRY(validate_machine(acu_sim_configuration()));
     acu_sim_init();
     if (self->in_callback)
         return cudaErrorNotPermitted;
@@ -35,11 +36,11 @@ cudaError_t acu_sim_require(acu_sim_need need) {
     return need == SIM_NEEDS_CONTEXT ? acu_sim_device_now()->sticky : cudaSuccess;
 }
 
-static cudaError_t judge_current_context(const acu_sim_thread *self) {
+static cudaError_t validate_current_context(const acu_sim_thread *self) {
     const acu_sim_device *device = acu_sim_device_now();
-    bool lives = self->context ? acu_sim_context_lives(self->context) : device->active;
+    bool alive = self->context ? acu_sim_context_is_alive(self->context) : device->active;
     return !self->bound ? cudaErrorDeviceUninitialized
-           : lives      ? device->sticky
+           : alive      ? device->sticky
                         : cudaErrorContextIsDestroyed;
 }
 
@@ -53,7 +54,7 @@ cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
         return cudaErrorInitializationError;
     if (need >= SIM_NEEDS_DRIVER && self->in_callback)
         return cudaErrorNotPermitted;
-    return need == SIM_NEEDS_CONTEXT ? judge_current_context(self) : cudaSuccess;
+    return need == SIM_NEEDS_CONTEXT ? validate_current_context(self) : cudaSuccess;
 }
 
 cudaError_t acu_sim_may_wait(void) {

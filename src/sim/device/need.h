@@ -4,28 +4,28 @@
 
 #include <anycuda/cudart.h>
 
-/* Each includes those before it. */
+/* Each need includes those before it. */
 typedef enum acu_sim_need {
     SIM_NEEDS_NOTHING,   /* works without driver and device */
     SIM_NEEDS_INIT,      /* cuInit() was called: the driver's functions alone need that */
-    SIM_NEEDS_DRIVER,    /* and a caller that is no host function, which must not call CUDA */
-    SIM_NEEDS_A_CONTEXT, /* makes the current device's, which may have had a fault */
-    SIM_NEEDS_CONTEXT,   /* reports that fault */
+    SIM_NEEDS_DRIVER,    /* there is a driver, and no host function makes the call */
+    SIM_NEEDS_A_CONTEXT, /* there is a context, which may have had a fault */
+    SIM_NEEDS_CONTEXT,   /* there is a context without a fault */
 } acu_sim_need;
 
 /*
- * Why a call of the runtime cannot be made; cudaSuccess if it can. Under the lock. Makes the
- * context that it needs. In a call of the driver, which has judged the context by its own rules,
- * that is not looked at again: so a body of the runtime that asks this itself may be called by one
- * of the driver.
+ * Returns why a call of the runtime cannot be made; cudaSuccess if it can. Makes the context that
+ * the call needs. Inside of a call of the driver the context is not checked, because the driver's
+ * entry has done that by other rules; so a body of the driver may call bodies of the runtime. The
+ * caller holds the lock.
  */
 cudaError_t acu_sim_require(acu_sim_need need);
-/* The same for a call of the driver, which makes no context: it needs one that somebody made
- * current. */
+/* Returns why a call of the driver cannot be made; cudaSuccess if it can. Makes no context: the
+ * program must have made one current. The caller holds the lock. */
 cudaError_t acu_sim_require_by_driver(acu_sim_need need);
 
-/* Why a call of the driver that needs no context may not wait: a host function makes it, for which
- * it would wait. */
+/* Returns an error if a host function makes the call, because a call that waits would wait for the
+ * host function itself. For calls of the driver that need no context. */
 cudaError_t acu_sim_may_wait(void);
 
 #endif

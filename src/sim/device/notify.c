@@ -1,7 +1,7 @@
 /*
- * What a driver tells a program of itself: notifications, and its log. Nothing here has anything to
- * tell: no memory is over a budget, and what went wrong the call says. So callbacks are kept, and
- * not called, and the log is empty.
+ * Asynchronous notifications of a device, and the log of the driver. The simulator has no memory
+ * budget that could be exceeded, and reports each error by the call that fails. So callbacks are
+ * registered and never called, and the log is empty.
  */
 #include "sim/device/notify.h"
 #include "sim/device/device.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 typedef struct listener {
-    acu_sim_device *device; /* NULL: to the log */
+    acu_sim_device *device; /* NULL: the callback is registered for the log */
 } listener;
 
 static acu_sim_set listeners;
@@ -34,8 +34,7 @@ static cudaError_t remove_listener(listener *l, const acu_sim_device *device) {
     return cudaSuccess;
 }
 
-/* ---- notifications ------------------------------------------------------------------------------
- */
+/* ---- notifications ---- */
 
 cudaError_t acu_sim_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
                                                         void *userData,
@@ -59,8 +58,7 @@ cudaError_t acu_sim_cudaDeviceUnregisterAsyncNotification(int device,
     return remove_listener((listener *)(void *)callback, acu_sim_device_at(device));
 }
 
-/* ---- tools --------------------------------------------------------------------------------------
- */
+/* ---- tools ---- */
 
 /* No tool listens. */
 cudaError_t acu_sim_cudaProfilerStart(void) {
@@ -71,8 +69,7 @@ cudaError_t acu_sim_cudaProfilerStop(void) {
     return cudaSuccess;
 }
 
-/* ---- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log ---- */
 
 cudaError_t acu_sim_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
                                              cudaLogsCallbackHandle *callback_out) {

@@ -1,9 +1,7 @@
 /*
- * Captures, as streams and events see them: which stream is captured, and what a capture allows.
- *
- * What a capture does not allow makes it invalid, and then it must still be ended. What becomes of
- * the work is the business of graphs (graph/capture_nodes.c), which a capture reaches through its
- * acu_sim_capture_graph_calls.
+ * Captures: which streams take part, and what a capture allows. A call that it does not allow makes
+ * it invalid, and it must still be ended. How work becomes nodes is decided in
+ * graph/capture_nodes.c, whose functions a capture has as acu_sim_capture_calls.
  */
 #include "sim/stream/capture.h"
 

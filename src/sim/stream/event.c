@@ -1,4 +1,4 @@
-/* Events: each points at the operation that recorded it last. */
+/* Events. An event refers to the operation that recorded it last, and is done when that is. */
 #include "sim/stream/event.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
@@ -24,7 +24,7 @@ void acu_sim_event_release(acu_sim_event *event) {
     free(event);
 }
 
-/* No longer the program's. */
+/* Takes an event back from the program; nodes may still have references. */
 static void free_event(acu_sim_event *event) {
     if (event->before)
         event->before->next = event->next;

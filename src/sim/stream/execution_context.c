@@ -164,9 +164,8 @@ static cudaError_t find(cudaExecutionContext_t handle, bool good,
                         acu_sim_execution_context **execution) {
     if (!handle || !good)
         return cudaErrorInvalidValue;
-    if (!(*execution = acu_sim_execution_context_of(handle)))
-        return cudaErrorInvalidResourceHandle;
-    return cudaSuccess;
+    *execution = acu_sim_execution_context_of(handle);
+    return *execution ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 /* Like find(), but also returns an error unless the device has its context, without a fault. */

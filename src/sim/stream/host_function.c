@@ -1,9 +1,10 @@
 /*
- * Host functions in streams, and what makes a stream fail.
+ * Host functions in streams, and faults that a test asks for.
  *
- * CUDA calls the host functions and callbacks of all streams one after the other. Here a thread
- * that has nothing else to do calls them itself, if none of the device's is being called; else, and
- * where something else is to go on meanwhile, they are queued for a thread of the device's.
+ * CUDA calls the host functions and callbacks of all streams one after the other. In the simulator
+ * a stream's thread, which has nothing else to do, calls them itself, if no other one of the device
+ * is being called. Else, and where other work must go on meanwhile, they are queued for a thread of
+ * the device.
  */
 #include "sim/stream/host_function.h"
 #include "sim/device/device.h"
@@ -11,14 +12,14 @@
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
-/* ---- calling them -------------------------------------------------------------------------------
- */
+/* ---- calling ---- */
 
+/* The caller of host functions of each device. */
 static struct caller {
-    acu_sim_device *device; /* once it has a thread */
-    bool busy;
-    acu_sim_op *first, *last;
-    pthread_cond_t wake;
+    acu_sim_device *device;   /* NULL: there is no thread yet */
+    bool busy;                /* a host function is being called */
+    acu_sim_op *first, *last; /* queued, linked by `next_called` */
+    pthread_cond_t wake;      /* for the thread */
 } callers[SIM_DEVICES];
 
 static void call_now(struct caller *caller, acu_sim_op *op) {
@@ -79,8 +80,7 @@ bool acu_sim_host_function_here(acu_sim_device *device, acu_sim_op *op) {
     return true;
 }
 
-/* ---- host functions -----------------------------------------------------------------------------
- */
+/* ---- host functions ---- */
 
 static cudaError_t call_host(acu_sim_op *op) {
     acu_sim_thread *self = acu_sim_self();
@@ -140,8 +140,7 @@ cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallbac
     return launch_host(stream, NULL, callback, userData, flags, 0);
 }
 
-/* ---- for people who test ------------------------------------------------------------------------
- */
+/* ---- faults for tests ---- */
 
 static cudaError_t fault(acu_sim_op *op) {
     return op->with.code;

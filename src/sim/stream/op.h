@@ -36,8 +36,7 @@ struct acu_sim_op {
         struct {
             struct cudaMemcpy3DParms params;
             bool in_bytes; /* x and width are bytes, also in arrays */
-            /* The memory was CUDA's when the copy was validated, so it must be when the copy runs.
-             */
+            /* CUDA knew the memory when the copy was validated, so it must when the copy runs. */
             bool knew_to, knew_from;
         } copy;
         struct {

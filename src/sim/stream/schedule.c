@@ -1,12 +1,12 @@
 /*
- * With a seed: one operation at a time, of streams that the seed picks, so that a run can be
- * repeated.
+ * The schedule with a seed: one operation runs at a time, and the seed picks the streams, so that a
+ * run can be repeated.
  *
- * What runs when must not depend on how fast the program's threads are. So nothing runs by itself:
- * one thread, the conductor, goes on while somebody waits for an operation, and for a few
- * operations, as many as the seed says, when somebody asks whether one is done. Only a program that
- * does neither for a second, though there is work, sees work done all the same: it may be waiting
- * for what a host function does.
+ * The order must not depend on how fast the program's threads are. So operations do not run as soon
+ * as they are ready: one thread, the conductor, runs them while the program waits for an operation,
+ * and runs a few, as many as the seed says, when the program asks whether one is done. If the
+ * program does neither for a second although there is work, the conductor runs all of it, because
+ * the program may wait for something that a host function does.
  */
 #define _GNU_SOURCE /* clock_gettime */
 
@@ -17,15 +17,18 @@
 #include <time.h>
 
 static struct {
-    bool started, stuck; /* stuck: an operation has been running for a second */
-    uint64_t state;
-    unsigned steps;           /* that a question still allows */
-    unsigned long long asked; /* how often somebody wanted something */
-    unsigned long long done;  /* operations */
-    unsigned wanted;          /* operations that are waited for, once for each who waits */
+    bool started;             /* the thread runs */
+    bool stuck;               /* an operation has been running for a second */
+    uint64_t state;           /* of the random numbers */
+    unsigned steps;           /* operations that the program's last question still lets run */
+    unsigned long long asked; /* how often the program submitted, waited or asked */
+    unsigned long long done;  /* operations that the conductor has run */
+    unsigned wanted;          /* how many threads wait for operations */
 } conductor;
 
-static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, stepped = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER; /* for the conductor */
+static pthread_cond_t stepped =
+    PTHREAD_COND_INITIALIZER; /* an operation was run, or none is ready */
 
 /* splitmix64 */
 uint64_t acu_sim_schedule_random(void) {
@@ -35,7 +38,7 @@ uint64_t acu_sim_schedule_random(void) {
     return z ^ z >> 31;
 }
 
-/* False: a second has passed. */
+/* Returns false if a second has passed; the lock is given up meanwhile. */
 static bool wait_a_second(pthread_cond_t *condition) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -54,6 +57,7 @@ void acu_sim_schedule_wait_briefly(pthread_cond_t *condition) {
     (void)pthread_cond_timedwait(condition, &acu_sim_lock, &until);
 }
 
+/* Runs one operation; returns false if none is ready. */
 static bool step(void) {
     if (!acu_sim_streams_step(acu_sim_schedule_random()))
         return false;
@@ -65,7 +69,7 @@ static bool step(void) {
     return true;
 }
 
-/* Nobody has asked for anything for a second. */
+/* Returns whether the program has asked for nothing for a second. */
 static bool is_forgotten(void) {
     unsigned long long asked = conductor.asked;
     return !wait_a_second(&wake) && asked == conductor.asked;
