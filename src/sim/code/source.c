@@ -161,7 +161,7 @@ static const struct {
     {"ulonglong", 8, WHOLE}, {"int", 4, WHOLE},     {"long", 8, WHOLE},
 };
 
-/* Returns the plain type of the name; of size 0 if there is none. */
+/* Returns the plain type of the name; of size 0 if no type has the name. */
 static type type_named(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
         if (strlen(plain_types[i].name) == length && memcmp(plain_types[i].name, name, length) == 0)
@@ -176,7 +176,7 @@ static size_t size_of_name(const char *name, size_t length) {
 }
 
 /* Returns the vector type of the name, such as float4 or uchar2, which is aligned to 16 bytes at
- * most; of size 0 if there is none. */
+ * most; of size 0 if no type has the name. */
 static type vector_type(const char *name, size_t length) {
     unsigned count = length > 1 ? (unsigned)(name[length - 1] - '0') : 0;
     size_t element = count >= 1 && count <= 4 ? size_of_name(name, length - 1) : 0;
@@ -374,7 +374,7 @@ static bool read_numbers(reader *r, unsigned *numbers, int room) {
     return accept(r, ")") || fail(r, "too many numbers");
 }
 
-/* Reads a specifier; false if the current word is none, or after an error. */
+/* Reads a specifier; false if the current word is not one, or after an error. */
 static bool read_specifier(reader *r, specifiers *s) {
     if (accept(r, "__global__"))
         return s->kernel = true;
