@@ -1,4 +1,4 @@
-/* What a device says of itself: attributes, properties, its place on the bus. */
+/* What a device reports: attributes, properties, and its address on the PCI bus. */
 #include "sim/device/device.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 /* ---- attributes ---- */
 
-/* What an H100 has, and what does not depend on the configuration. What is not here is 0. */
+/* The values of an H100, which do not depend on the configuration. Attributes not listed are 0. */
 static const int attributes[] = {
     [cudaDevAttrMaxThreadsPerBlock] = 1024,
     [cudaDevAttrMaxBlockDimX] = 1024,
@@ -94,12 +94,12 @@ static const int attributes[] = {
     [cudaDevAttrNumaId] = -1,
 };
 
-/* What multiprocessors have, by compute capability: the newest that is not newer counts. */
+/* Multiprocessors by compute capability. The last row that is not newer than the device counts. */
 static const struct architecture {
     int cc, threads, blocks;
     int shared, shared_of_block; /* KiB: all, and the most that a block may ask for */
     int registers_of_block;
-    int double_ratio; /* how much slower doubles are */
+    int double_ratio; /* how many times slower doubles are than floats */
 } architectures[] = {
     {50, 2048, 32, 64, 48, 65536, 32},    {52, 2048, 32, 96, 48, 65536, 32},
     {53, 2048, 32, 64, 48, 32768, 32},    {60, 2048, 32, 64, 48, 65536, 2},
@@ -119,7 +119,8 @@ static const struct architecture *architecture_of(int cc) {
     return &architectures[i];
 }
 
-/* What came with some compute capability; the table has what it is since. */
+/* Returns whether an attribute came with a compute capability, and writes that and the value that
+ * the attribute has before; the table above has the value since. */
 static bool came_later(int attribute, int *since, int *before) {
     *before = 0;
     switch (attribute) {
@@ -139,7 +140,8 @@ static bool came_later(int attribute, int *since, int *before) {
     }
 }
 
-/* What differs between compute capabilities, and between devices of one machine. */
+/* Writes an attribute that depends on the compute capability or on the device; returns false if the
+ * attribute does not. */
 static bool varies(const acu_sim_device *device, int attribute, int *value) {
     int cc = acu_sim_configuration()->cc, since, before;
     const struct architecture *const has = architecture_of(cc);
@@ -347,7 +349,7 @@ cudaError_t acu_sim_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int dev
     return cudaSuccess;
 }
 
-/* All are alike, so the first is as good a match as any. */
+/* All devices are alike, so the first one matches best. */
 cudaError_t acu_sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
     if (!device || !prop)
         return cudaErrorInvalidValue;

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The program's own number, so that a struct that CUDA did not fill is found out. */
+/* A number by which a struct that CUDA did not fill is recognised. */
 enum { MAGIC = 0x51a7ed, MOST_TOGETHER = 32 };
 
-/* What the bytes without a name hold. */
+/* What the simulator writes to the bytes of a resource that have no name. */
 typedef struct hidden {
     uint32_t magic;
     int32_t device;
-    uint32_t split; /* which call made it; 0: a device's or a context's, as a whole */
+    uint32_t split; /* the call that made the part; 0: a whole device or context */
     uint32_t is_group;
     acu_sim_processors processors;
 } hidden;
@@ -39,9 +39,9 @@ static uint32_t last_split;
 /* ---- processors ---- */
 
 /*
- * They are in groups, within which those are that can work on one cluster. Which groups a chip has
- * differs; these are 132, and fit all that an H200 answered: a group takes a cluster on as many of
- * its processors as that has blocks, but a pair that is left alone takes it on both.
+ * Processors are in groups; one cluster runs on processors of one group. Chips differ in their
+ * groups; the ones here have 132 processors, and agree with all that an H200 returned: each block
+ * of a cluster needs a processor of its own, but in a group of two they may share one.
  */
 static const unsigned char chip[] = {18, 18, 16, 16, 16, 16, 18, 10, 2, 2};
 enum { GROUPS = sizeof chip, PAIR = 2 };
@@ -80,7 +80,8 @@ unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsig
     return clusters;
 }
 
-/* Moves up to so many, those in sets of `size` that are together. */
+/* Moves up to `count` processors from one set to another, in sets of `size` within a group; returns
+ * how many. */
 static unsigned take(acu_sim_processors *from, acu_sim_processors *to, unsigned size,
                      unsigned count) {
     unsigned taken = 0;
@@ -99,9 +100,9 @@ static unsigned take(acu_sim_processors *from, acu_sim_processors *to, unsigned 
     return taken;
 }
 
-/* ---- what a resource says ---- */
+/* ---- contents of a resource ---- */
 
-/* How many processors a part has at least, and of what it is a multiple. */
+/* Writes how many processors a part has at least, and of what their number is a multiple. */
 static void granularity(unsigned *least, unsigned *multiple) {
     int cc = acu_sim_configuration()->cc;
     *multiple = cc >= 90 ? 8 : cc >= 70 ? 2 : 1;
@@ -121,13 +122,13 @@ static cudaDevResource describe(hidden h, unsigned least, unsigned together, uns
     return resource;
 }
 
-/* An older driver reports nothing of a part but its size. */
+/* An older driver reports only the size of a part. */
 static cudaDevResource describe_part(hidden h, unsigned least, unsigned together, unsigned flags) {
     bool all = acu_sim_behaviour_driver_knows_parts();
     return describe(h, all ? least : 0, all ? together : 0, all ? flags : 0);
 }
 
-/* What is hidden in it; false if it is not what CUDA wrote. */
+/* Reads the bytes without a name; returns false if CUDA did not write them. */
 static bool read_hidden(const cudaDevResource *resource, hidden *h) {
     memcpy(h, resource->_internal_padding, sizeof *h);
     return h->magic == MAGIC && acu_sim_device_at(h->device) &&
@@ -166,7 +167,7 @@ cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResou
     return cudaSuccess;
 }
 
-/* A device as such has no queue that is there already. */
+/* A whole device has no work queue that exists already. */
 cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
                                              enum cudaDevResourceType type) {
     acu_sim_device *d = acu_sim_device_at(device);
@@ -184,8 +185,8 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
 
 /* ---- splitting ---- */
 
-/* `again`: what a split left may be split. */
-static cudaError_t judge_input(const cudaDevResource *input, bool again, hidden *h) {
+/* Returns an error unless a resource may be split; with `again` that may be the rest of a split. */
+static cudaError_t validate_input(const cudaDevResource *input, bool again, hidden *h) {
     if (!input)
         return cudaErrorInvalidValue;
     if (input->type != cudaDevResourceTypeSm)
@@ -196,7 +197,7 @@ static cudaError_t judge_input(const cudaDevResource *input, bool again, hidden 
                                                : cudaSuccess;
 }
 
-/* What is left has no structure, so it need not be a multiple. */
+/* Describes the rest of a split, whose size need not be a multiple. */
 static cudaDevResource describe_rest(hidden rest, unsigned least, unsigned together) {
     unsigned odd = acu_sim_processors_count(&rest.processors) % together;
     rest.is_group = false;
@@ -207,7 +208,7 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Who wants more than there is together, gets some that are not. */
+/* Returns whether a part needs more processors than groups have together. */
 static bool is_scattered(acu_sim_processors from, unsigned together, unsigned size) {
     acu_sim_processors part = {{0}};
     return take(&from, &part, together, size) < size;
@@ -253,7 +254,7 @@ cudaError_t acu_sim_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsig
     SIM_TRY(acu_sim_driver_has(&acu_function_cuDevSmResourceSplitByCount));
     if (!nbGroups || !input || (result && !*nbGroups)) /* unknown flags are not refused */
         return cudaErrorInvalidValue;
-    SIM_TRY(judge_input(input, false, &from));
+    SIM_TRY(validate_input(input, false, &from));
     if (minCount > input->sm.smCount)
         return cudaErrorInvalidResourceConfiguration;
     if (flags & big && acu_sim_configuration()->cc < 90)
@@ -261,9 +262,10 @@ cudaError_t acu_sim_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsig
     return split_by_count(result, nbGroups, from, remaining, flags, minCount);
 }
 
-/* What is asked of one group, with CUDA's defaults in it. */
-static cudaError_t judge_group(const cudaDevSmResourceGroupParams *group, unsigned all,
-                               unsigned *together) {
+/* Returns an error unless a group may be asked for. `together` is how many of its processors must
+ * be together, by default what CUDA chooses. */
+static cudaError_t validate_group(const cudaDevSmResourceGroupParams *group, unsigned all,
+                                  unsigned *together) {
     const unsigned backfill = cudaDevSmResourceGroupBackfill;
     const unsigned local = cudaDevSmResourceGroupLocalityDomainId |
                            cudaDevSmResourceGroupLocalityDomainSupplementalSms;
@@ -296,7 +298,7 @@ static cudaError_t assign(const cudaDevSmResourceGroupParams *group, unsigned to
     return group->smCount && *count < wanted ? cudaErrorInvalidResourceConfiguration : cudaSuccess;
 }
 
-/* Twice: all groups are judged before the first is written. */
+/* Splits; called twice, because all groups are validated before the first one is written. */
 static cudaError_t split(cudaDevResource *result, unsigned count, hidden from,
                          cudaDevResource *remainder, cudaDevSmResourceGroupParams *asked,
                          bool writes) {
@@ -304,7 +306,7 @@ static cudaError_t split(cudaDevResource *result, unsigned count, hidden from,
     granularity(&least, &usual);
     for (unsigned i = 0; i < count; i++) {
         hidden part = {.device = from.device, .split = last_split, .is_group = true};
-        cudaError_t why = judge_group(&asked[i], all, &together);
+        cudaError_t why = validate_group(&asked[i], all, &together);
         if (!why)
             why = assign(&asked[i], together, &from.processors, &part.processors, &made);
         if (!why && result && made < together)
@@ -330,7 +332,7 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
     SIM_TRY(acu_sim_driver_has(&acu_function_cuDevSmResourceSplit));
     if (!nbGroups || !groupParams || flags)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge_input(input, true, &from));
+    SIM_TRY(validate_input(input, true, &from));
     SIM_TRY(split(result, nbGroups, from, remainder, groupParams, false));
     last_split++;
     (void)split(result, nbGroups, from, remainder, groupParams, true);
@@ -339,8 +341,9 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
 
 /* ---- descriptors ---- */
 
-/* An older driver does not ask which split made a part, or whether one did. */
-static bool fit(const cudaDevResource *one, const cudaDevResource *other) {
+/* Returns whether two resources may be combined. An older driver does not check which split made
+ * them. */
+static bool can_combine(const cudaDevResource *one, const cudaDevResource *other) {
     hidden h, g;
     const bool read = read_hidden(one, &h) && read_hidden(other, &g);
     if (!acu_sim_behaviour_driver_knows_parts())
@@ -349,7 +352,7 @@ static bool fit(const cudaDevResource *one, const cudaDevResource *other) {
            one->sm.smCoscheduledAlignment == other->sm.smCoscheduledAlignment;
 }
 
-/* All are of one device; several sets of processors, of one split and one alignment. */
+/* Combines resources of one device. All sets of processors must be of one split and alignment. */
 static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsigned count) {
     const cudaDevResource *first = NULL;
     for (unsigned i = 0; i < count; i++) {
@@ -371,13 +374,13 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
             d->queues = r->wqConfig;
         if (r->type != cudaDevResourceTypeSm)
             continue;
-        if (first && !fit(first, r))
+        if (first && !can_combine(first, r))
             return cudaErrorInvalidResourceConfiguration;
         first = first ? first : r;
         for (size_t j = 0; j < 3; j++)
             d->processors.bits[j] |= h.processors.bits[j];
     }
-    if (!first) /* nothing is said of them */
+    if (!first) /* no processors are named: all of them */
         d->processors = acu_sim_processors_all(d->device);
     return cudaSuccess;
 }

@@ -107,34 +107,37 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-static bool blocks(const acu_sim_capture *capture, const acu_sim_context *context) {
+/* Returns whether a capture has a blocking stream of a context. */
+static bool has_blocking_stream(const acu_sim_capture *capture, const acu_sim_context *context) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
         if (s->context == context && is_blocking(s))
             return true;
     return false;
 }
 
-static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
+static bool is_in_context(const acu_sim_stream *stream, const void *context) {
     return stream->context == context;
 }
 
-static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
+static bool is_in_execution_context(const acu_sim_stream *stream, const void *execution) {
     return acu_sim_execution_context_has(execution, stream);
 }
 
-static bool has(const acu_sim_capture *capture,
-                bool (*matches)(const acu_sim_stream *stream, const void *data), const void *data) {
+static bool has_stream(const acu_sim_capture *capture,
+                       bool (*matches)(const acu_sim_stream *stream, const void *data),
+                       const void *data) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
         if (matches(s, data))
             return true;
     return false;
 }
 
-/* The legacy stream would wait for those that block it. */
-static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
+/* Returns an error if work on a legacy default stream would wait for a captured stream. That makes
+ * the captures invalid, unless the call only looks. */
+static cudaError_t validate_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (blocks(c, stream->context)) {
+        if (has_blocking_stream(c, stream->context)) {
             result = cudaErrorStreamCaptureImplicit;
             if (!looks)
                 acu_sim_capture_invalidate(c);
@@ -142,11 +145,13 @@ static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     return result;
 }
 
-static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, const void *data),
-                                  const void *data) {
+/* Returns an error if a stream that matches is captured, and makes its capture invalid. */
+static cudaError_t validate_context_wait(bool (*matches)(const acu_sim_stream *stream,
+                                                         const void *data),
+                                         const void *data) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (has(c, matches, data)) {
+        if (has_stream(c, matches, data)) {
             result = cudaErrorStreamCaptureUnsupported;
             acu_sim_capture_invalidate(c);
         }
@@ -154,11 +159,11 @@ static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, 
 }
 
 cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
-    return allows_waiting(is_of_owner, context);
+    return validate_context_wait(is_in_context, context);
 }
 
 cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *execution) {
-    return allows_waiting(is_of_context, execution);
+    return validate_context_wait(is_in_execution_context, execution);
 }
 
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
@@ -169,7 +174,8 @@ cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
     return cudaErrorCapturedEvent;
 }
 
-/* As cudaThreadExchangeStreamCaptureMode() describes it. */
+/* Returns whether a capture forbids unsafe calls of a thread, by the rules of
+ * cudaThreadExchangeStreamCaptureMode(). */
 static bool forbids_unsafe(const acu_sim_capture *capture, const acu_sim_thread *self) {
     if (self->mode == cudaStreamCaptureModeRelaxed)
         return false;
@@ -194,8 +200,9 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
     if (!captures)
         return cudaSuccess;
     if (!capture) {
-        cudaError_t why = stream == stream->context->legacy ? judge_legacy(stream, use == SIM_LOOKS)
-                                                            : cudaSuccess;
+        cudaError_t why = stream == stream->context->legacy
+                              ? validate_legacy(stream, use == SIM_LOOKS)
+                              : cudaSuccess;
         return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
     }
     if (use == SIM_LOOKS)
@@ -225,8 +232,9 @@ cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *
     return cudaSuccess;
 }
 
-/* Between a capture and what is outside of it, or between two. */
-static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+/* Returns an error if a captured stream waits for an event that is not of its capture, or if a
+ * legacy default stream waits for a captured event; the captures become invalid then. */
+static cudaError_t validate_wait(acu_sim_stream *stream, const acu_sim_event *event) {
     acu_sim_capture *theirs = event->capture;
     bool active = theirs && theirs->status == cudaStreamCaptureStatusActive;
     if (theirs == stream->capture)
@@ -247,7 +255,7 @@ static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event
 cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
     if (!event->capture && !event->record) /* never recorded */
         return cudaSuccess;
-    cudaError_t why = judge_wait(stream, event);
+    cudaError_t why = validate_wait(stream, event);
     if (why)
         return why;
     if (!stream->capture && event->capture)
@@ -258,7 +266,7 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
                : cudaErrorMemoryAllocation;
 }
 
-/* ---- what becomes of the work ---- */
+/* ---- work ---- */
 
 cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op) {
     return stream->capture->calls->add(stream, op);

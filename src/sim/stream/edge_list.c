@@ -8,7 +8,7 @@ static void move(acu_sim_edge_list *list, size_t to, size_t from, size_t count) 
     memmove(list->data + to, list->data + from, count * sizeof *list->data);
 }
 
-/* The room before the first is given up. */
+/* Moves the edges to the beginning of the memory. */
 static void close_gap(acu_sim_edge_list *list) {
     if (!list->gap)
         return;

@@ -87,14 +87,14 @@ const acu_sim_noun acu_sim_event_noun = {
 
 /* ---- the API ---- */
 
-static bool are_flags(unsigned flags) {
+static bool are_valid_flags(unsigned flags) {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     return !(flags & ~known) &&
            (!(flags & cudaEventInterprocess) || flags & cudaEventDisableTiming);
 }
 
 cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    if (!event || !are_flags(flags))
+    if (!event || !are_valid_flags(flags))
         return cudaErrorInvalidValue;
     acu_sim_event *made = new_event(acu_sim_device_now(), flags, SIM_CALLER);
     if (!made)
@@ -107,9 +107,9 @@ cudaError_t acu_sim_cudaEventCreate(cudaEvent_t *event) {
     return acu_sim_cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
-/* One that was recorded in a capture last is nothing to wait for or ask about; then that capture is
- * invalid. */
-static cudaError_t allows(const acu_sim_event *event) {
+/* Returns an error unless the host may wait for an event, or ask whether it is done. An event that
+ * was recorded in a capture is refused, and makes the capture invalid. */
+static cudaError_t validate_host_use(const acu_sim_event *event) {
     return event->capture ? acu_sim_capture_refuse(event->capture, false)
                           : acu_sim_capture_allows_unsafe();
 }
@@ -157,7 +157,7 @@ cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, 
     return cudaSuccess;
 }
 
-/* What is external is a node of a capture, and means nothing outside of one. */
+/* Captures an external record or wait as a node; outside of a capture that is an error. */
 static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
     acu_sim_op *op = NULL;
@@ -191,7 +191,7 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
     acu_sim_event *e;
     SIM_TRY(find(event, &e));
     SIM_TRY(e->device->sticky);
-    SIM_TRY(allows(e));
+    SIM_TRY(validate_host_use(e));
     acu_sim_schedule_ask();
     e = acu_sim_event_of(event); /* another thread may have destroyed it: the lock was given up */
     if (!e)
@@ -202,7 +202,7 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
 cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     acu_sim_event *e;
     SIM_TRY(find(event, &e));
-    SIM_TRY(allows(e));
+    SIM_TRY(validate_host_use(e));
     const acu_sim_device *device = e->device; /* the event may be destroyed during the wait */
     if (e->record)
         acu_sim_op_wait(e->record);
