@@ -25,3 +25,21 @@ int acu_sim_nouns_leaks(int print) {
         count += (*noun)->leaks ? (*noun)->leaks(print) : 0;
     return count;
 }
+
+void acu_sim_nouns_configure(const acu_sim_config *config) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->configure)
+            (*noun)->configure(config);
+}
+
+void acu_sim_nouns_waited(bool for_work) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->waited)
+            (*noun)->waited(for_work);
+}
+
+void acu_sim_nouns_thread_ended(const acu_sim_thread *thread) {
+    for (const acu_sim_noun *const *noun = acu_sim_nouns; *noun; noun++)
+        if ((*noun)->thread_ended)
+            (*noun)->thread_ended(thread);
+}

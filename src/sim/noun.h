@@ -17,6 +17,12 @@ typedef struct acu_sim_noun {
     void (*reset)(void);
     /* Returns how many the program has, and with `print` reports each in a line. */
     int (*leaks)(int print);
+    /* Takes over a configuration that was just read. */
+    void (*configure)(const acu_sim_config *config);
+    /* Does what follows when the host has waited; `for_work`: there was work to wait for. */
+    void (*waited)(bool for_work);
+    /* Takes back what belongs to a thread of the program that ends. */
+    void (*thread_ended)(const acu_sim_thread *thread);
 } acu_sim_noun;
 
 /* In the order in which they are taken back: a noun stands before those that it uses. NULL is
@@ -28,5 +34,8 @@ void acu_sim_nouns_reset_device(acu_sim_device *device);
 void acu_sim_nouns_drop_context(acu_sim_context *context);
 void acu_sim_nouns_reset(void);
 int acu_sim_nouns_leaks(int print);
+void acu_sim_nouns_configure(const acu_sim_config *config);
+void acu_sim_nouns_waited(bool for_work);
+void acu_sim_nouns_thread_ended(const acu_sim_thread *thread);
 
 #endif

@@ -1,20 +1,9 @@
-/* The provider, the configuration, and what every call does first and last. */
-#define _GNU_SOURCE /* dladdr1 */
-
-#include "core/simulator.h"
+/* The configuration, the process, and which versions know what. */
 #include "loader/platform.h"
 #include "sim/caller.h"
-#include "sim/code/nvrtc.h"
-#include "sim/device/device.h"
-#include "sim/driver/driver.h"
-#include "sim/entry/entries.h"
 #include "sim/noun.h"
-#include "sim/stream/schedule.h"
-#include "sim/stream/stream.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,43 +18,6 @@ static struct {
     uint64_t era; /* changes when streams of threads become invalid */
     pthread_key_t thread_ends;
 } sim = {.era = 1};
-
-/* ---- the provider ---- */
-
-static acu_fn resolve(const char *symbol) {
-    acu_fn fn = acu_sim_driver_symbol(symbol);
-    if (!fn)
-        fn = acu_sim_nvrtc_symbol(symbol);
-    return fn ? fn : acu_sim_entries_find(acu_sim_cudart_entries, symbol);
-}
-
-static int version_of(acu_library_id library) {
-    pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_config *config = acu_sim_configuration();
-    int version = library == ACU_CUDA ? config->driver : config->runtime;
-    pthread_mutex_unlock(&acu_sim_lock);
-    return version;
-}
-
-int acu_sim_abi(void) {
-    return CUDART_VERSION;
-}
-
-static const acu_sim provider = {resolve, version_of, CUDART_VERSION};
-/* The loader's own is weak, and NULL. */
-const acu_sim *acu_sim_provider = &provider;
-
-/*
- * In a plugin the simulator stays when that is closed: its threads go on, and what is called when a
- * thread of the program ends. A constructor, since here this thread has the system loader's lock,
- * which who has the simulator's must not wait for.
- */
-static __attribute__((constructor)) void stay(void) {
-    Dl_info info;
-    struct link_map *map = NULL;
-    if (dladdr1(&sim, &info, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name)
-        (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
 
 /* ---- configuration ---- */
 
@@ -206,7 +158,7 @@ static void thread_ends(void *thread) {
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_thread *ended = thread;
     if (ended->era == sim.era && !sim.forked)
-        acu_sim_stream_thread_ended(ended);
+        acu_sim_nouns_thread_ended(ended);
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
@@ -227,9 +179,15 @@ static void configure(const char *text) {
                                   .runtime = CUDART_VERSION,
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
-    acu_sim_schedule_reset(sim.config.seed);
+    acu_sim_nouns_configure(&sim.config);
     acu_sim_caller_reset(sim.config.leaks || sim.config.guard);
     sim.configured = true;
+}
+
+void acu_sim_begin_again(const char *configuration) {
+    sim.era++;
+    sim.initialized = false;
+    configure(configuration);
 }
 
 const acu_sim_config *acu_sim_configuration(void) {
@@ -284,27 +242,4 @@ bool acu_sim_knows(const acu_type *type, int64_t value) {
         if (type->values[i].value == value && type->values[i].since <= version)
             return true;
     return false;
-}
-
-/* ---- for tests ---- */
-
-int acu_sim_leaks(int print) {
-    pthread_mutex_lock(&acu_sim_lock);
-    int count = acu_sim_nouns_leaks(print);
-    pthread_mutex_unlock(&acu_sim_lock);
-    return count;
-}
-
-void acu_sim_reset(const char *configuration) {
-    pthread_mutex_lock(&acu_sim_lock);
-    (void)acu_sim_configuration();
-    acu_sim_stream_wait_device(
-        NULL); /* what a device has, streams of others may be about to free */
-    for (int i = 0; i < sim.config.devices; i++)
-        acu_sim_device_clear(acu_sim_device_at(i), true);
-    acu_sim_nouns_reset();
-    sim.era++;
-    sim.initialized = false;
-    configure(configuration);
-    pthread_mutex_unlock(&acu_sim_lock);
 }

@@ -26,7 +26,6 @@
 #include "sim/call.h"
 #include "sim/caller.h"
 #include "sim/cudart_bodies.h"
-#include "sim/device/need.h"
 
 #include <pthread.h>
 
@@ -69,6 +68,9 @@ typedef struct acu_sim_config {
 
 /* Reads ANYCUDA_SIM at the first call. Under the lock. */
 const acu_sim_config *acu_sim_configuration(void);
+/* Forgets the configuration, cuInit() and what threads have, and reads `configuration`, or
+ * ANYCUDA_SIM if that is NULL. Under the lock, when all nouns have been reset. */
+void acu_sim_begin_again(const char *configuration);
 
 /* ---- the process ---- */
 

@@ -2,25 +2,11 @@
  * attributes.c. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/device/device.h"
 #include "sim/behaviour.h"
-#include "sim/code/module.h"
 #include "sim/device/context.h"
-#include "sim/graph/exec.h"
-#include "sim/graph/graph.h"
-#include "sim/graph/graph_memory.h"
-#include "sim/memory/array.h"
-#include "sim/memory/external_memory.h"
-#include "sim/memory/external_semaphore.h"
-#include "sim/memory/guard.h"
-#include "sim/memory/memory.h"
-#include "sim/memory/pool.h"
-#include "sim/memory/texture.h"
-#include "sim/memory/virtual.h"
-#include "sim/stream/capture.h"
-#include "sim/stream/event.h"
-#include "sim/stream/execution_context.h"
-#include "sim/stream/stream.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -220,15 +206,6 @@ cudaError_t acu_sim_cudaDeviceReset(void) {
     d->flags = 0;
     d->keeps_local = false;
     return cudaSuccess;
-}
-
-cudaError_t acu_sim_cudaDeviceSynchronize(void) {
-    acu_sim_device *d = acu_sim_device_now();
-    SIM_TRY(acu_sim_capture_allows_context(acu_sim_context_now()));
-    acu_sim_stream_wait_context(acu_sim_context_now());
-    acu_sim_pools_trim();
-    acu_sim_guard_check();
-    return d->sticky;
 }
 
 static bool is_limit(enum cudaLimit limit) {

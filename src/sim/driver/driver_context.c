@@ -4,6 +4,8 @@
  * released with it; so are its default streams, its limits and the modules of libraries. Addresses
  * of memory and pools belong to the device.
  */
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/caller.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
@@ -276,8 +278,7 @@ cudaError_t acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
     SIM_TRY(acu_sim_capture_allows_context(context));
     const acu_sim_device *device = context->device; /* the context may end in the wait */
     acu_sim_stream_wait_context(context);
-    acu_sim_pools_trim();
-    acu_sim_guard_check();
+    acu_sim_nouns_waited(true);
     return device->sticky;
 }
 

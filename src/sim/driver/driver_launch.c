@@ -1,4 +1,5 @@
 /* The driver API's launches of kernels, and the occupancy that they reach. */
+#include "sim/device/need.h"
 #include "sim/code/function.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"

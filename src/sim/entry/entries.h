@@ -3,6 +3,7 @@
 #ifndef ACU_SIM_ENTRIES_H
 #define ACU_SIM_ENTRIES_H
 
+#include "sim/device/need.h"
 #include "sim/sim.h"
 
 typedef struct acu_sim_api_entry {

@@ -20,11 +20,13 @@
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
 #include "sim/stream/execution_context.h"
+#include "sim/stream/schedule.h"
 #include "sim/stream/stream.h"
 
 const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_capture_noun,
     &acu_sim_stream_noun,
+    &acu_sim_schedule_noun,
     &acu_sim_execution_context_noun,
     &acu_sim_external_semaphore_noun,
     &acu_sim_external_memory_noun,

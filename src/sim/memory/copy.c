@@ -6,6 +6,7 @@
  * memory, and in an asynchronous one where an end is pageable memory. A small pageable source is
  * staged instead: its bytes are copied aside before the call returns.
  */
+#include "sim/device/need.h"
 #include "sim/memory/copy.h"
 #include "sim/device/device.h"
 #include "sim/memory/array.h"

@@ -157,7 +157,12 @@ static void reset(void) {
     damages = 0;
 }
 
-const acu_sim_noun acu_sim_guard_noun = {.reset = reset};
+static void waited(bool for_work) {
+    (void)for_work;
+    acu_sim_guard_check();
+}
+
+const acu_sim_noun acu_sim_guard_noun = {.reset = reset, .waited = waited};
 
 int acu_sim_damages(void) {
     pthread_mutex_lock(&acu_sim_lock);

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE /* madvise */
 
+#include "sim/device/need.h"
 #include "sim/memory/memory.h"
 #include "sim/behaviour.h"
 #include "sim/caller.h"

@@ -141,7 +141,13 @@ static int leaks(int print) {
     return count;
 }
 
-const acu_sim_noun acu_sim_pool_noun = {.reset_device = reset_device, .leaks = leaks};
+static void waited(bool for_work) {
+    if (for_work)
+        acu_sim_pools_trim();
+}
+
+const acu_sim_noun acu_sim_pool_noun = {
+    .reset_device = reset_device, .leaks = leaks, .waited = waited};
 
 /* ---- allocating ---- */
 

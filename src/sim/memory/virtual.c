@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 
+#include "sim/device/need.h"
 #include "sim/memory/virtual.h"
 #include "sim/caller.h"
 #include "sim/cuda_bodies.h"

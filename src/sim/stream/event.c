@@ -1,10 +1,10 @@
 /* Events. An event refers to the operation that recorded it last, and is done when that is. */
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/stream/event.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/memory/guard.h"
-#include "sim/memory/pool.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -206,8 +206,7 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     const acu_sim_device *device = e->device; /* the event may be destroyed during the wait */
     if (e->record)
         acu_sim_op_wait(e->record);
-    acu_sim_pools_trim();
-    acu_sim_guard_check();
+    acu_sim_nouns_waited(true);
     return device->sticky;
 }
 

@@ -3,12 +3,12 @@
  * that use only these. CUDA does not promise that nothing else runs there, so the simulator lets
  * streams of all contexts work at once.
  */
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/stream/execution_context.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/memory/guard.h"
-#include "sim/memory/pool.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/device/device_resource.h"
@@ -280,8 +280,7 @@ cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     SIM_TRY(acu_sim_capture_allows_execution_context(execution));
     acu_sim_device *device = execution->device;
     acu_sim_stream_wait_execution_context(execution);
-    acu_sim_pools_trim();
-    acu_sim_guard_check();
+    acu_sim_nouns_waited(true);
     return device->sticky;
 }
 

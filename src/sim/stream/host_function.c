@@ -6,6 +6,7 @@
  * is being called. Else, and where other work must go on meanwhile, they are queued for a thread of
  * the device.
  */
+#include "sim/device/need.h"
 #include "sim/stream/host_function.h"
 #include "sim/device/device.h"
 #include "sim/stream/capture.h"

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE /* clock_gettime */
 
+#include "sim/noun.h"
 #include "sim/stream/schedule.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
@@ -103,10 +104,12 @@ bool acu_sim_schedule_start(void) {
     return conductor.started;
 }
 
-void acu_sim_schedule_reset(uint64_t seed) {
-    conductor.state = seed;
+static void configure(const acu_sim_config *config) {
+    conductor.state = config->seed;
     conductor.steps = 0;
 }
+
+const acu_sim_noun acu_sim_schedule_noun = {.configure = configure};
 
 void acu_sim_schedule_wake(void) {
     if (!conductor.started)

@@ -2,16 +2,15 @@
 #ifndef ACU_SIM_STREAM_SCHEDULE_H
 #define ACU_SIM_STREAM_SCHEDULE_H
 
-#include "sim/sim.h"
+#include "sim/noun.h"
 
 /* Waits for the condition, a millisecond at most; the lock is given up meanwhile. */
 void acu_sim_schedule_wait_briefly(pthread_cond_t *condition);
 
 /* Starts the thread that runs all operations; returns false if that fails. */
 bool acu_sim_schedule_start(void);
-/* Begins the sequence of random numbers of a seed. */
-void acu_sim_schedule_reset(uint64_t seed);
-/* Returns the next random number of that sequence. */
+extern const acu_sim_noun acu_sim_schedule_noun;
+/* Returns the next random number of the seed's sequence. */
 uint64_t acu_sim_schedule_random(void);
 /* Wakes the thread, because there is new work. */
 void acu_sim_schedule_wake(void);

@@ -7,14 +7,14 @@
  */
 #define _GNU_SOURCE /* sigset_t */
 
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/stream/stream.h"
 #include "sim/behaviour.h"
 #include "loader/platform.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
-#include "sim/memory/guard.h"
-#include "sim/memory/pool.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/execution_context.h"
@@ -556,7 +556,7 @@ static acu_sim_stream *own_stream(acu_sim_context *context) {
     return stream;
 }
 
-void acu_sim_stream_thread_ended(const acu_sim_thread *self) {
+static void thread_ended(const acu_sim_thread *self) {
     acu_sim_stream *next;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
@@ -619,8 +619,10 @@ static int leaks(int print) {
     return count;
 }
 
-const acu_sim_noun acu_sim_stream_noun = {
-    .reset_device = reset_device, .drop_context = drop_context, .leaks = leaks};
+const acu_sim_noun acu_sim_stream_noun = {.reset_device = reset_device,
+                                          .drop_context = drop_context,
+                                          .leaks = leaks,
+                                          .thread_ended = thread_ended};
 
 /* ---- the API ------------------------------------------------------------------------------------
  */
@@ -687,8 +689,6 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     acu_sim_device *device = s->device;
     const bool worked = s->last != NULL; /* one that never did is not waited for */
     wait_for(s == s->context->legacy ? is_joined_by : is_it, s);
-    if (worked) /* s may be destroyed: the lock was given up */
-        acu_sim_pools_trim();
-    acu_sim_guard_check();
+    acu_sim_nouns_waited(worked); /* s may be destroyed: the lock was given up */
     return device->sticky;
 }

@@ -88,8 +88,6 @@ bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
 /* Returns whether new work on a stream would wait for nothing. */
 bool acu_sim_stream_is_free(const acu_sim_stream *stream);
-/* Destroys the default streams of a thread that has ended. */
-void acu_sim_stream_thread_ended(const acu_sim_thread *self);
 /* Starts a thread in which the program's signals are blocked; returns false if that fails. */
 bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data);
 

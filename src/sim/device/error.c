@@ -3,6 +3,7 @@
  * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
 #include "sim/behaviour.h"
+#include "sim/device/need.h"
 #include "sim/sim.h"
 #include "core/values.h"
 
