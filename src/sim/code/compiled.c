@@ -4,11 +4,12 @@
  * binary is read when something in it is needed first. Host code launches a kernel in two steps: it
  * pushes the configuration of the launch, and calls the kernel's stub, which pops it.
  */
-#include "sim/device/need.h"
 #include "sim/code/compiled.h"
+
 #include "sim/code/image.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
+#include "sim/device/need.h"
 
 #include <stdlib.h>
 #include <string.h>

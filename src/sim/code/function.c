@@ -1,5 +1,6 @@
 /* Functions: their attributes, parameters and occupancy. */
 #include "sim/code/function.h"
+
 #include "sim/behaviour.h"
 #include "sim/code/image.h"
 #include "sim/code/module.h"

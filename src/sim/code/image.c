@@ -5,6 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* strnlen */
 #include "sim/code/image.h"
+
 #include "sim/code/bytes.h"
 
 #include <limits.h>

@@ -3,6 +3,7 @@
  * operation runs a prepared launch, and so does a kernel node of a graph.
  */
 #include "sim/code/kernel_launch.h"
+
 #include "sim/behaviour.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"

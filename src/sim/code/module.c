@@ -1,5 +1,6 @@
 /* Modules and libraries: loading and unloading them, and finding what they contain. */
 #include "sim/code/module.h"
+
 #include "sim/caller.h"
 #include "sim/code/compiled.h"
 #include "sim/code/function.h"

@@ -1,5 +1,6 @@
 /* The simulated NVRTC: its functions and options. source.c compiles. */
 #include "sim/code/nvrtc.h"
+
 #include "sim/caller.h"
 #include "sim/code/image.h"
 #include "sim/code/source.h"

@@ -2,11 +2,12 @@
  * attributes.c. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
-#include "sim/device/need.h"
-#include "sim/noun.h"
 #include "sim/device/device.h"
+
 #include "sim/behaviour.h"
 #include "sim/device/context.h"
+#include "sim/device/need.h"
+#include "sim/noun.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -4,11 +4,12 @@
  * A resource is a struct that the program keeps and copies, so all that is known of it is in it:
  * which processors it has, in the bytes that have no name.
  */
+#include "sim/device/device_resource.h"
+
 #include "loader/platform.h"
 #include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/set.h"
-#include "sim/device/device_resource.h"
 
 #include <stdlib.h>
 #include <string.h>

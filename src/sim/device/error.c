@@ -2,10 +2,10 @@
  * Errors and versions: what works without a driver and without a device. The names of errors are
  * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
+#include "core/values.h"
 #include "sim/behaviour.h"
 #include "sim/device/need.h"
 #include "sim/sim.h"
-#include "core/values.h"
 
 /* The error is reported once, also that of a fault; the next call that needs the context reports it
  * again. */

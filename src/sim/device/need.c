@@ -1,5 +1,6 @@
 /* What a call needs before its body runs, and the error that it returns if that is missing. */
 #include "sim/device/need.h"
+
 #include "sim/device/device.h"
 
 /* Returns an error unless the driver is new enough for the runtime: it must have the same major

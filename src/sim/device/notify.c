@@ -4,6 +4,7 @@
  * registered and never called, and the log is empty.
  */
 #include "sim/device/notify.h"
+
 #include "sim/device/device.h"
 #include "sim/set.h"
 

@@ -3,10 +3,11 @@
  *
  * Where a function of the runtime does the same, the body here calls that function's body.
  */
-#include "sim/device/need.h"
 #include "sim/driver/driver.h"
+
 #include "core/values.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/entry/entries.h"
 
 #include <stdio.h>

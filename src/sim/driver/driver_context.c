@@ -4,18 +4,18 @@
  * released with it; so are its default streams, its limits and the modules of libraries. Addresses
  * of memory and pools belong to the device.
  */
-#include "sim/device/need.h"
-#include "sim/noun.h"
 #include "sim/caller.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/array.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/texture.h"
+#include "sim/noun.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"

@@ -1,10 +1,10 @@
 /* The driver API's launches of kernels, and the occupancy that they reach. */
-#include "sim/device/need.h"
 #include "sim/code/function.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/driver/driver.h"
 
 /* ---- launching ---- */

@@ -6,6 +6,7 @@
  * graph the handle with the same number, as with CUDA.
  */
 #include "sim/graph/conditional.h"
+
 #include "sim/graph/graph.h"
 #include "sim/graph/node.h"
 #include "sim/stream/execution_context.h"

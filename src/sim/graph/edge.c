@@ -1,5 +1,6 @@
 /* The edges of graphs, and the order of nodes that results from them. */
 #include "sim/graph/edge.h"
+
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"

@@ -1,5 +1,6 @@
 /* Executable graphs: instantiating, destroying and launching them. */
 #include "sim/graph/exec.h"
+
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"

@@ -1,5 +1,6 @@
 /* Graphs: making, copying and destroying them, and listing their nodes. */
 #include "sim/graph/graph.h"
+
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/graph/conditional.h"

@@ -7,6 +7,7 @@
  * program launched before (`out`); whether a copy succeeds depends on what has run (`dormant`).
  */
 #include "sim/graph/graph_memory.h"
+
 #include "sim/device/device.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/node.h"

@@ -1,5 +1,6 @@
 /* Kernel nodes: their parameters, and their attributes, which are attributes of a kernel launch. */
 #include "sim/graph/kernel_node.h"
+
 #include "sim/code/kernel_launch.h"
 #include "sim/code/module.h"
 #include "sim/device/context.h"

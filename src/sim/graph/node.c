@@ -1,5 +1,6 @@
 /* Nodes of graphs: creating them, reading and changing their parameters. */
 #include "sim/graph/node.h"
+
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
@@ -8,8 +9,8 @@
 #include "sim/graph/value_node.h"
 #include "sim/memory/batch.h"
 #include "sim/memory/copy.h"
-#include "sim/memory/fill.h"
 #include "sim/memory/external_semaphore.h"
+#include "sim/memory/fill.h"
 #include "sim/set.h"
 #include "sim/stream/edge_list.h"
 #include "sim/stream/event.h"

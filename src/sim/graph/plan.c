@@ -7,6 +7,7 @@
  * what each step waits for; a plan has that also if a seed decides the order.
  */
 #include "sim/graph/plan.h"
+
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"

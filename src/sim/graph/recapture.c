@@ -3,6 +3,7 @@
  * already, in the order of their creation, and the graph's nodes take over the new parameters.
  */
 #include "sim/graph/recapture.h"
+
 #include "sim/code/function.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/graph/edge.h"

@@ -4,11 +4,12 @@
  * The nodes of the two graphs are paired, beginning with the nodes that no other depends on, then
  * against the edges, in the order in which the edges were made.
  */
-#include "sim/device/need.h"
 #include "sim/graph/update.h"
+
 #include "sim/behaviour.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/exec.h"

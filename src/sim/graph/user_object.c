@@ -3,6 +3,7 @@
  * time after the last reference was given up.
  */
 #include "sim/graph/user_object.h"
+
 #include "sim/caller.h"
 #include "sim/graph/graph.h"
 #include "sim/set.h"

@@ -3,12 +3,13 @@
  * the host or a kernel may write a value without a call, the memory is read again whenever an
  * operation was done, and every millisecond.
  */
+#include "sim/graph/value_node.h"
+
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
 #include "sim/graph/update.h"
-#include "sim/graph/value_node.h"
 #include "sim/memory/range.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"

@@ -3,6 +3,7 @@
  * a program reaches them by copies only.
  */
 #include "sim/memory/array.h"
+
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"

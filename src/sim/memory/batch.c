@@ -1,5 +1,6 @@
 /* Calls with attributes, or with many ranges: they copy, prefetch or discard. */
 #include "sim/memory/batch.h"
+
 #include "sim/memory/array.h"
 #include "sim/memory/copy.h"
 #include "sim/memory/managed.h"

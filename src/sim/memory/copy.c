@@ -6,9 +6,10 @@
  * memory, and in an asynchronous one where an end is pageable memory. A small pageable source is
  * staged instead: its bytes are copied aside before the call returns.
  */
-#include "sim/device/need.h"
 #include "sim/memory/copy.h"
+
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/memory/array.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"

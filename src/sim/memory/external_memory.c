@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* memfd_create */
 
 #include "sim/memory/external_memory.h"
+
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/memory.h"

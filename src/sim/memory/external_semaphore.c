@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* memfd_create */
 
 #include "sim/memory/external_semaphore.h"
+
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/external_memory.h"

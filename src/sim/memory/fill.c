@@ -2,8 +2,9 @@
  * Fills of memory. The memory is validated when the call or the node is made; the bytes are written
  * in stream order, to where the memory is then.
  */
-#include "sim/device/need.h"
 #include "sim/memory/fill.h"
+
+#include "sim/device/need.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"

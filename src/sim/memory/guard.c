@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include "sim/memory/guard.h"
+
 #include "sim/caller.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"

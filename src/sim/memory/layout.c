@@ -1,5 +1,6 @@
 /* Where the bytes of a copy or fill lie, and what memory that is. */
 #include "sim/memory/layout.h"
+
 #include "sim/memory/array.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/range.h"

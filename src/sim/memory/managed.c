@@ -1,5 +1,6 @@
 /* Managed memory: advice, prefetches, attachments, and the attributes that report them. */
 #include "sim/memory/managed.h"
+
 #include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/memory/range.h"

@@ -7,12 +7,13 @@
  */
 #define _GNU_SOURCE /* madvise */
 
-#include "sim/device/need.h"
 #include "sim/memory/memory.h"
+
 #include "sim/behaviour.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"

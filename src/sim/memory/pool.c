@@ -6,6 +6,7 @@
  * pool holds above its threshold.
  */
 #include "sim/memory/pool.h"
+
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/memory.h"

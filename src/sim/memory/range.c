@@ -1,5 +1,6 @@
 /* Ranges of addresses that CUDA knows. */
 #include "sim/memory/range.h"
+
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/external_memory.h"

@@ -4,6 +4,7 @@
  * current, and so do the arrays that it can be made of.
  */
 #include "sim/memory/texture.h"
+
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"

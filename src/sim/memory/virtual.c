@@ -9,11 +9,12 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 
-#include "sim/device/need.h"
 #include "sim/memory/virtual.h"
+
 #include "sim/caller.h"
 #include "sim/cuda_bodies.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"

@@ -1,10 +1,11 @@
 /* Events. An event refers to the operation that recorded it last, and is done when that is. */
-#include "sim/device/need.h"
-#include "sim/noun.h"
 #include "sim/stream/event.h"
+
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"

@@ -3,15 +3,16 @@
  * that use only these. CUDA does not promise that nothing else runs there, so the simulator lets
  * streams of all contexts work at once.
  */
-#include "sim/device/need.h"
-#include "sim/noun.h"
 #include "sim/stream/execution_context.h"
+
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/device_resource.h"
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
-#include "sim/device/device_resource.h"
 #include "sim/stream/event.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"

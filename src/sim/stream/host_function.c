@@ -6,9 +6,10 @@
  * is being called. Else, and where other work must go on meanwhile, they are queued for a thread of
  * the device.
  */
-#include "sim/device/need.h"
 #include "sim/stream/host_function.h"
+
 #include "sim/device/device.h"
+#include "sim/device/need.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"

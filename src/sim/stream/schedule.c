@@ -10,8 +10,9 @@
  */
 #define _GNU_SOURCE /* clock_gettime */
 
-#include "sim/noun.h"
 #include "sim/stream/schedule.h"
+
+#include "sim/noun.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 

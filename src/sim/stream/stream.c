@@ -7,14 +7,15 @@
  */
 #define _GNU_SOURCE /* sigset_t */
 
-#include "sim/device/need.h"
-#include "sim/noun.h"
 #include "sim/stream/stream.h"
-#include "sim/behaviour.h"
+
 #include "loader/platform.h"
+#include "sim/behaviour.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/need.h"
+#include "sim/noun.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/execution_context.h"

@@ -4,6 +4,7 @@
  * finds all of them. The refusals are weak: where there is an entry, that is taken.
  */
 #include "sim/sim.h"
+#include "sim_symbols.h"
 
 /* A refusal ignores the arguments. */
 #define ACU_SYMBOL(symbol)                                                                         \
@@ -18,5 +19,3 @@ static cudaError_t acu_sim_refuse(void) {
     acu_sim_call_begin(&call);
     return acu_sim_call_end(&call, cudaErrorNotSupported);
 }
-
-#include "sim_symbols.h"
