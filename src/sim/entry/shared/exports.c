@@ -4,7 +4,6 @@
  * finds all of them. The refusals are weak: where there is an entry, that is taken.
  */
 #include "sim/sim.h"
-#include "sim_symbols.h"
 
 /* A refusal ignores the arguments. */
 #define ACU_SYMBOL(symbol)                                                                         \
@@ -19,3 +18,6 @@ static cudaError_t acu_sim_refuse(void) {
     acu_sim_call_begin(&call);
     return acu_sim_call_end(&call, cudaErrorNotSupported);
 }
+
+/* Behind the macro, which the list uses. */
+#include "sim_symbols.h"
