@@ -66,7 +66,7 @@ LOOP(safe_read, OK(acu_buffer_read(memory, &number, 1));)
 LOOP(raw_zero, OK(cudaMemsetAsync(raw_memory, 0, BYTES, raw_stream));)
 LOOP(safe_zero, OK(acu_buffer_zero(memory, NULL));)
 
-/* ---- a launch ------------------------------------------------------------------------------ */
+/* ---- a launch ---- */
 
 static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
                           ".visible .entry nothing(.param .u64 a, .param .u64 b, .param .u32 n)\n"

@@ -57,8 +57,7 @@ void print_row(const char *name, double ns, double base) {
     fflush(stdout);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------
- */
+/* ---- calls ---- */
 
 #define LOOP(name, ...)                                                                            \
     static void name(long calls) {                                                                 \
@@ -178,8 +177,7 @@ static void time_launches(void) {
         print_row(name, median_of(ns, 9), 0);
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ---- */
 
 static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
                           ".visible .entry nothing()\n{\n    ret;\n}\n";

@@ -11,8 +11,7 @@ static cudaGraph_t graph, second;
 static cudaGraphExec_t exec;
 static const struct cudaKernelNodeParams *params; /* NULL: empty nodes */
 
-/* ---- shapes: the nodes that one depends on ------------------------------------------------------
- */
+/* ---- shapes: the nodes that one depends on ---- */
 
 static size_t line(size_t node, cudaGraphNode_t *before) {
     before[0] = node ? nodes[node - 1] : NULL;
@@ -46,8 +45,7 @@ static size_t random_edges(size_t node, cudaGraphNode_t *before) {
     return count;
 }
 
-/* ---- steps --------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 
 static size_t (*shape)(size_t node, cudaGraphNode_t *before);
 

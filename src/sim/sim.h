@@ -52,8 +52,7 @@ typedef struct acu_sim_values acu_sim_values;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
 typedef struct acu_sim_external acu_sim_external;
 
-/* ---- configuration ------------------------------------------------------------------------------
- */
+/* ---- configuration ---- */
 
 typedef struct acu_sim_config {
     int devices;

@@ -9,8 +9,7 @@ static struct cudaExtent extent(size_t width, size_t height, size_t depth) {
     return (struct cudaExtent){width, height, depth};
 }
 
-/* ---- memory of three dimensions -----------------------------------------------------------------
- */
+/* ---- memory of three dimensions ---- */
 
 CASE(malloc_3d_pads_rows) {
     struct cudaPitchedPtr p;
@@ -107,8 +106,7 @@ CASE(boxes_go_between_devices) {
     OK(cudaFree(here.ptr));
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------
- */
+/* ---- arrays ---- */
 
 CASE(arrays_say_what_they_are) {
     cudaArray_t a;
@@ -377,8 +375,7 @@ CASE(plain_arrays_have_no_planes_and_no_tiles) {
     OK(cudaFreeArray(a));
 }
 
-/* ---- mipmapped arrays ---------------------------------------------------------------------------
- */
+/* ---- mipmapped arrays ---- */
 
 CASE(levels_are_halves) {
     cudaMipmappedArray_t m;
@@ -397,8 +394,7 @@ CASE(levels_are_halves) {
     OK(cudaFreeMipmappedArray(NULL));
 }
 
-/* ---- textures and surfaces ----------------------------------------------------------------------
- */
+/* ---- textures and surfaces ---- */
 
 CASE(textures_remember_what_they_are_made_of) {
     cudaArray_t a;
@@ -483,8 +479,7 @@ CASE(surfaces_are_of_arrays) {
     OK(cudaFreeArray(stored));
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 CASE(a_pointer_that_is_no_symbol) {
     static int variable;

@@ -31,7 +31,7 @@ static void on_callback(cudaStream_t stream, cudaError_t status, void *data) {
     ++*(int *)data;
 }
 
-/* ---- events -------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 CASE(waiting_for_what_was_recorded_outside) {
     cudaStream_t a = new_stream(), b = new_stream();
@@ -184,7 +184,7 @@ CASE(external_events_outside_of_a_capture) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- what makes a capture invalid ------------------------------------------------------------ */
+/* ---- what makes a capture invalid ---- */
 
 CASE(waiting_for_a_captured_stream) {
     cudaStream_t stream = new_stream();
@@ -287,7 +287,7 @@ CASE(mistakes_do_not_make_it_invalid) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- the legacy stream ----------------------------------------------------------------------- */
+/* ---- the legacy stream ---- */
 
 /* The same as DURING, with a stream that blocks the legacy one. */
 #define BLOCKING(code, status, call)                                                               \
@@ -363,7 +363,7 @@ CASE(the_legacy_stream_waits_for_a_captured_event) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- modes ----------------------------------------------------------------------------------- */
+/* ---- modes ---- */
 
 CASE(allocating_is_unsafe) {
     void *memory = NULL, *kept = NULL;

@@ -23,7 +23,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
-/* ---- cases ---------------------------------------------------------------------------------- */
+/* ---- cases ---- */
 
 typedef struct test_case {
     const char *file, *name;
@@ -45,7 +45,7 @@ void add_case(test_case *added);
     }                                                                                              \
     static void name(void)
 
-/* ---- what a case needs ----------------------------------------------------------------------- */
+/* ---- what a case needs ---- */
 
 /* Ends the case, skipped, where there is no such feature. A *call* that the runtime lacks does so
  * by itself. */
@@ -72,8 +72,7 @@ bool is_simulated(void);
 /* What is expected from that version of the runtime on, and before. */
 #define FROM(version, then, before) (runtime() >= (version) ? (then) : (before))
 
-/* ---- checks: each takes a line in the record --------------------------------------------------
- */
+/* ---- checks: each takes a line in the record ---- */
 
 /* The call succeeds; if not, the case ends. */
 #define OK(call)                                                                                   \
@@ -124,8 +123,7 @@ void check_number(int line, const char *what, long long got, long long expected)
 void ask(int line, const char *what, long long got);
 bool is_skipped(void);
 
-/* ---- work that does not end by itself ---------------------------------------------------------
- */
+/* ---- work that does not end by itself ---- */
 
 /* The stream stops there until let_go(), or until the case ends; one at a time. */
 void hold(cudaStream_t stream);

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- every kind of memory to every kind of memory, in every direction --------------------------
- */
+/* ---- every kind of memory to every kind of memory, in every direction ---- */
 
 typedef enum place { PAGEABLE, PINNED, REGISTERED, MANAGED, DEVICE } place;
 
@@ -103,8 +102,7 @@ TARGETS(REGISTERED)
 TARGETS(MANAGED)
 TARGETS(DEVICE)
 
-/* ---- arguments ----------------------------------------------------------------------------------
- */
+/* ---- arguments ---- */
 
 CASE(a_direction_that_does_not_exist) {
     char *memory, local[16];
@@ -222,8 +220,7 @@ CASE(from_one_allocation_into_the_next) {
     OK(cudaFree(b));
 }
 
-/* ---- what the host waits for -------------------------------------------------------------------
- */
+/* ---- what the host waits for ---- */
 
 CASE(an_asynchronous_copy_from_pinned_memory_is_not_waited_for) {
     char *memory, *pinned;
@@ -315,8 +312,7 @@ CASE(a_copy_waits_for_blocking_streams_only) {
     OK(cudaFree(memory));
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 CASE(rows_from_here_to_there) {
     char *memory, rows[4][16] = {"first", "second", "third", "fourth"}, got[4][32];

@@ -1,7 +1,7 @@
 /* What is instantiated from graphs, and launching it. Changing it: exec_update.c. */
 #include "graphs.h"
 
-/* ---- instantiating --------------------------------------------------------------------------- */
+/* ---- instantiating ---- */
 
 CASE(an_instance_of_nothing) {
     cudaGraph_t graph = NULL;
@@ -132,7 +132,7 @@ CASE(later_nodes_are_not_the_instance_s) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- launching ------------------------------------------------------------------------------- */
+/* ---- launching ---- */
 
 CASE(launching_twice) {
     cudaGraph_t graph = NULL;

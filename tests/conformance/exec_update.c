@@ -2,8 +2,7 @@
 #include "graphs.h"
 #include "kernels.h"
 
-/* ---- changing one node ------------------------------------------------------------------------
- */
+/* ---- changing one node ---- */
 
 CASE(changing_a_host_node) {
     cudaGraph_t graph = NULL;
@@ -202,8 +201,7 @@ CASE(switching_a_node_off) {
     OK(cudaFree(device));
 }
 
-/* ---- changing all nodes -----------------------------------------------------------------------
- */
+/* ---- changing all nodes ---- */
 
 CASE(updating) {
     cudaGraph_t graph = NULL, other = NULL;
@@ -343,8 +341,7 @@ CASE(mistakes_in_updating) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------
- */
+/* ---- kernels ---- */
 
 /* Of one node that launches the function of the device's own module; NULL: there is none. */
 static cudaGraph_t graph_of_kernel(int device, const char *name, CUmodule *module,

@@ -9,7 +9,7 @@
 
 static const cudaGraphEdgeData plain;
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 CASE(a_graph) {
     cudaGraph_t graph = NULL;
@@ -67,7 +67,7 @@ CASE(a_dependency_given_twice) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- edges ----------------------------------------------------------------------------------- */
+/* ---- edges ---- */
 
 CASE(edges_by_dependencies) {
     cudaGraph_t graph = NULL;
@@ -240,7 +240,7 @@ CASE(destroying_a_node) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- clones and children --------------------------------------------------------------------- */
+/* ---- clones and children ---- */
 
 CASE(a_clone) {
     cudaGraph_t graph = NULL, clone = NULL;
@@ -314,8 +314,7 @@ CASE(mistakes_with_graphs_in_nodes) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- parameters -------------------------------------------------------------------------------
- */
+/* ---- parameters ---- */
 
 CASE(a_host_node_s_parameters) {
     cudaGraph_t graph = NULL;
@@ -544,8 +543,7 @@ CASE(asking_a_node_for_its_type) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- drawings ---------------------------------------------------------------------------------
- */
+/* ---- drawings ---- */
 
 CASE(a_drawing) {
     cudaGraph_t graph = NULL;
@@ -572,8 +570,7 @@ CASE(a_drawing_that_cannot_be_written) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- user objects -----------------------------------------------------------------------------
- */
+/* ---- user objects ---- */
 
 static atomic_int destroyed; /* by a thread of CUDA's */
 

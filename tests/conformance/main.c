@@ -58,7 +58,7 @@ static const char *area_of(const test_case *it) {
     return area;
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 const char *runtime_code(long long code) {
     return cudaGetErrorName((cudaError_t)code);
@@ -138,7 +138,7 @@ void ask(int line, const char *what, long long got) {
     (void)cudaGetLastError();
 }
 
-/* ---- what there is -------------------------------------------------------------------------- */
+/* ---- what there is ---- */
 
 int runtime(void) {
     return acu_loaded(ACU_CUDART)->version;
@@ -169,7 +169,7 @@ bool has_devices(int count) {
     return false;
 }
 
-/* ---- gate and fault -------------------------------------------------------------------------- */
+/* ---- gate and fault ---- */
 
 static struct {
     int held, open, passed, timed;
@@ -301,8 +301,7 @@ void fault(cudaStream_t stream, int code) {
         printf("    the fault could not be made: %s\n", acu_last_error_message());
 }
 
-/* ---- one case, in the child -------------------------------------------------------------------
- */
+/* ---- one case, in the child ---- */
 
 /* What it must have cleaned up, since others come after it; false: the device is not for them. */
 static bool leave_nothing(int leaks) {
@@ -351,8 +350,7 @@ static bool run(const test_case *it) {
     return well;
 }
 
-/* ---- children ---------------------------------------------------------------------------------
- */
+/* ---- children ---- */
 
 static bool is_asked_for(const test_case *it, char **names) {
     const char *area = area_of(it);

@@ -8,7 +8,7 @@ static size_t free_bytes(void) {
     return cudaMemGetInfo(&available, &total) ? 0 : available;
 }
 
-/* ---- cudaMalloc, cudaFree -------------------------------------------------------------------- */
+/* ---- cudaMalloc, cudaFree ---- */
 
 CASE(nothing_is_nowhere) {
     void *memory = &memory;
@@ -152,8 +152,7 @@ CASE(addresses_are_used_again) {
     OK(cudaFree(b));
 }
 
-/* ---- pitches -----------------------------------------------------------------------------------
- */
+/* ---- pitches ---- */
 
 CASE(rows_are_pitched) {
     char *memory;
@@ -224,8 +223,7 @@ CASE(three_dimensions_of_nothing) {
     EQUAL(box.ysize, 10);
 }
 
-/* ---- what a pointer is -------------------------------------------------------------------------
- */
+/* ---- what a pointer is ---- */
 
 CASE(a_pointer_to_device_memory) {
     char *memory;

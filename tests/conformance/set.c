@@ -130,8 +130,7 @@ CASE(a_fill_of_managed_memory) {
     OK(cudaFree(memory));
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 CASE(rows) {
     char *memory;
@@ -178,8 +177,7 @@ CASE(rows_behind_the_end) {
     OK(cudaFree(memory));
 }
 
-/* ---- boxes ------------------------------------------------------------------------------------
- */
+/* ---- boxes ---- */
 
 CASE(a_box) {
     struct cudaPitchedPtr box;

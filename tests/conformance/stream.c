@@ -4,8 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 CASE(a_stream) {
     cudaStream_t stream = NULL;
@@ -81,8 +80,7 @@ CASE(a_stream_is_destroyed_while_it_works) {
     OK(cudaDeviceSynchronize());
 }
 
-/* ---- what is known of a stream -----------------------------------------------------------------
- */
+/* ---- what is known of a stream ---- */
 
 CASE(places_for_answers) {
     cudaStream_t stream;
@@ -160,8 +158,7 @@ CASE(nothing_is_captured) {
     FAILS(cudaErrorInvalidValue, cudaStreamIsCapturing(NULL, NULL));
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------
- */
+/* ---- waiting ---- */
 
 CASE(default_streams_with_nothing_to_do) {
     static const cudaStream_t streams[] = {NULL, cudaStreamLegacy, cudaStreamPerThread};
@@ -705,8 +702,7 @@ CASE(each_thread_has_its_own_default_stream) {
     IS(mine != other);
 }
 
-/* ---- the threads of callbacks ----------------------------------------------------------------
- */
+/* ---- the threads of callbacks ---- */
 
 static void note_thread(void *thread) {
     *(pthread_t *)thread = pthread_self();

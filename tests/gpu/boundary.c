@@ -8,8 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- a page that notices being read -----------------------------------------------------------
- */
+/* ---- a page that notices being read ---- */
 
 enum { ROOM = 2048 };
 static const size_t PAGE = 4096;
@@ -105,8 +104,7 @@ static void choose_device(void) {
     EXPECT(!result, "result %d at the page's end", result);
 }
 
-/* ---- reserved space ----------------------------------------------------------------------------
- */
+/* ---- reserved space ---- */
 
 static void reserved_space(void) {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -126,8 +124,7 @@ static void reserved_space(void) {
     tell("cudaMemPoolCreate with a non-zero reserved byte: NVIDIA %d, anycuda %d", theirs, ours);
 }
 
-/* ---- entry points of the driver -----------------------------------------------------------------
- */
+/* ---- entry points of the driver ---- */
 
 static void entry_point(void) {
     enum cudaDriverEntryPointQueryResult status;

@@ -61,8 +61,7 @@ static void update(void) {
     OK(cudaFree(memory));
 }
 
-/* ---- edges ------------------------------------------------------------------------------------
- */
+/* ---- edges ---- */
 
 enum { MOST = 4 };
 
@@ -109,8 +108,7 @@ static void edges(void) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- what is being captured -------------------------------------------------------------------
- */
+/* ---- what is being captured ---- */
 
 static void capture_info(void) {
     cudaStream_t stream;
@@ -152,8 +150,7 @@ static void capture_info(void) {
     OK(cudaFree(memory));
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ---- */
 
 static void memset_node(void) {
     cudaGraph_t graph;

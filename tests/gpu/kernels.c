@@ -90,8 +90,7 @@ static void function_attributes(void) {
     OK(cudaLibraryUnload(library));
 }
 
-/* ---- callbacks, and an answer that is no failure ----------------------------------------------
- */
+/* ---- callbacks, and an answer that is no failure ---- */
 
 static int go_on, went;
 

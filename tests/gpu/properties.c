@@ -53,8 +53,7 @@ static void plausible(void) {
     }
 }
 
-/* ---- spec/parameters/cudart.yaml says which attribute means the same as a field ---------------
- */
+/* ---- spec/parameters/cudart.yaml says which attribute means the same as a field ---- */
 
 static const acu_field *field_named(const char *name) {
     const acu_type *type = &acu_cudart_type_cudaDeviceProp;

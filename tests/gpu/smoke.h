@@ -20,7 +20,7 @@ typedef struct check {
 extern const check memory_checks[], property_checks[], graph_checks[], kernel_checks[];
 extern const check boundary_checks[], ptds_checks[];
 
-/* ---- what a check says ---------------------------------------------------------------------- */
+/* ---- what a check says ---- */
 
 #define PRINTF(text, first) __attribute__((format(printf, text, first)))
 
@@ -58,7 +58,7 @@ bool failed(const char *call, int result);
     } while (0)
 void expect_refusal(const char *call, cudaError_t result, int since);
 
-/* ---- what checks share ---------------------------------------------------------------------- */
+/* ---- what checks share ---- */
 
 /* The loaded runtime's version, 12040, and the driver's. */
 int runtime(void);

@@ -62,8 +62,7 @@ static bool tried(cudaError_t result, const char *call) {
 }
 #define TRY(call) tried(call, #call)
 
-/* ---- what there is to do ------------------------------------------------------------------------
- */
+/* ---- what there is to do ---- */
 
 static cudaStream_t some_stream(worker *w) {
     switch (below(w, 8)) {
@@ -322,8 +321,7 @@ static void act(worker *w) {
     w->calls++;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 static void *work(void *data) {
     worker *w = data;

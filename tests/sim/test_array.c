@@ -14,8 +14,7 @@ static size_t free_memory(void) {
     return left;
 }
 
-/* ---- memory of three dimensions -----------------------------------------------------------------
- */
+/* ---- memory of three dimensions ---- */
 
 TEST(malloc_3d_says_how_it_lies) {
     struct cudaPitchedPtr p;
@@ -118,8 +117,7 @@ TEST(boxes_go_from_device_to_device) {
     OK(cudaFree(here.ptr));
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------
- */
+/* ---- arrays ---- */
 
 TEST(arrays_say_what_they_are) {
     cudaArray_t a;
@@ -382,8 +380,7 @@ TEST(what_only_other_arrays_have_is_refused) {
     OK(cudaFreeArray(a));
 }
 
-/* ---- mipmapped arrays ---------------------------------------------------------------------------
- */
+/* ---- mipmapped arrays ---- */
 
 TEST(levels_are_halves) {
     cudaMipmappedArray_t m;
@@ -419,8 +416,7 @@ TEST(levels_are_copied_like_arrays) {
     OK(cudaFreeMipmappedArray(m));
 }
 
-/* ---- textures and surfaces ----------------------------------------------------------------------
- */
+/* ---- textures and surfaces ---- */
 
 TEST(textures_remember_what_they_are_made_of) {
     cudaArray_t a;
@@ -493,8 +489,7 @@ TEST(surfaces_are_of_arrays_made_for_them) {
     OK(cudaFreeArray(stored));
 }
 
-/* ---- symbols ------------------------------------------------------------------------------------
- */
+/* ---- symbols ---- */
 
 TEST(the_direction_of_a_copy_is_looked_at_before_the_symbol) {
     static int variable;

@@ -21,7 +21,7 @@ static cudaExecutionContext_t green_with(int device, unsigned count) {
     return context;
 }
 
-/* ---- resources ------------------------------------------------------------------------------- */
+/* ---- resources ---- */
 
 TEST(a_device_has_its_processors_and_queues) {
     int count;
@@ -215,7 +215,7 @@ TEST(a_driver_13_0_takes_parts_of_two_splits) {
     FAILS(cudaErrorInvalidResourceConfiguration, cudaDevResourceGenerateDesc(&desc, mixed, 2));
 }
 
-/* ---- contexts -------------------------------------------------------------------------------- */
+/* ---- contexts ---- */
 
 TEST(a_context_says_what_it_is) {
     cudaExecutionContext_t context = green_with(1, 16), primary;
@@ -269,7 +269,7 @@ TEST(a_context_that_is_left_is_reported) {
     acu_sim_reset(MACHINE);
 }
 
-/* ---- streams --------------------------------------------------------------------------------- */
+/* ---- streams ---- */
 
 TEST(a_stream_has_its_contexts_processors) {
     cudaExecutionContext_t context = green_with(1, 24), primary;
@@ -539,7 +539,7 @@ TEST(a_reset_takes_contexts_with_it) {
     FAILS(cudaErrorInvalidResourceHandle, cudaExecutionCtxSynchronize(context));
 }
 
-/* ---- the driver's ---------------------------------------------------------------------------- */
+/* ---- the driver's ---- */
 
 TEST(the_driver_has_them_too) {
     CUdevResource all, part, has;

@@ -21,7 +21,7 @@ static int end_with_stream(void **state) {
 
 #define S(name) cmocka_unit_test_setup_teardown(name, begin_with_stream, end_with_stream)
 
-/* ---- semaphores ------------------------------------------------------------------------------ */
+/* ---- semaphores ---- */
 
 static const enum cudaExternalSemaphoreHandleType types[] = {
     cudaExternalSemaphoreHandleTypeOpaqueFd, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd};
@@ -146,7 +146,7 @@ TEST(signals_that_are_wrong) {
     acu_sim_semaphore_destroy(semaphore);
 }
 
-/* ---- in graphs ------------------------------------------------------------------------------- */
+/* ---- in graphs ---- */
 
 TEST(semaphores_in_a_graph) {
     acu_sim_semaphore *semaphore = acu_sim_semaphore_create(1);
@@ -307,7 +307,7 @@ TEST(semaphores_by_parameters_of_all_types) {
     acu_sim_semaphore_destroy(semaphore);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 enum { SIZE = 1 << 16 };
 

@@ -4,8 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* ---- branches -----------------------------------------------------------------------------------
- */
+/* ---- branches ---- */
 
 static cudaGraphNode_t add_record(cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
                                   cudaEvent_t event) {
@@ -272,8 +271,7 @@ TEST(a_fault_beside_a_host_function) {
     acu_sim_reset(MACHINE);
 }
 
-/* ---- with a seed --------------------------------------------------------------------------------
- */
+/* ---- with a seed ---- */
 
 enum { LETTERS = 8 };
 

@@ -6,7 +6,7 @@ static cudaError_t add(cudaGraph_t graph, struct cudaGraphNodeParams *params,
     return cudaGraphAddNode(node, graph, NULL, NULL, 0, params);
 }
 
-/* ---- graphs in nodes ------------------------------------------------------------------------- */
+/* ---- graphs in nodes ---- */
 
 static struct cudaGraphNodeParams child_of(cudaGraph_t child,
                                            enum cudaGraphChildGraphNodeOwnership ownership) {
@@ -128,7 +128,7 @@ TEST(what_cannot_be_moved) {
     acu_sim_reset(MACHINE);
 }
 
-/* ---- batches --------------------------------------------------------------------------------- */
+/* ---- batches ---- */
 
 enum { COPIES = 3, SIZE = 8 };
 
@@ -259,7 +259,7 @@ TEST(batches_that_are_wrong) {
     acu_sim_reset(MACHINE);
 }
 
-/* ---- contexts -------------------------------------------------------------------------------- */
+/* ---- contexts ---- */
 
 TEST(a_node_remembers_its_context) {
     cudaGraph_t graph = new_graph();

@@ -39,8 +39,7 @@ static answer keep(acu_result code) {
     return (answer){code, copy(code ? acu_last_error_message() : "")};
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------
- */
+/* ---- libraries ---- */
 
 static void load(library_report *l, const char *path) {
     l->load = keep(acu_load(&(acu_load_options){.library = l->id, .path = path}));
@@ -65,8 +64,7 @@ static void load_all(report *r, const char *path) {
         r->driver = r->libraries[DRIVER_API].loaded ? r->libraries[DRIVER_API].loaded->version : 0;
 }
 
-/* ---- devices -----------------------------------------------------------------------------------
- */
+/* ---- devices ---- */
 
 static void ask_features(answer answers[ACU_FEATURE_COUNT], int device) {
     for (int i = 0; i < ACU_FEATURE_COUNT; i++)

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- JSON --------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 /* Bytes of the UTF-8 character there; 0 if there is none. */
 static size_t utf8(const unsigned char *at) {
@@ -102,8 +101,7 @@ static void version(const char *key, int value) {
     text_or_null(key, value ? name : NULL);
 }
 
-/* ---- the report --------------------------------------------------------------------------------
- */
+/* ---- the report ---- */
 
 static void print_environment(void) {
     member("environment");

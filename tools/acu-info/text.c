@@ -12,8 +12,7 @@
 
 enum { WIDTH = 80, LABEL = 14, GIB = 1073741824 };
 
-/* ---- words on lines ----------------------------------------------------------------------------
- */
+/* ---- words on lines ---- */
 
 static bool colours;
 
@@ -82,8 +81,7 @@ static void without_advice(char *message) {
         *advice = '\0';
 }
 
-/* ---- verdict -----------------------------------------------------------------------------------
- */
+/* ---- verdict ---- */
 
 static void print_verdict(const report *r) {
     const char *const texts[] = {
@@ -115,8 +113,7 @@ static void print_verdict(const report *r) {
     }
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------
- */
+/* ---- libraries ---- */
 
 static void print_library(const report *r, int which) {
     const library_report *l = &r->libraries[which];
@@ -164,8 +161,7 @@ static void print_environment(void) {
     }
 }
 
-/* ---- devices and features ----------------------------------------------------------------------
- */
+/* ---- devices and features ---- */
 
 static void print_device(const device_report *d, int ordinal) {
     char label[24];

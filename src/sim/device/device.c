@@ -31,8 +31,7 @@ acu_sim_device *acu_sim_device_now(void) {
     return acu_sim_device_at(acu_sim_self()->device);
 }
 
-/* ---- the current device -------------------------------------------------------------------------
- */
+/* ---- the current device ---- */
 
 cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
     cudaError_t why = acu_sim_require(SIM_NEEDS_DRIVER);
@@ -113,8 +112,7 @@ cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     return cudaSuccess;
 }
 
-/* ---- the context --------------------------------------------------------------------------------
- */
+/* ---- the context ---- */
 
 /* Addresses for four times the memory, so that those given back are not soon used again; but no
  * more than a process has for such devices. */
@@ -298,8 +296,7 @@ cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
     return cudaSuccess;
 }
 
-/* ---- peers --------------------------------------------------------------------------------------
- */
+/* ---- peers ---- */
 
 bool acu_sim_device_can_access(const acu_sim_device *device, int other) {
     return device->index == other || device->peers[other];

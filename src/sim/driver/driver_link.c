@@ -138,7 +138,7 @@ static const acu_sim_symbol *offer_of(const acu_sim_image *image, const char *na
 }
 
 /* Refuses a part that defines what another part defines already, unless one of the two is weak. */
-static cudaError_t judge_offers(linker *l, const part *added) {
+static cudaError_t validate_offers(linker *l, const part *added) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < added->image->offer_count; i++)
         for (size_t j = 0; j < l->count; j++) {
@@ -169,7 +169,7 @@ static bool is_offered(const linker *l, const char *name) {
 }
 
 /* Refuses to link while a symbol that is used is undefined; one that is only declared may be. */
-static cudaError_t judge_needs(linker *l) {
+static cudaError_t validate_needs(linker *l) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < l->count; i++)
         for (size_t j = 0; j < l->parts[i].image->need_count; j++) {
@@ -231,7 +231,7 @@ static cudaError_t take(linker *l, const char *text, const part *added) {
     if (!grown)
         return cudaErrorMemoryAllocation;
     l->parts = grown;
-    cudaError_t result = judge_offers(l, added);
+    cudaError_t result = validate_offers(l, added);
     if (result)
         return l->failed = result;
     SIM_TRY(append(l, text));
@@ -302,7 +302,7 @@ cudaError_t acu_sim_cuLinkAddFile(CUlinkState state, CUjitInputType type, const 
 
 static cudaError_t complete(linker *l) {
     acu_sim_image *image = NULL;
-    cudaError_t result = l->failed ? l->failed : judge_needs(l);
+    cudaError_t result = l->failed ? l->failed : validate_needs(l);
     if (!result && l->text)
         result = load(l, l->text, &image);
     acu_sim_image_release(image);

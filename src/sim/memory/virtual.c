@@ -145,7 +145,7 @@ static void settle(memory *m) {
     free(m);
 }
 
-static cudaError_t judge_properties(const CUmemAllocationProp *p, acu_sim_device **device) {
+static cudaError_t validate_properties(const CUmemAllocationProp *p, acu_sim_device **device) {
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
         return cudaErrorInvalidValue;
     if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
@@ -320,7 +320,7 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
     memory *made;
     if (!handle || !prop || !is_multiple(size) || flags)
         return cudaErrorInvalidValue;
-    SIM_TRY(judge_properties(prop, &device));
+    SIM_TRY(validate_properties(prop, &device));
     SIM_TRY(create(size, prop, device, &made));
     *handle = (uintptr_t)made;
     return cudaSuccess;
@@ -386,7 +386,7 @@ cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     return make_ranges(r) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t judge_access(const CUmemAccessDesc *desc) {
+static cudaError_t validate_access(const CUmemAccessDesc *desc) {
     if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return cudaErrorNotSupported;
     if (!acu_sim_device_at(desc->location.id))
@@ -414,7 +414,7 @@ cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
     if (!desc || !count || !are_mappings((uintptr_t)ptr, size))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++)
-        SIM_TRY(judge_access(&desc[i]));
+        SIM_TRY(validate_access(&desc[i]));
     for (size_t i = 0; i < count; i++)
         set_access((uintptr_t)ptr, size, &desc[i]);
     return make_ranges(reservation_of((uintptr_t)ptr, size)) ? cudaSuccess

@@ -43,8 +43,7 @@ typedef struct spare {
 static spare *spares;
 static unsigned spare_count;
 
-/* ---- operations ---------------------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op)) {
     acu_sim_op *op = calloc(1, sizeof *op);
@@ -108,8 +107,7 @@ void acu_sim_op_wait(acu_sim_op *op) {
     acu_sim_op_release(op);
 }
 
-/* ---- doing the work -----------------------------------------------------------------------------
- */
+/* ---- doing the work ---- */
 
 static void free_stream(acu_sim_stream *stream) {
     if (stream->before)
@@ -328,8 +326,7 @@ bool acu_sim_streams_step(uint64_t random) {
     return false;
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
@@ -429,7 +426,7 @@ static bool is_of_device(const acu_sim_stream *stream, const void *device) {
     return !device || stream->device == device;
 }
 
-static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
+static bool is_of_context(const acu_sim_stream *stream, const void *context) {
     return stream->context == context;
 }
 
@@ -447,15 +444,14 @@ void acu_sim_stream_wait_device(acu_sim_device *device) {
 }
 
 void acu_sim_stream_wait_context(const acu_sim_context *context) {
-    wait_for(is_of_owner, context);
+    wait_for(is_of_context, context);
 }
 
 void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *execution) {
     wait_for(is_of_context, execution);
 }
 
-/* ---- making and finding -------------------------------------------------------------------------
- */
+/* ---- making and finding ---- */
 
 int acu_sim_stream_nearest_priority(int priority) {
     return priority < -5 ? -5 : priority > 0 ? 0 : priority;
@@ -625,8 +621,7 @@ const acu_sim_noun acu_sim_stream_noun = {.reset_device = reset_device,
                                           .leaks = leaks,
                                           .thread_ended = thread_ended};
 
-/* ---- the API ------------------------------------------------------------------------------------
- */
+/* ---- the API ---- */
 
 static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
