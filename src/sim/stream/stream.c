@@ -418,7 +418,7 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
     free(ops);
 }
 
-static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
+static bool is_of_execution_context(const acu_sim_stream *stream, const void *execution) {
     return acu_sim_execution_context_has(execution, stream);
 }
 
@@ -448,7 +448,7 @@ void acu_sim_stream_wait_context(const acu_sim_context *context) {
 }
 
 void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *execution) {
-    wait_for(is_of_context, execution);
+    wait_for(is_of_execution_context, execution);
 }
 
 /* ---- making and finding ---- */
