@@ -91,7 +91,8 @@ TEST(what_is_no_frame) {
     assert_false(unpack(acu_sim_zstd_unpack, "", 0, out, 0));
     assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f", 3, out, 0));
     assert_false(unpack(acu_sim_zstd_unpack, "PK\3\4\0\0\0\0\0", 9, out, 0));
-    assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f\xfd\x21\x05\1\x29\0\0hello", 15, out, 5));
+    assert_false(
+        unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f\xfd\x21\x05\1\x29\0\0hello", 15, out, 5));
     assert_false(unpack(acu_sim_zstd_unpack, "\x28\xb5\x2f\xfd\x20\x05\x2f\0\0hello", 14, out, 5));
 }
 
@@ -102,7 +103,8 @@ TEST(lz4) {
     assert_memory_equal(out, "hellohellohelworld", 18);
     assert_false(unpack(acu_sim_lz4_unpack, packed, sizeof packed - 1, out, 17));
     assert_false(unpack(acu_sim_lz4_unpack, packed, sizeof packed - 1, out, 19));
-    assert_false(unpack(acu_sim_lz4_unpack, "\x50hello\6\0\x50world", 13, out, 18)); /* before it all */
+    assert_false(
+        unpack(acu_sim_lz4_unpack, "\x50hello\6\0\x50world", 13, out, 18)); /* before it all */
     assert_false(unpack(acu_sim_lz4_unpack, "\x50hello\0\0\x50world", 13, out, 18));
     assert_false(unpack(acu_sim_lz4_unpack, "\xf0\xff\xff", 3, out, 18));
 }
