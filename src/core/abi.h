@@ -163,7 +163,8 @@ static inline bool acu_function_has_quirk(const acu_function *function, unsigned
 
 /* Whether the function reports an older error, as cudaGetLastError and cudaPeekAtLastError do. */
 static inline bool acu_function_repeats_errors(const acu_function *function) {
-    return acu_function_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR | ACU_QUIRK_PEEK_LAST_ERROR);
+    return acu_function_has_quirk(function, (unsigned)ACU_QUIRK_GET_LAST_ERROR |
+                                                (unsigned)ACU_QUIRK_PEEK_LAST_ERROR);
 }
 
 /* Whether the result is an answer of this function, not a failure: cudaErrorNotReady of a query. */

@@ -170,7 +170,7 @@ CASE(attributes_that_are_refused) {
 
 CASE(advice_that_is_refused) {
     char *memory = take(), *other;
-    int local;
+    int local = 0;
     OK(cudaMalloc((void **)&other, SIZE));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)0, DEVICE_0));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)77, DEVICE_0));
@@ -194,7 +194,7 @@ CASE(advice_that_is_refused) {
 
 CASE(prefetches_that_are_refused) {
     char *memory = take(), *other;
-    int local;
+    int local = 0;
     OK(cudaMalloc((void **)&other, SIZE));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, 0, DEVICE_0, 0, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(NULL, SIZE, DEVICE_0, 0, NULL));

@@ -219,8 +219,8 @@ static unsigned look_up(const char *cache, const char *name) {
 
 /* As ldconfig writes it: two entries, and glibc's extension, which has no zero at its end. */
 static size_t write_cache(unsigned char *bytes, bool with_old_one) {
-    static const char old_magic[12] = "ld.so-1.7.0", magic[20] = {"glibc-ld.so.cache1.1"},
-                      tail[8] = {"ldconfig"};
+    static const char old_magic[12] = "ld.so-1.7.0", magic[] = "glibc-ld.so.cache1.1",
+                      tail[] = "ldconfig";
     static const char names[] = "libacutest.so.13\0/acu/none\0libacutest.so.12\0/dev/null";
     size_t at = 0;
     if (with_old_one) {
@@ -235,11 +235,11 @@ static size_t write_cache(unsigned char *bytes, bool with_old_one) {
     uint32_t strings = 48 + 2 * 24;
     uint32_t entries[2][6] = {{0x303, strings, strings + 17, 0, 0, 0},
                               {0x303, strings + 27, strings + 44, 0, 0, 0}};
-    memcpy(bytes + at, magic, sizeof magic);
+    memcpy(bytes + at, magic, sizeof magic - 1);
     memcpy(bytes + at + 20, head, sizeof head);
     memcpy(bytes + at + 48, entries, sizeof entries);
     memcpy(bytes + at + strings, names, sizeof names);
-    memcpy(bytes + at + strings + sizeof names, tail, sizeof tail);
+    memcpy(bytes + at + strings + sizeof names, tail, sizeof tail - 1);
     return at + strings + sizeof names + 8;
 }
 

@@ -499,7 +499,7 @@ static void misuse(void **state) {
 static void zero_elements_are_fine(void **state) {
     (void)state;
     acu_buffer *buffer = NULL, *slice = NULL;
-    float unused;
+    float unused = 0;
     OK(acu_buffer_create(stream, ACU_F32, 0, &buffer));
     OK(acu_buffer_slice(buffer, 0, 0, &slice));
     OK(acu_buffer_write(buffer, &unused, 0));

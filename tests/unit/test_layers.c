@@ -301,8 +301,7 @@ static void records_show_active_fields_and_what_they_lead_to(void **state) {
     (void)state;
     struct location location = {.type = 1, .id = 5, .reserved = 9},
                     at[6] = {{.type = 2, .localized = {3, 4}}, {.type = 7, .id = 1}};
-    struct config config = {.name = "12345678", .at = at, .count = 6, .ratio = 0.5F},
-                  *pointer = &config;
+    struct config config = {.at = at, .count = 6, .ratio = 0.5F}, *pointer = &config;
     memcpy(config.name, "12345678", 8);
     const void *args[] = {&location, &pointer};
     assert_string_equal(traced(&advise, args, 0),

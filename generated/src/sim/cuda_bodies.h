@@ -10,6 +10,7 @@
 #include <anycuda/cudart.h>
 #include <anycuda/cuda.h>
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): bodies may use shorter names */
 cudaError_t acu_sim_cuArray3DCreate(CUarray *pHandle,
                                     const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray);
 cudaError_t acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
@@ -491,5 +492,6 @@ cudaError_t acu_sim_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUho
                                        unsigned int initialRefcount, unsigned int flags);
 cudaError_t acu_sim_cuUserObjectRelease(CUuserObject object, unsigned int count);
 cudaError_t acu_sim_cuUserObjectRetain(CUuserObject object, unsigned int count);
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

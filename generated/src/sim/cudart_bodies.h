@@ -9,6 +9,7 @@
 
 #include <anycuda/cudart.h>
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): bodies may use shorter names */
 cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                                      unsigned int *flags, cudaArray_t array);
 cudaError_t acu_sim_cudaArrayGetMemoryRequirements(
@@ -663,5 +664,6 @@ cudaError_t acu_sim_cudaWaitExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
     cudaStream_t stream);
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
 
 #endif

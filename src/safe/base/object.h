@@ -156,7 +156,7 @@ void acu_callback_end(void);
  * whether destroying anything would. Captures set it, before there is one: it is not called while
  * acu_watched.captures is NULL.
  */
-void acu_object_delay_by(bool (*breaks_a_capture)(const acu_object *object));
+void acu_object_delay_by(bool (*test)(const acu_object *object));
 
 /* Destroys what could not be destroyed when it was released, if that is possible now. */
 void acu_object_destroy_deferred(void) ACU_COLD;

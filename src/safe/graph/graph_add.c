@@ -1,7 +1,6 @@
 /* Adding nodes: one function for each type, which checks its parameters, lets the graph keep what
  * the node uses, and adds the node. */
 #include "safe/base/closure.h"
-#include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/graph/node.h"
 #include "safe/kernel/launch.h"

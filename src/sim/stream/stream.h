@@ -42,16 +42,17 @@ acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context);
 int acu_sim_stream_nearest_priority(int priority);
 
 /* Returns a new stream of the program in an execution context; NULL without memory. */
-acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *context, unsigned flags, int priority,
-                                   const void *where);
+acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *execution, unsigned flags,
+                                   int priority, const void *where);
 
 /* Returns the next stream of an execution context, the first one if `after` is NULL; NULL: no more.
  */
-acu_sim_stream *acu_sim_stream_in(const acu_sim_execution_context *context, acu_sim_stream *after);
+acu_sim_stream *acu_sim_stream_in(const acu_sim_execution_context *execution,
+                                  acu_sim_stream *after);
 
 /* Returns the stream in which events of an execution context are recorded, which no handle means;
  * NULL without memory. */
-acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *context);
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *execution);
 
 /* Destroys a stream. The work of the stream is still done, but this does not wait for it. */
 void acu_sim_stream_close(acu_sim_stream *stream);
@@ -82,7 +83,7 @@ void acu_sim_op_wait(acu_sim_op *op);
  * context, or of an execution context. The lock is given up meanwhile. */
 void acu_sim_stream_wait_device(acu_sim_device *device);
 void acu_sim_stream_wait_context(const acu_sim_context *context);
-void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *context);
+void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *execution);
 /* Returns whether a stream has no work; a legacy default stream includes the blocking streams. */
 bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
