@@ -58,7 +58,7 @@ typedef struct acu_sim_thread {
     acu_sim_context *context; /* NULL: not one that was made */
     acu_sim_current pushed[SIM_PUSHED];
     int pushed_count;
-    /* Its own default stream that it used last; gone if there is no such stream, or one with
+    /* The default stream that the thread used last; gone if there is no such stream, or one with
      * another id. */
     acu_sim_stream *own;
     unsigned long long own_id;

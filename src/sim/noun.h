@@ -29,7 +29,7 @@ typedef struct acu_sim_noun {
  * behind the last. */
 extern const acu_sim_noun *const acu_sim_nouns[];
 
-/* The same for all nouns. */
+/* Call the row of every noun, in the order of the table. */
 void acu_sim_nouns_reset_device(acu_sim_device *device);
 void acu_sim_nouns_drop_context(acu_sim_context *context);
 void acu_sim_nouns_reset(void);

@@ -22,7 +22,7 @@ struct acu_sim_user_object {
 };
 
 static acu_sim_user_object *objects; /* those with references */
-/* Those whose destructor must be called, and where the next one is appended. */
+/* User objects whose destructor must be called, and where the next one is appended. */
 static acu_sim_user_object *doomed, **doomed_end = &doomed;
 static acu_sim_set handles;
 static bool is_destroying; /* the thread that calls destructors runs */
