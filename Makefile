@@ -18,7 +18,8 @@ CMAKE_FLAGS ?=
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # A recipe's shell finds ninja only after the environment was made; it is asked there, not here.
-CONFIGURE = CMAKE_GENERATOR=$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles') cmake -S . $(CMAKE_FLAGS)
+CHOOSE_NINJA = CMAKE_GENERATOR=$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles')
+CONFIGURE = $(CHOOSE_NINJA) cmake -S . $(CMAKE_FLAGS)
 COMPILE   = cmake --build
 GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
@@ -51,7 +52,7 @@ quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 		--label-exclude 'slow|toolkit' --tests-regex '$(TESTS)'
 
 test: test-build ## run every test that needs no GPU; ends with one count
-	@python tools/run_tests.py $(BUILD)/test
+	@$(CHOOSE_NINJA) python tools/run_tests.py $(BUILD)/test  # tests that build something do it faster with ninja
 
 test-build: toolkits
 	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
