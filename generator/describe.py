@@ -153,9 +153,9 @@ class Describer:
     def direction(self, function: Function, home: Api, name: str) -> str:
         """in, out or inout: what the spec says, else what `const` says; a struct that may be written has no default."""
         param = next(p for p in function.params if p.name == name)
-        said = self.parameters.param(function.name, name).get("direction")
-        if said:
-            return str(said)
+        given = self.parameters.param(function.name, name).get("direction")
+        if given:
+            return str(given)
         seen = home.strip(param.type)
         if seen.function or not param.type.pointers or (seen.base == "void" and len(seen.pointers) == 1):
             return "in"
@@ -300,16 +300,16 @@ class Describer:
 
     def _field(self, home: Api, record: Record, member: Field) -> FieldRow:
         extra = self.parameters.record(record.name)
-        said = extra.get("fields", {}).get(member.name, {})
+        given = extra.get("fields", {}).get(member.name, {})
         assert member.type is not None
-        target, target_count = self._target(home, record, member, said)
-        symbol, size = (target, 8) if target else self._member(home, member.type, said)
+        target, target_count = self._target(home, record, member, given)
+        symbol, size = (target, 8) if target else self._member(home, member.type, given)
         tag_offset, tags = self._tags(home, record, member.name)
-        if "tag" in said:  # handed down to the record in this field, whose union asks for it
-            tag_offset = self._offset(home, record, str(said["tag"]))
+        if "tag" in given:  # handed down to the record in this field, whose union asks for it
+            tag_offset = self._offset(home, record, str(given["tag"]))
         if size and member.size % size and home.record_of(member.type) is None:
             raise GeneratorError(f"{record.name}.{member.name}: {member.size} bytes cannot hold elements of {size}")
-        ageless = _names(member.name, extra.get("opaque", ())) or said.get("opaque")  # CUDA's own, never too new
+        ageless = _names(member.name, extra.get("opaque", ())) or given.get("opaque")  # CUDA's own, never too new
         return FieldRow(
             name=member.name,
             type=symbol,
@@ -324,12 +324,12 @@ class Describer:
             target_count=target_count,
         )
 
-    def _member(self, home: Api, kind: CType, said: dict[str, object]) -> tuple[str, int]:
+    def _member(self, home: Api, kind: CType, given: dict[str, object]) -> tuple[str, int]:
         width = self._width(home, kind)
-        if "flags" in said:
-            return self._flags(str(said["flags"]), width), width
-        if "enum" in said:
-            return self._named(home, str(said["enum"]), width), width
+        if "flags" in given:
+            return self._flags(str(given["flags"]), width), width
+        if "enum" in given:
+            return self._named(home, str(given["enum"]), width), width
         seen = home.strip(kind)
         if seen.function:
             return self._builtin("function"), 8
@@ -342,7 +342,7 @@ class Describer:
         return self._type(home, element), home.scalar(element)[1]
 
     def _target(
-        self, home: Api, record: Record, member: Field, said: dict[str, object]
+        self, home: Api, record: Record, member: Field, given: dict[str, object]
     ) -> tuple[str | None, int | None]:
         """The type of an input pointer to records, whose newer enumerators can be named, and where they are counted."""
         assert member.type is not None
@@ -350,15 +350,15 @@ class Describer:
         if (
             inner is None
             or home.strip(member.type).depth != 1
-            or said.get("opaque")
-            or said.get("direction", "in") == "out"
+            or given.get("opaque")
+            or given.get("direction", "in") == "out"
         ):
             return None, None
         symbol = self._symbol(f"pointer_{inner.name}")
         self.types.setdefault(
             symbol, TypeRow(symbol, "pointer", "ACU_KIND_POINTER", 8, target=self.record(home, inner))
         )
-        return symbol, self._offset(home, record, str(said["length"])) if "length" in said else -1
+        return symbol, self._offset(home, record, str(given["length"])) if "length" in given else -1
 
     def _constant(self, value: object) -> int:
         return value if isinstance(value, int) else self._number(str(value))
@@ -421,7 +421,7 @@ class Describer:
         rows = []
         members = {member.name: member for member in opened(record)}
         apis = self.library.apis
-        for name, said in self.parameters.record(record.name).get("attributes", {}).items():
+        for name, given in self.parameters.record(record.name).get("attributes", {}).items():
             have = [
                 api
                 for api in apis
@@ -432,7 +432,7 @@ class Describer:
                 continue
             since = 0 if have[0] is apis[0] else have[0].version
             until = 0 if have[-1] is apis[-1] else have[-1].version
-            attributes = said if isinstance(said, list) else [said]
+            attributes = given if isinstance(given, list) else [given]
             size = members[name].size // len(attributes)
             for index, attribute in enumerate(attributes):
                 value, known = self._attribute(attribute)

@@ -192,8 +192,8 @@ def _struct(bindings: Bindings, slot: Slot, adapter: Adapter, struct: StructArg,
 
 def _differences(bindings: Bindings, ours: Record, theirs: Record) -> tuple[list[str], list[str]]:
     """The fields that the other layout lacks, and those that lie elsewhere in it."""
-    said = bindings.describer.parameters.record(ours.name)
-    hidden = {*said.get("padding", ()), *said.get("reserved", ())}
+    given = bindings.describer.parameters.record(ours.name)
+    hidden = {*given.get("padding", ()), *given.get("reserved", ())}
     there = {field.name: field for field in opened(theirs)}
     fields = [field for field in opened(ours) if field.name not in hidden]
     missing = [field.name for field in fields if field.name not in there]

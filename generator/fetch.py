@@ -35,7 +35,7 @@ LAYOUT = "2"
 DESCRIPTION = """Brings the toolkits' headers and libraries from their pinned wheels into the cache,
 where they are missing or no longer what was unpacked. With nothing to do it takes a moment and needs no network."""
 
-# pip takes the tags that it is told and derives none from them, so each one that a pin has or a
+# pip takes the tags that it is given and derives none from them, so each one that a pin has or a
 # future one may have stands here.
 PLATFORMS = [
     *("manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64"),

@@ -27,11 +27,11 @@ class Group:
         return self._names.fullmatch(name) is not None
 
 
-def read(said: Mapping, library: Library) -> list[Group]:
+def read(given: Mapping, library: Library) -> list[Group]:
     """The groups of one library in their order; each pattern fits a function of some toolkit."""
-    if library.name not in said:
-        raise GeneratorError(f"there are no groups for the functions of `{library.name}`", said.at)
-    found = [Group(one["title"], one["functions"]) for one in said[library.name]]
+    if library.name not in given:
+        raise GeneratorError(f"there are no groups for the functions of `{library.name}`", given.at)
+    found = [Group(one["title"], one["functions"]) for one in given[library.name]]
     names = {name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol)}
     for group in found:
         for index, pattern in enumerate(group.patterns):

@@ -99,13 +99,13 @@ class Parameters:
 
     @staticmethod
     def load(file: Path) -> Parameters:
-        """A library that needs nothing said has no file."""
+        """A library about which there is nothing to note has no file."""
         if not file.exists():
             return Parameters(yamlfile.Mapping(Location(yamlfile.name_of(file), 1)))
         return Parameters(yamlfile.load(file, SCHEMA / "parameters.json"))
 
     def at(self, *path: str) -> Location:
-        """Where something is said, or, if it is not, where it would have to be."""
+        """Where something stands in the file, or, if it is missing, where it would have to stand."""
         node, at = self.document, self.document.at
         for key in path:
             if key not in node:

@@ -20,9 +20,9 @@ from .yamlfile import Mapping, Sequence, where
 Problem = tuple[Location, str]
 
 
-def parameters(said: Parameters, library: Library, driver: Library | None = None) -> None:
+def parameters(given: Parameters, library: Library, driver: Library | None = None) -> None:
     """Raises the first mistake of spec/parameters/<library>.yaml, in the file's order."""
-    _raise(_Checker(said.document, library, driver).problems())
+    _raise(_Checker(given.document, library, driver).problems())
 
 
 def decisions(made: Iterable[Decision], library: Library) -> None:
@@ -171,12 +171,12 @@ class _Checker:
             for index, path in enumerate(entry.get(key, ())):
                 at = where(entry[key], path if isinstance(entry[key], Mapping) else index)
                 yield from _field(name, path, at, paths)
-        for path, said in entry.get("fields", {}).items():
+        for path, given in entry.get("fields", {}).items():
             inside = path.rpartition(".")[0]
-            for key, other in _siblings(said):
+            for key, other in _siblings(given):
                 if not {other, f"{inside}.{other}"} & paths:
-                    yield from _field(name, other, where(said, key), paths)
-            yield from self.named_sets(said)
+                    yield from _field(name, other, where(given, key), paths)
+            yield from self.named_sets(given)
         for key, known in (("absent", self.constants), ("harmless", self.constants), ("attributes", self.attributes)):
             for path, value in entry.get(key, {}).items():
                 for one in [value] if isinstance(value, str) else value if isinstance(value, list) else ():

@@ -102,7 +102,7 @@ def _cmocka(output: str) -> Count:
 
     # What a case printed before it skipped itself is its reason.
     skips = re.findall(r"\[ RUN +\] (\S+)\n((?:(?!\[ ).*\n)*)\[ +SKIPPED +\] \1", output)
-    reasons = [f"{name}: {_last_line(said) or 'it gave no reason'}" for name, said in skips]
+    reasons = [f"{name}: {_last_line(output) or 'it gave no reason'}" for name, output in skips]
     return Count(cases("PASSED"), cases("FAILED"), cases("SKIPPED"), reasons)
 
 

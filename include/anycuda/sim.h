@@ -29,8 +29,8 @@ int acu_sim_abi(void);
 int acu_sim_leaks(int print);
 
 /**
- * With "guard=1" counts what was done to memory that was not the program's; each was told on
- * stderr.
+ * With "guard=1" counts what was done to memory that was not the program's; each was reported on
+ * stderr when it was found.
  *
  * That is: bytes written behind an allocation, by the host or by a kernel, which are looked for
  * here, where the host synchronises and where memory is freed; and addresses given to CUDA, or

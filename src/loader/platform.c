@@ -43,8 +43,8 @@ uint64_t acu_platform_now_ns(void) {
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
     if (!handle && why) {
-        const char *said = dlerror();
-        snprintf(why, size, "%s", said ? said : "it is not in the process any more");
+        const char *reason = dlerror();
+        snprintf(why, size, "%s", reason ? reason : "it is not in the process any more");
     }
     return handle;
 }

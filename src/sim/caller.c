@@ -21,7 +21,7 @@ typedef struct chain {
     struct chain *next;
 } chain;
 
-/* Kept for good, one of each: who was told of one may keep it. */
+/* Each is kept for good, once: a caller that was given it may keep it. */
 static chain *chains[CHAINS];
 static pthread_mutex_t chains_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on;

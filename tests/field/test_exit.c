@@ -22,9 +22,9 @@
 
 #include <cmocka.h>
 
-static char said[4096];
+static char printed[4096];
 
-/* Runs it until its process has ended; returns how that was, and what it said on stderr. */
+/* Runs it until its process has ended; returns how that was, and what it printed on stderr. */
 static int alone(int (*body)(void)) {
     int ends[2], status = -1;
     size_t used = 0;
@@ -40,9 +40,10 @@ static int alone(int (*body)(void)) {
         exit(body());
     }
     close(ends[1]);
-    while (used + 1 < sizeof said && (got = read(ends[0], said + used, sizeof said - used - 1)) > 0)
+    while (used + 1 < sizeof printed &&
+           (got = read(ends[0], printed + used, sizeof printed - used - 1)) > 0)
         used += (size_t)got;
-    said[used] = '\0';
+    printed[used] = '\0';
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
@@ -50,8 +51,8 @@ static int alone(int (*body)(void)) {
 
 static void expect_quiet(int (*body)(void)) {
     int status = alone(body);
-    if (status != 0 || said[0])
-        fail_msg("it ended with %d and said: %s", status, said);
+    if (status != 0 || printed[0])
+        fail_msg("it ended with %d and printed: %s", status, printed);
 }
 
 /* ---- what a program holds ---- */
@@ -248,7 +249,7 @@ static int status_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-/* CUDA does not survive a fork: the child is told so, in whatever it does, and may release. */
+/* CUDA does not survive a fork: every call of the child reports so, and it may release. */
 static int forks(void) {
     float number = 1;
     if (hold())

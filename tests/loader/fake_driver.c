@@ -4,7 +4,7 @@
 __attribute__((visibility("default"))) int cuDriverGetVersion(int *version);
 
 int cuDriverGetVersion(int *version) {
-    const char *said = getenv("FAKE_DRIVER");
-    *version = said ? (int)strtol(said, NULL, 10) : 0;
-    return said ? 0 : 34;
+    const char *version_asked = getenv("FAKE_DRIVER");
+    *version = version_asked ? (int)strtol(version_asked, NULL, 10) : 0;
+    return version_asked ? 0 : 34;
 }

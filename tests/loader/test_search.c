@@ -141,7 +141,7 @@ static void toolkit_layouts(void) {
     expect(12040, "CUDA_HOME");
 }
 
-/* The minor version is told by the file's name, else by its symbols. */
+/* The minor version is in the file's name, or else follows from its symbols. */
 static void newest_minor_of_a_place(void) {
     put("12.4/libacutest.so.12", "cuda/lib/libacutest.so.12");
     put("12.9/libacutest.so.12", "cuda/lib64/libacutest.so.12.9.79");
@@ -379,7 +379,7 @@ static void no_simulator_in_this_build(void) {
     expect_refused(MISSING, "ANYCUDA_CUDART=sim: this build has no simulator");
 }
 
-/* ---- a simulator, played ---- */
+/* ---- a fake simulator ---- */
 
 static acu_fn resolve_sim(const char *symbol) {
     (void)symbol;
@@ -517,7 +517,7 @@ static void ucx_10787_renamed(void) {
     assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest.so.13");
 }
 
-/* candle issue 3900: a program starts where there is no CUDA, and is told so at its first call. */
+/* candle issue 3900: a program starts where there is no CUDA, and its first call returns that error. */
 static void candle_3900_starts_without_cuda(void) {
     assert_int_equal(acu_last_error(), 0);
     assert_string_equal(acu_last_error_message(), "");

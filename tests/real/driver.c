@@ -1,4 +1,4 @@
-/* The driver API where there is no driver: prints what is said, and the code. */
+/* The driver API where there is no driver: prints each message and its code. */
 #include <anycuda/cuda.h>
 #include <anycuda/load.h>
 

@@ -34,7 +34,7 @@ int main(void) {
     printf("NVRTC %d.%d, loaded %d\n%s", major, minor, acu_loaded(ACU_NVRTC)->version, ptx);
     free(ptx);
 
-    /* What is wrong in a program is said by the library, and only pointed to here. */
+    /* The library reports what is wrong in a program; the error only points to it. */
     need(nvrtcCreateProgram(&program, "nonsense", "bad.cu", 0, NULL, NULL));
     nvrtcResult bad = nvrtcCompileProgram(program, 0, NULL);
     printf("bad program: %d, %s, %s\n", bad, nvrtcGetErrorString(bad), acu_last_error_message());

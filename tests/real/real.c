@@ -96,7 +96,7 @@ static void check_own_error(int version) {
 
 static void check_no_driver(int version) {
     void *memory = NULL;
-    int count = 0, said = 0;
+    int count = 0, returned = 0;
     check(acu_loaded(ACU_CUDART)->driver == 0, "driver", "is there");
     check(cudaMalloc(&memory, 1) == cudaErrorInsufficientDriver, "cudaMalloc",
           acu_last_error_message());
@@ -106,9 +106,10 @@ static void check_no_driver(int version) {
           acu_last_error_message());
     check(cudaGetDeviceCount(&count) == cudaErrorInsufficientDriver, "count",
           acu_last_error_message());
-    check(cudaDriverGetVersion(&said) == cudaSuccess && said == 0, "driver version", "");
-    cudaError_t result = cudaRuntimeGetVersion(&said);
-    check(version < 12000 ? result == cudaErrorInsufficientDriver : said == version, "version", "");
+    check(cudaDriverGetVersion(&returned) == cudaSuccess && returned == 0, "driver version", "");
+    cudaError_t result = cudaRuntimeGetVersion(&returned);
+    check(version < 12000 ? result == cudaErrorInsufficientDriver : returned == version, "version",
+          "");
     check(strcmp(cudaGetErrorName((cudaError_t)801), "cudaErrorNotSupported") == 0, "name", "");
 }
 

@@ -130,8 +130,8 @@ def test_libcudart(
     lines = predictions(api, library, slots)
     predicted = tmp_path / "predictions"
     predicted.write_text("\n".join(lines) + "\n")
-    said = works(["sh", "-c", f'"{program}" "{toolkits[version].libcudart()}" {api.version} < "{predicted}"'])
-    checks = int(said.split()[0])
+    output = works(["sh", "-c", f'"{program}" "{toolkits[version].libcudart()}" {api.version} < "{predicted}"'])
+    checks = int(output.split()[0])
     assert checks >= len(lines)
     record_property("count: checks on real libcudarts", checks)
 
@@ -143,11 +143,11 @@ def test_nvrtc_compiles_without_a_gpu(library: Library, toolkits: Toolkits, tmp_
     found = sorted((toolkits.cache / "nvrtc" / "lib").glob("libnvrtc.so.*"))
     if not found:
         pytest.skip("no libnvrtc was fetched: run `make toolkits`")
-    said = works([build(HERE / "nvrtc.c", tmp_path, library)], {"ANYCUDA_NVRTC": str(found[0])})
-    assert f"NVRTC {toolkits.newest.version}, loaded {api_version(toolkits.newest.version)}\n" in said
-    assert ".visible .entry twice(" in said
+    output = works([build(HERE / "nvrtc.c", tmp_path, library)], {"ANYCUDA_NVRTC": str(found[0])})
+    assert f"NVRTC {toolkits.newest.version}, loaded {api_version(toolkits.newest.version)}\n" in output
+    assert ".visible .entry twice(" in output
     assert (
-        "bad program: 6, NVRTC_ERROR_COMPILATION, nvrtcCompileProgram failed with NVRTC_ERROR_COMPILATION (6)" in said
+        "bad program: 6, NVRTC_ERROR_COMPILATION, nvrtcCompileProgram failed with NVRTC_ERROR_COMPILATION (6)" in output
     )
 
 

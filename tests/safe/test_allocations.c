@@ -1,9 +1,9 @@
 /*
  * Nothing is allocated on the heap where a program does it often: record, wait, query, fill,
  * launch, and uses on two streams; and nothing else of CUDA is called than the call itself. CUDA is
- * played by functions that do nothing, so that all that is counted is ours.
+ * a fake one, whose functions do nothing, so that all that is counted is ours.
  */
-#include "played.h"
+#include "fake_cuda.h"
 #include "safe.h"
 
 static size_t allocations;
@@ -65,7 +65,7 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     acu_buffer *x = NULL, *y = NULL;
     acu_module *module = NULL;
     acu_kernel *kernel = NULL;
-    play_cuda();
+    load_fake_cuda();
     acu_quarantine(0); /* which a debug build has */
     OK(acu_stream_create(0, NULL, &a));
     OK(acu_stream_create(0, NULL, &b));
@@ -73,7 +73,7 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     OK(acu_buffer_create(a, ACU_F32, 8, &x));
     OK(acu_buffer_create(b, ACU_F32, 8, &y));
     OK(acu_module_load(0, &(acu_module_source){.ptx = ".version 7.0"}, &module));
-    OK(acu_module_get_kernel(module, "played", &kernel));
+    OK(acu_module_get_kernel(module, "kernel", &kernel));
     often(a, b, event, x, y, kernel); /* binds the calls */
     size_t before = allocations;
     for (int i = 0; i < 100; i++)
@@ -116,7 +116,7 @@ static void nothing_else_is_called(void **state) {
     float number = 1;
     devices_there = 2;
     OK(acu_module_load(1, &(acu_module_source){.ptx = ".version 7.0"}, &module));
-    OK(acu_module_get_kernel(module, "played", &kernel));
+    OK(acu_module_get_kernel(module, "kernel", &kernel));
     OK(acu_stream_create(1, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_F32, 8, &made));
     CALLS_ONLY("cudaFreeAsync", 1, OK(acu_buffer_release(made)));

@@ -1,8 +1,9 @@
 /*
  * What a stream that is being captured refuses before CUDA would break the capture, what waits
- * until it has ended, and what a capture is told. CUDA is played: this is about what is not called.
+ * until it has ended, and what a capture is told. CUDA is a fake one: this is about what is not
+ * called.
  */
-#include "played.h"
+#include "fake_cuda.h"
 #include "safe.h"
 
 #include "safe/memory/storage.h"
@@ -171,7 +172,7 @@ static void memory_is_freed_after_the_capture(void **state) {
 
 static int load(void **state) {
     (void)state;
-    play_cuda();
+    load_fake_cuda();
     return 0;
 }
 

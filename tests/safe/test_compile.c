@@ -1,5 +1,5 @@
-/* Source into modules. NVRTC is played, so that this runs where there is none; that the real one is
- * asked rightly, examples/nvrtc_saxpy.c shows. */
+/* Source into modules. NVRTC is a fake one, so that this runs where there is none; that the real
+ * one is asked rightly, examples/nvrtc_saxpy.c shows. */
 #include "kernels.h"
 
 #include <anycuda/nvrtc.h>
@@ -12,94 +12,93 @@ static struct {
     const char *log;
     int architectures[3];
     char options[200], source[100], name[40], headers[100], expressions[100];
-} played;
+} fake;
 
-static nvrtcResult play_version(int *major, int *minor) {
+static nvrtcResult fake_version(int *major, int *minor) {
     *major = 12;
     *minor = 4;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_count(int *count) {
+static nvrtcResult fake_count(int *count) {
     *count = 3;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_architectures(int *all) {
-    memcpy(all, played.architectures, sizeof played.architectures);
+static nvrtcResult fake_architectures(int *all) {
+    memcpy(all, fake.architectures, sizeof fake.architectures);
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_create(nvrtcProgram *program, const char *source, const char *name,
+static nvrtcResult fake_create(nvrtcProgram *program, const char *source, const char *name,
                                int count, const char *const *headers, const char *const *names) {
     static int handle;
-    if (played.creates)
-        return played.creates;
-    snprintf(played.source, sizeof played.source, "%s", source);
-    snprintf(played.name, sizeof played.name, "%s", name);
+    if (fake.creates)
+        return fake.creates;
+    snprintf(fake.source, sizeof fake.source, "%s", source);
+    snprintf(fake.name, sizeof fake.name, "%s", name);
     for (int i = 0; i < count; i++) {
-        size_t used = strlen(played.headers);
-        snprintf(played.headers + used, sizeof played.headers - used, "%s: %s;", names[i],
-                 headers[i]);
+        size_t used = strlen(fake.headers);
+        snprintf(fake.headers + used, sizeof fake.headers - used, "%s: %s;", names[i], headers[i]);
     }
     *program = (nvrtcProgram)(void *)&handle;
-    played.alive++;
+    fake.alive++;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_destroy(nvrtcProgram *program) {
+static nvrtcResult fake_destroy(nvrtcProgram *program) {
     *program = NULL;
-    played.alive--;
+    fake.alive--;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_expression(nvrtcProgram program, const char *expression) {
+static nvrtcResult fake_expression(nvrtcProgram program, const char *expression) {
     (void)program;
-    strncat(played.expressions, expression, 20);
-    strncat(played.expressions, ";", 2);
+    strncat(fake.expressions, expression, 20);
+    strncat(fake.expressions, ";", 2);
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_compile(nvrtcProgram program, int count, const char *const *options) {
+static nvrtcResult fake_compile(nvrtcProgram program, int count, const char *const *options) {
     (void)program;
     for (int i = 0; i < count; i++) {
-        strncat(played.options, options[i], 60);
-        strncat(played.options, " ", 2);
+        strncat(fake.options, options[i], 60);
+        strncat(fake.options, " ", 2);
     }
-    return played.compiles;
+    return fake.compiles;
 }
 
-static nvrtcResult play_log_size(nvrtcProgram program, size_t *size) {
+static nvrtcResult fake_log_size(nvrtcProgram program, size_t *size) {
     (void)program;
-    *size = strlen(played.log) + 1;
+    *size = strlen(fake.log) + 1;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_log(nvrtcProgram program, char *log) {
+static nvrtcResult fake_log(nvrtcProgram program, char *log) {
     (void)program;
-    memcpy(log, played.log, strlen(played.log) + 1);
+    memcpy(log, fake.log, strlen(fake.log) + 1);
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_size(nvrtcProgram program, size_t *size) {
+static nvrtcResult fake_size(nvrtcProgram program, size_t *size) {
     (void)program;
     *size = strlen(kernels_ptx) + 1;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_ptx(nvrtcProgram program, char *ptx) {
+static nvrtcResult fake_ptx(nvrtcProgram program, char *ptx) {
     (void)program;
     memcpy(ptx, kernels_ptx, strlen(kernels_ptx) + 1);
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_no_size(nvrtcProgram program, size_t *size) {
+static nvrtcResult fake_no_size(nvrtcProgram program, size_t *size) {
     (void)program;
     *size = 0;
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult play_lowered(nvrtcProgram program, const char *expression, const char **name) {
+static nvrtcResult fake_lowered(nvrtcProgram program, const char *expression, const char **name) {
     (void)program;
     *name = strcmp(expression, "times<float>") == 0 ? "scale"
             : strcmp(expression, "&count") == 0     ? "counter"
@@ -107,31 +106,31 @@ static nvrtcResult play_lowered(nvrtcProgram program, const char *expression, co
     return *name ? NVRTC_SUCCESS : NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
 }
 
-static const char *play_string(nvrtcResult result) {
+static const char *fake_string(nvrtcResult result) {
     (void)result;
     return "played";
 }
 
-#define PLAYS(name, function) {name, (void (*)(void))(function)}
+#define FAKE(name, function) {name, (void (*)(void))(function)}
 static void *find(const char *symbol, void *data) {
     static const struct {
         const char *name;
         void (*function)(void);
     } all[] = {
-        PLAYS("nvrtcVersion", play_version),
-        PLAYS("nvrtcGetNumSupportedArchs", play_count),
-        PLAYS("nvrtcGetSupportedArchs", play_architectures),
-        PLAYS("nvrtcCreateProgram", play_create),
-        PLAYS("nvrtcDestroyProgram", play_destroy),
-        PLAYS("nvrtcAddNameExpression", play_expression),
-        PLAYS("nvrtcCompileProgram", play_compile),
-        PLAYS("nvrtcGetProgramLogSize", play_log_size),
-        PLAYS("nvrtcGetProgramLog", play_log),
-        PLAYS("nvrtcGetCUBINSize", play_no_size),
-        PLAYS("nvrtcGetPTXSize", play_size),
-        PLAYS("nvrtcGetPTX", play_ptx),
-        PLAYS("nvrtcGetLoweredName", play_lowered),
-        PLAYS("nvrtcGetErrorString", play_string),
+        FAKE("nvrtcVersion", fake_version),
+        FAKE("nvrtcGetNumSupportedArchs", fake_count),
+        FAKE("nvrtcGetSupportedArchs", fake_architectures),
+        FAKE("nvrtcCreateProgram", fake_create),
+        FAKE("nvrtcDestroyProgram", fake_destroy),
+        FAKE("nvrtcAddNameExpression", fake_expression),
+        FAKE("nvrtcCompileProgram", fake_compile),
+        FAKE("nvrtcGetProgramLogSize", fake_log_size),
+        FAKE("nvrtcGetProgramLog", fake_log),
+        FAKE("nvrtcGetCUBINSize", fake_no_size),
+        FAKE("nvrtcGetPTXSize", fake_size),
+        FAKE("nvrtcGetPTX", fake_ptx),
+        FAKE("nvrtcGetLoweredName", fake_lowered),
+        FAKE("nvrtcGetErrorString", fake_string),
     };
     void *address = NULL;
     (void)data;
@@ -160,14 +159,14 @@ static void where_there_is_none(void **state) {
 /* ---- with it ---- */
 
 static int begin_compiling(void **state) {
-    memset(&played, 0, sizeof played);
-    played.log = "";
-    memcpy(played.architectures, (const int[]){52, 80, 100}, sizeof played.architectures);
+    memset(&fake, 0, sizeof fake);
+    fake.log = "";
+    memcpy(fake.architectures, (const int[]){52, 80, 100}, sizeof fake.architectures);
     return begin_kernels(state);
 }
 
 static int end_compiling(void **state) {
-    return played.alive || nothing_left(state);
+    return fake.alive || nothing_left(state);
 }
 
 static void source_headers_and_names(void **state) {
@@ -177,7 +176,7 @@ static void source_headers_and_names(void **state) {
     acu_buffer *counter = NULL;
     acu_stream *stream = stream_on(0);
     uint32_t seven = 0;
-    played.log = "program.cu(1): warning: so so\n";
+    fake.log = "program.cu(1): warning: so so\n";
     OK(acu_module_compile(
         0,
         &(acu_module_program){
@@ -187,11 +186,11 @@ static void source_headers_and_names(void **state) {
             .expressions = (const char *const[]){"times<float>", "&count", NULL},
         },
         &module));
-    assert_string_equal(played.source, "the source");
-    assert_string_equal(played.name, "program.cu");
-    assert_string_equal(played.headers, "a.h: A;b.h: ;");
-    assert_string_equal(played.expressions, "times<float>;&count;");
-    assert_string_equal(played.options, "--use_fast_math -lineinfo --gpu-architecture=compute_80 ");
+    assert_string_equal(fake.source, "the source");
+    assert_string_equal(fake.name, "program.cu");
+    assert_string_equal(fake.headers, "a.h: A;b.h: ;");
+    assert_string_equal(fake.expressions, "times<float>;&count;");
+    assert_string_equal(fake.options, "--use_fast_math -lineinfo --gpu-architecture=compute_80 ");
     assert_string_equal(acu_module_compile_log(), "program.cu(1): warning: so so\n");
     OK(acu_module_get_kernel(module, "times<float>", &kernel));
     assert_string_equal(acu_kernel_name(kernel), "times<float>");
@@ -212,12 +211,12 @@ static void an_architecture_of_ones_own(void **state) {
     acu_module *module = NULL;
     static const char *const ways[] = {"--gpu-architecture=compute_75", "-arch=compute_75"};
     for (size_t i = 0; i < COUNT(ways); i++) {
-        played.options[0] = '\0';
+        fake.options[0] = '\0';
         OK(acu_module_compile(
             0, &(acu_module_program){.text = "x", .options = (const char *const[]){ways[i], NULL}},
             &module));
-        assert_true(strncmp(played.options, ways[i], strlen(ways[i])) == 0);
-        assert_null(strstr(played.options, "_80"));
+        assert_true(strncmp(fake.options, ways[i], strlen(ways[i])) == 0);
+        assert_null(strstr(fake.options, "_80"));
         OK(acu_module_release(module));
     }
 }
@@ -225,7 +224,7 @@ static void an_architecture_of_ones_own(void **state) {
 static void a_device_that_is_too_old(void **state) {
     (void)state;
     acu_module *module = NULL;
-    memcpy(played.architectures, (const int[]){100, 110, 120}, sizeof played.architectures);
+    memcpy(fake.architectures, (const int[]){100, 110, 120}, sizeof fake.architectures);
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), 801,
           "compute capability 9.0");
     assert_null(module);
@@ -234,21 +233,21 @@ static void a_device_that_is_too_old(void **state) {
 static void source_that_does_not_compile(void **state) {
     (void)state;
     acu_module *module = NULL;
-    played.compiles = NVRTC_ERROR_COMPILATION;
-    played.log = "saxpy.cu(3): error: identifier \"q\" is undefined\n\n1 error detected\n";
+    fake.compiles = NVRTC_ERROR_COMPILATION;
+    fake.log = "saxpy.cu(3): error: identifier \"q\" is undefined\n\n1 error detected\n";
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x", .name = "saxpy.cu"}, &module),
           ACU_ERROR_COMPILE,
           "saxpy.cu(3): error: identifier \"q\" is undefined | 1 error detected");
-    assert_string_equal(acu_module_compile_log(), played.log);
+    assert_string_equal(acu_module_compile_log(), fake.log);
     assert_string_equal(acu_result_name(ACU_ERROR_COMPILE), "ACU_ERROR_COMPILE");
-    played.compiles = NVRTC_ERROR_INVALID_OPTION;
-    played.log = "";
+    fake.compiles = NVRTC_ERROR_INVALID_OPTION;
+    fake.log = "";
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), ACU_ERROR_ARGUMENT,
           "NVRTC_ERROR_INVALID_OPTION");
-    played.compiles = NVRTC_ERROR_INTERNAL_ERROR;
+    fake.compiles = NVRTC_ERROR_INTERNAL_ERROR;
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), 999,
           "NVRTC_ERROR_INTERNAL_ERROR");
-    played.creates = NVRTC_ERROR_OUT_OF_MEMORY;
+    fake.creates = NVRTC_ERROR_OUT_OF_MEMORY;
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), ACU_ERROR_HOST_MEMORY,
           "NVRTC_ERROR_OUT_OF_MEMORY");
     assert_null(module);
@@ -282,13 +281,13 @@ static void each_call_of_the_compiler_fails_once(void **state) {
         assert_int_equal(acu_inject_errors(rule), 0);
         FAILS(acu_module_compile(0, &program, &module), ACU_ERROR_HOST_MEMORY, calls[i]);
         assert_null(module);
-        assert_int_equal(played.alive, 0);
+        assert_int_equal(fake.alive, 0);
     }
     assert_int_equal(acu_inject_errors("nvrtcDestroyProgram@1:1"), 0);
     OK(acu_module_compile(0, &program, &module));
     acu_inject_errors(NULL);
     assert_int_equal(acu_release_error(NULL), 1);
-    played.alive--; /* it was not called */
+    fake.alive--; /* it was not called */
     OK(acu_module_release(module));
 }
 

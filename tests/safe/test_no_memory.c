@@ -1,8 +1,8 @@
 /*
  * Each allocation on the host fails once. The call that met it says so, nothing crashes or is lost,
- * and the same works afterwards. CUDA is played, so that all allocations are ours.
+ * and the same works afterwards. CUDA is a fake one, so that all allocations are ours.
  */
-#include "played.h"
+#include "fake_cuda.h"
 #include "safe.h"
 
 static size_t until_failure; /* 0: none fails */
@@ -142,6 +142,6 @@ static void each_allocation_fails_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once)};
-    play_cuda();
+    load_fake_cuda();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void misuse(void **state) {
     FAILS(acu_buffer_create_with(stream, ACU_U8, 1,
                                  &(acu_buffer_options){.memory = ACU_MEMORY_PINNED, .pool = pool},
                                  &buffer),
-          ACU_ERROR_ARGUMENT, "does not come from pools");
+          ACU_ERROR_ARGUMENT, "ACU_MEMORY_PINNED does not come from pools");
     OK(acu_pool_release(pool));
     FAILS(acu_pool_release(pool), ACU_ERROR_HANDLE, "released already");
     FAILS(acu_buffer_create_with(stream, ACU_U8, 1, &(acu_buffer_options){.pool = pool}, &buffer),

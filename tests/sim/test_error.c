@@ -111,7 +111,7 @@ TEST(names_and_texts) {
     assert_true(cudaGetErrorName((cudaError_t)77777)[0]);
 }
 
-TEST(what_is_not_played_is_refused) {
+TEST(what_is_not_simulated_is_refused) {
     assert_int_not_equal(cudaGraphicsUnregisterResource(NULL), cudaSuccess);
     assert_non_null(strstr(acu_last_error_message(),
                            "the simulator does not have cudaGraphicsUnregisterResource"));
@@ -287,7 +287,7 @@ int main(void) {
         T(there_is_no_driver),
         T(an_older_runtime_knows_less),
         T(names_and_texts),
-        T(what_is_not_played_is_refused),
+        T(what_is_not_simulated_is_refused),
         T(a_fault_is_asynchronous_and_sticky),
         T(a_fault_takes_devices_that_were_not_used),
         T(a_context_is_current_after_a_fault),

@@ -19,7 +19,7 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- the core's part, played by the test ---- */
+/* ---- what the core would do, done by the test ---- */
 
 struct acu_library {
     int version;
@@ -431,10 +431,10 @@ static const char *newer(const struct config *config, int attr, const int *flags
     const int *counter = &n, *result = &out;
     const union value *value = NULL;
     const struct launch_args args = {config, attr, value, flags, counter, result};
-    static char said[300];
+    static char text[300];
     const char *what = acu_newer_argument(&launch, &args, version, &since);
-    snprintf(said, sizeof said, "%s %d", what ? what : "nothing", since);
-    return said;
+    snprintf(text, sizeof text, "%s %d", what ? what : "nothing", since);
+    return text;
 }
 
 static void what_is_newer_in_the_arguments_is_named(void **state) {

@@ -1,4 +1,4 @@
-/* Run-time gates, asked of a runtime and a driver that a resolver plays. */
+/* Run-time gates, asked of a fake runtime and a fake driver. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- a driver that says what a test wants ---- */
+/* ---- a driver that answers what a test wants ---- */
 
 enum { ATTRIBUTES = 256 };
 
@@ -93,7 +93,7 @@ static void *resolve(const char *symbol, void *data) {
 }
 
 /* One device that has everything. */
-static void play(int runtime, int driver) {
+static void fake_driver(int runtime, int driver) {
     acu_load_reset_for_tests();
     memset(&fake, 0, sizeof fake);
     fake.version = driver;
@@ -129,7 +129,7 @@ static void expect_there(acu_feature feature, int device) {
 
 static void is_there(void **state) {
     (void)state;
-    play(13000, 13000);
+    fake_driver(13000, 13000);
     expect_there(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, -1);
     expect_there(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, -1);
     expect_there(ACU_FEATURE_VIRTUAL_MEMORY, -1);
@@ -143,45 +143,45 @@ static void is_there(void **state) {
 
 static void runtime_is_too_old(void **state) {
     (void)state;
-    play(12010, 13000);
+    fake_driver(12010, 13000);
     expect(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0, cudaErrorNotSupported,
            "graph conditional nodes: needs CUDA 12.3; loaded libcudart is 12.1 (resolver)");
     assert_int_equal(fake.inits, 0); /* the first question that is answered with no ends it */
-    play(12030, 13000);
+    fake_driver(12030, 13000);
     expect_there(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0);
 }
 
 static void runtime_is_too_new(void **state) {
     (void)state;
-    play(13000, 13000);
+    fake_driver(13000, 13000);
     expect(ACU_FEATURE_TEXTURE_REFERENCES, -1, cudaErrorNotSupported,
            "texture and surface references: removed in CUDA 12.0 (last in 11.8); loaded libcudart "
            "is 13.0 (resolver)");
-    play(11080, 13000);
+    fake_driver(11080, 13000);
     expect_there(ACU_FEATURE_TEXTURE_REFERENCES, -1);
 }
 
 static void driver_is_too_old(void **state) {
     (void)state;
-    play(12080, 12020);
+    fake_driver(12080, 12020);
     expect(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0, cudaErrorNotSupported,
            "graph conditional nodes: needs driver 12.3; the installed driver supports 12.2");
     expect_there(ACU_FEATURE_GRAPH_NODE_PARAMS, 0);
-    play(11070, 11010); /* a floor that was typed */
+    fake_driver(11070, 11010); /* a floor that was typed */
     expect(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, -1, cudaErrorNotSupported,
            "stream-ordered allocation: needs driver 11.2; the installed driver supports 11.1");
 }
 
 static void driver_is_too_old_for_the_runtime(void **state) {
     (void)state;
-    play(12080, 11080);
+    fake_driver(12080, 11080);
     expect(ACU_FEATURE_MANAGED_MEMORY, -1, cudaErrorInsufficientDriver,
            "managed memory: driver 11.8 is older than libcudart 12.x needs");
 }
 
 static void there_is_no_driver(void **state) {
     (void)state;
-    play(12080, 0);
+    fake_driver(12080, 0);
     expect(ACU_FEATURE_MANAGED_MEMORY, -1, cudaErrorInsufficientDriver,
            "managed memory: no NVIDIA driver is installed");
     expect(ACU_FEATURE_MANAGED_MEMORY, 0, cudaErrorInsufficientDriver,
@@ -190,7 +190,7 @@ static void there_is_no_driver(void **state) {
 
 static void there_is_no_runtime(void **state) {
     (void)state;
-    play(0, 13000);
+    fake_driver(0, 13000);
     assert_int_not_equal(acu_load(&(acu_load_options){.path = "/nowhere/libcudart.so.12"}), 0);
     assert_int_equal(acu_supports(ACU_FEATURE_MANAGED_MEMORY, 0), cudaErrorSharedObjectInitFailed);
     assert_non_null(strstr(acu_last_error_message(), "managed memory: no usable libcudart: "));
@@ -201,7 +201,7 @@ static void there_is_no_runtime(void **state) {
 
 static void device_lacks_it(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     fake.values[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = 0;
     expect_there(ACU_FEATURE_CLUSTER_LAUNCH, -1);
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 0, cudaErrorNotSupported,
@@ -216,7 +216,7 @@ static void device_lacks_it(void **state) {
 
 static void device_cannot_be_found(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 1, cudaErrorInvalidDevice,
            "thread block clusters: there is no device 1; the driver sees 1");
     expect(ACU_FEATURE_CLUSTER_LAUNCH, -2, cudaErrorInvalidDevice,
@@ -232,14 +232,14 @@ static void device_cannot_be_found(void **state) {
 
 static void driver_does_not_know_the_attribute(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     fake.unknown[CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH] = true;
     expect_there(ACU_FEATURE_CLUSTER_LAUNCH, 0);
 }
 
 static void driver_fails(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     fake.broken = CUDA_ERROR_DEINITIALIZED;
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 0, CUDA_ERROR_DEINITIALIZED,
            "thread block clusters: cuDeviceGetAttribute failed with CUDA_ERROR_DEINITIALIZED (4)");
@@ -252,7 +252,7 @@ static void driver_fails(void **state) {
 
 static void driver_feature(void **state) {
     (void)state;
-    play(0, 12000); /* no runtime is needed */
+    fake_driver(0, 12000); /* no runtime is needed */
     expect_there(ACU_FEATURE_VIRTUAL_MEMORY, 0);
     expect(ACU_FEATURE_MULTICAST, -1, cudaErrorNotSupported,
            "multicast objects: needs driver 12.1; the installed driver supports 12.0");
@@ -268,7 +268,7 @@ static void driver_feature(void **state) {
 static void driver_feature_without_a_driver(void **state) {
     acu_load_options nowhere = {.library = ACU_CUDA, .path = "/nowhere/libcuda.so.1"};
     (void)state;
-    play(12080, 0);
+    fake_driver(12080, 0);
     assert_int_not_equal(acu_load(&nowhere), 0);
     assert_int_equal(acu_supports(ACU_FEATURE_VIRTUAL_MEMORY, -1), cudaErrorSharedObjectInitFailed);
     assert_non_null(
@@ -278,13 +278,13 @@ static void driver_feature_without_a_driver(void **state) {
 static void compiler_feature(void **state) {
     acu_load_options nowhere = {.library = ACU_NVRTC, .path = "/nowhere/libnvrtc.so.12"};
     (void)state;
-    play(0, 0);
+    fake_driver(0, 0);
     assert_int_not_equal(acu_load(&nowhere), 0);
     assert_int_equal(acu_supports(ACU_FEATURE_RUNTIME_COMPILATION, -1),
                      cudaErrorSharedObjectInitFailed);
     assert_non_null(strstr(acu_last_error_message(), "runtime compilation: no usable libnvrtc: "));
-    acu_load_options played = {.library = ACU_NVRTC, .resolve = resolve, .version = 12080};
-    assert_int_equal(acu_load(&played), 0);
+    acu_load_options options = {.library = ACU_NVRTC, .resolve = resolve, .version = 12080};
+    assert_int_equal(acu_load(&options), 0);
     expect_there(ACU_FEATURE_RUNTIME_COMPILATION, -1); /* without a driver */
 }
 
@@ -299,7 +299,7 @@ static acu_feature numbered(int number) {
 
 static void feature_is_unknown(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     expect(numbered(ACU_FEATURE_COUNT), 0, cudaErrorInvalidValue,
            "acu_supports: there is no feature " /* the count */
 #define TEXT(number)    TEXT_OF(number)
@@ -322,7 +322,7 @@ static void names(void **state) {
 
 static void success_keeps_the_last_error(void **state) {
     (void)state;
-    play(12080, 12080);
+    fake_driver(12080, 12080);
     assert_int_equal(acu_supports(ACU_FEATURE_CLUSTER_LAUNCH, 7), cudaErrorInvalidDevice);
     assert_int_equal(acu_supports(ACU_FEATURE_CLUSTER_LAUNCH, 0), 0);
     assert_int_equal(acu_last_error(), cudaErrorInvalidDevice);

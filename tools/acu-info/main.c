@@ -13,7 +13,7 @@ static const char help[] =
     "and every feature with the reason where it cannot be used.\n"
     "\n"
     "  --json          print JSON instead, for programs\n"
-    "  --quiet         print nothing; the exit status tells\n"
+    "  --quiet         print nothing; the exit status is the answer\n"
     "  --library PATH  take this CUDA runtime and no other\n"
     "  --sim           take the simulator\n"
     "  --help          print this\n"

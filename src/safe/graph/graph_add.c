@@ -389,6 +389,11 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
 acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, size_t after_count,
                                      acu_conditional conditional, acu_conditional_type type,
                                      acu_graph **bodies, unsigned body_count, acu_node *node) {
+    static const char *const names[] = {
+        [ACU_CONDITIONAL_IF] = "ACU_CONDITIONAL_IF",
+        [ACU_CONDITIONAL_WHILE] = "ACU_CONDITIONAL_WHILE",
+        [ACU_CONDITIONAL_SWITCH] = "ACU_CONDITIONAL_SWITCH",
+    };
     ADDING(a);
     ACU_NEED_POINTER(bodies);
     ACU_NEED(graph, acu_graph_class);
@@ -401,8 +406,7 @@ acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, si
                 "there is no conditional node of type %d", (int)type);
     ACU_REQUIRE(body_count > 0 && (type != ACU_CONDITIONAL_IF || body_count <= 2) &&
                     (type != ACU_CONDITIONAL_WHILE || body_count == 1),
-                ACU_ERROR_ARGUMENT, "a conditional node of type %d cannot have %u bodies",
-                (int)type, body_count);
+                ACU_ERROR_ARGUMENT, "%s cannot have %u bodies", names[type], body_count);
     memset(bodies, 0, body_count * sizeof *bodies);
     struct cudaGraphNodeParams params = {
         .type = cudaGraphNodeTypeConditional,

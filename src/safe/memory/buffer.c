@@ -34,6 +34,20 @@ ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream
     return ACU_ERROR_CAPTURE;
 }
 
+/* Returns the constant's name of a kind of memory, for messages; never NULL. */
+static const char *memory_name(acu_memory memory) {
+    static const char *const names[] = {
+        [ACU_MEMORY_POOL] = "ACU_MEMORY_POOL",
+        [ACU_MEMORY_DEVICE] = "ACU_MEMORY_DEVICE",
+        [ACU_MEMORY_PINNED] = "ACU_MEMORY_PINNED",
+        [ACU_MEMORY_MAPPED] = "ACU_MEMORY_MAPPED",
+        [ACU_MEMORY_MANAGED] = "ACU_MEMORY_MANAGED",
+        [ACU_MEMORY_REGISTERED] = "ACU_MEMORY_REGISTERED",
+        [ACU_MEMORY_GRAPH] = "ACU_MEMORY_GRAPH",
+    };
+    return (unsigned)memory < sizeof names / sizeof names[0] ? names[memory] : "an unknown memory";
+}
+
 /* Refuses flags that do not exist, or that do not apply to this kind of memory. */
 static int check_flags(const char *call, const acu_buffer_options *o) {
     static const unsigned fit[] = {
@@ -43,8 +57,8 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
         [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
     };
     const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
-    return wrong ? acu_fail(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
-                            (int)o->memory, wrong)
+    return wrong ? acu_fail(call, "", ACU_ERROR_ARGUMENT, "%s has no flags 0x%x",
+                            memory_name(o->memory), wrong)
                  : 0;
 }
 
@@ -56,8 +70,9 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     acu_destroy_deferred();
     ACU_TRY(acu_stream_check(call, stream));
     if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
-                        (int)o->memory);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.memory is %s (%d), which cannot be allocated",
+                        memory_name(o->memory), (int)o->memory);
     ACU_TRY(check_flags(call, o));
     if (!ACU_LIKELY(!is_captured(stream)))
         return refuse_in_capture(call, stream);
@@ -65,8 +80,7 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
         return acu_object_refuse(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "a pool is given, but memory of kind %d does not come from pools",
-                        (int)o->memory);
+                        "a pool is given, but %s does not come from pools", memory_name(o->memory));
     if (o->pool)
         ACU_TRY(acu_pool_check_access(call, o->pool, stream->object.device));
     acu_storage_request request = {stream, dtype, count, *o, NULL, true, NULL};
@@ -135,8 +149,9 @@ static int on_given(const char *call, const acu_storage_request *r, acu_buffer *
     if (!r->given && r->count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
     if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no memory of kind %d",
-                        (int)r->options.memory);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.memory is %s (%d), which cannot be wrapped",
+                        memory_name(r->options.memory), (int)r->options.memory);
     ACU_TRY(check_flags(call, &r->options));
     acu_destroy_deferred();
     return acu_storage_new(call, r, buffer);

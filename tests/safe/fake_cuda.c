@@ -1,4 +1,4 @@
-#include "played.h"
+#include "fake_cuda.h"
 #include "safe.h"
 
 #include <anycuda/cudart.h>
@@ -8,23 +8,23 @@ int devices_there = 1;
 
 /* One function for each symbol that may be counted, since a function does not know its name. */
 #define COUNTED(name) static size_t count_##name;
-#define PLAY(name)    {#name, (void (*)(void))play_##name, &count_##name}
+#define FAKE(name)    {#name, (void (*)(void))fake_##name, &count_##name}
 #define SIMPLE(name)                                                                               \
     COUNTED(name)                                                                                  \
-    static int play_##name(void) {                                                                 \
+    static int fake_##name(void) {                                                                 \
         count_##name++;                                                                            \
         return 0;                                                                                  \
     }
 #define ANSWERS(name, value)                                                                       \
     COUNTED(name)                                                                                  \
-    static int play_##name(int *answer) {                                                          \
+    static int fake_##name(int *answer) {                                                          \
         count_##name++;                                                                            \
         *answer = (value);                                                                         \
         return 0;                                                                                  \
     }
 #define MAKES(name)                                                                                \
     COUNTED(name)                                                                                  \
-    static int play_##name(void **handle) {                                                        \
+    static int fake_##name(void **handle) {                                                        \
         static long handles[64];                                                                   \
         *handle = &handles[count_##name++ % 64];                                                   \
         return 0;                                                                                  \
@@ -65,7 +65,7 @@ SIMPLE(cudaGraphLaunch)
 ANSWERS(cudaDeviceGetAttribute, 1024)
 
 COUNTED(cudaFuncGetAttributes)
-static int play_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
+static int fake_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
     count_cudaFuncGetAttributes++;
     *attributes =
         (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024, .maxDynamicSharedSizeBytes = 49152};
@@ -74,7 +74,7 @@ static int play_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
 
 /* Each kernel takes two pointers and an int. */
 COUNTED(cudaFuncGetParamInfo)
-static int play_cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset,
+static int fake_cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset,
                                      size_t *size) {
     (void)function;
     count_cudaFuncGetParamInfo++;
@@ -84,7 +84,7 @@ static int play_cudaFuncGetParamInfo(const void *function, size_t index, size_t 
 }
 
 COUNTED(cudaStreamIsCapturing)
-static int play_cudaStreamIsCapturing(void *stream, int *status) {
+static int fake_cudaStreamIsCapturing(void *stream, int *status) {
     count_cudaStreamIsCapturing++;
     *status = captured != NULL && stream == captured;
     return 0;
@@ -92,7 +92,7 @@ static int play_cudaStreamIsCapturing(void *stream, int *status) {
 
 /* Every graph has two. */
 COUNTED(cudaGraphGetEdges)
-static int play_cudaGraphGetEdges(void *graph, void **from, void **to, void *data, size_t *count) {
+static int fake_cudaGraphGetEdges(void *graph, void **from, void **to, void *data, size_t *count) {
     static long nodes[2];
     (void)graph;
     (void)data;
@@ -111,65 +111,65 @@ static int nothing(void) {
 
 static const struct {
     const char *name;
-    void (*play)(void);
+    void (*function)(void);
     size_t *count;
-} played[] = {
-    PLAY(cudaGetDeviceCount),
-    PLAY(cudaGetDevice),
-    PLAY(cudaSetDevice),
-    PLAY(cudaRuntimeGetVersion),
-    PLAY(cuDriverGetVersion),
-    PLAY(cudaMallocAsync),
-    PLAY(cudaStreamCreateWithPriority),
-    PLAY(cudaEventCreateWithFlags),
-    PLAY(cudaStreamSynchronize),
-    PLAY(cudaStreamQuery),
-    PLAY(cudaStreamAddCallback),
-    PLAY(cudaStreamWaitEvent),
-    PLAY(cudaEventRecord),
-    PLAY(cudaMemcpyAsync),
-    PLAY(cudaMemsetAsync),
-    PLAY(cudaFree),
-    PLAY(cudaFreeAsync),
-    PLAY(cudaStreamIsCapturing),
-    PLAY(cudaGraphCreate),
-    PLAY(cudaGraphClone),
-    PLAY(cudaGraphAddChildGraphNode),
-    PLAY(cudaGraphAddEmptyNode),
-    PLAY(cudaGraphAddHostNode),
-    PLAY(cudaGraphAddMemcpyNode1D),
-    PLAY(cudaGraphAddMemsetNode),
-    PLAY(cudaGraphGetEdges),
-    PLAY(cudaGraphInstantiateWithParams),
-    PLAY(cudaGraphLaunch),
-    PLAY(cudaLibraryLoadData),
-    PLAY(cudaLibraryGetKernel),
-    PLAY(cudaLibraryUnload),
-    PLAY(cudaLaunchKernel),
-    PLAY(cudaDeviceGetAttribute),
-    PLAY(cudaFuncGetAttributes),
-    PLAY(cudaFuncGetParamInfo),
+} fakes[] = {
+    FAKE(cudaGetDeviceCount),
+    FAKE(cudaGetDevice),
+    FAKE(cudaSetDevice),
+    FAKE(cudaRuntimeGetVersion),
+    FAKE(cuDriverGetVersion),
+    FAKE(cudaMallocAsync),
+    FAKE(cudaStreamCreateWithPriority),
+    FAKE(cudaEventCreateWithFlags),
+    FAKE(cudaStreamSynchronize),
+    FAKE(cudaStreamQuery),
+    FAKE(cudaStreamAddCallback),
+    FAKE(cudaStreamWaitEvent),
+    FAKE(cudaEventRecord),
+    FAKE(cudaMemcpyAsync),
+    FAKE(cudaMemsetAsync),
+    FAKE(cudaFree),
+    FAKE(cudaFreeAsync),
+    FAKE(cudaStreamIsCapturing),
+    FAKE(cudaGraphCreate),
+    FAKE(cudaGraphClone),
+    FAKE(cudaGraphAddChildGraphNode),
+    FAKE(cudaGraphAddEmptyNode),
+    FAKE(cudaGraphAddHostNode),
+    FAKE(cudaGraphAddMemcpyNode1D),
+    FAKE(cudaGraphAddMemsetNode),
+    FAKE(cudaGraphGetEdges),
+    FAKE(cudaGraphInstantiateWithParams),
+    FAKE(cudaGraphLaunch),
+    FAKE(cudaLibraryLoadData),
+    FAKE(cudaLibraryGetKernel),
+    FAKE(cudaLibraryUnload),
+    FAKE(cudaLaunchKernel),
+    FAKE(cudaDeviceGetAttribute),
+    FAKE(cudaFuncGetAttributes),
+    FAKE(cudaFuncGetParamInfo),
 };
 
 static void *find(const char *symbol, void *data) {
-    void (*play)(void) = (void (*)(void))nothing;
+    void (*function)(void) = (void (*)(void))nothing;
     void *address = NULL;
     (void)data;
-    for (size_t i = 0; i < COUNT(played); i++)
-        if (strcmp(symbol, played[i].name) == 0)
-            play = played[i].play;
-    memcpy(&address, &play, sizeof address);
+    for (size_t i = 0; i < COUNT(fakes); i++)
+        if (strcmp(symbol, fakes[i].name) == 0)
+            function = fakes[i].function;
+    memcpy(&address, &function, sizeof address);
     return address;
 }
 
-void play_cuda(void) {
+void load_fake_cuda(void) {
     OK(acu_load(&(acu_load_options){.resolve = find, .version = 13050}));
 }
 
 size_t calls_of(const char *beginning) {
     size_t calls = 0;
-    for (size_t i = 0; i < COUNT(played); i++)
-        if (strncmp(played[i].name, beginning, strlen(beginning)) == 0)
-            calls += *played[i].count;
+    for (size_t i = 0; i < COUNT(fakes); i++)
+        if (strncmp(fakes[i].name, beginning, strlen(beginning)) == 0)
+            calls += *fakes[i].count;
     return calls;
 }
