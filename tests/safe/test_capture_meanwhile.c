@@ -224,6 +224,25 @@ static void a_released_stream_ends_its_capture(void **state) {
     OK(acu_event_release(event));
 }
 
+/* The graph keeps the buffer, which keeps the stream: nobody is left who could end the capture. */
+static void a_capture_ends_with_the_last_handle_of_its_stream(void **state) {
+    (void)state;
+    acu_stream *mine = NULL, *same = NULL;
+    acu_buffer *kept = NULL;
+    OK(acu_stream_create(0, NULL, &mine));
+    OK(acu_buffer_create(mine, ACU_I32, 8, &kept));
+    OK(acu_stream_begin_capture(mine, NULL));
+    fill(kept, mine, 1);
+    OK(acu_buffer_release(kept));
+    same = acu_stream_retain(mine);
+    OK(acu_stream_release(mine));
+    FAILS(acu_stream_synchronize(b), ACU_ERROR_CAPTURE, "capture that began on stream 0x");
+    OK(acu_stream_release(same));
+    OK(acu_stream_synchronize(b));
+    fill(x, a, 2);
+    expect(x, 2);
+}
+
 static void a_broken_capture_is_ended_all_the_same(void **state) {
     (void)state;
     acu_graph *graph = NULL;
@@ -268,6 +287,28 @@ static void run_thread(void *(*body)(void *), void *data) {
     pthread_join(thread, NULL);
 }
 
+static void *begin_and_leave(void *stream) {
+    in_thread = acu_stream_begin_capture(stream, NULL);
+    return NULL;
+}
+
+static void *query_there(void *stream) {
+    in_thread = acu_stream_query(stream);
+    return NULL;
+}
+
+/* The system gives the second thread the first one's pthread_t. */
+static void a_capture_is_of_one_thread_only(void **state) {
+    (void)state;
+    acu_stream *mine = NULL;
+    OK(acu_stream_create(0, NULL, &mine));
+    run_thread(begin_and_leave, mine);
+    assert_int_equal(in_thread, 0);
+    run_thread(query_there, b);
+    assert_int_equal(in_thread, 0);
+    OK(acu_stream_release(mine));
+}
+
 static void another_thread_ends_only_a_relaxed_capture(void **state) {
     (void)state;
     acu_graph *graph = NULL;
@@ -282,6 +323,46 @@ static void another_thread_ends_only_a_relaxed_capture(void **state) {
     assert_int_equal(in_thread, 0);
     assert_int_equal(nodes_of(from_thread), 1);
     OK(acu_graph_release(from_thread));
+}
+
+enum { RACES = 5000 };
+static bool racing; /* atomic */
+static int waits;   /* atomic: how often the other thread was not refused */
+
+static void *synchronize_there(void *unused) {
+    (void)unused;
+    in_thread = 0;
+    while (__atomic_load_n(&racing, __ATOMIC_RELAXED)) {
+        int code = acu_device_synchronize(0);
+        if (code && code != ACU_ERROR_CAPTURE)
+            in_thread = code;
+        __atomic_add_fetch(&waits, !code, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* A thread that waits for the device either comes before the capture or is refused. The trace makes
+ * calls last longer, so that more of them meet. */
+static void waiting_for_the_device_breaks_no_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    pthread_t thread;
+    racing = true;
+    OK(acu_trace_to("/dev/null"));
+    assert_int_equal(pthread_create(&thread, NULL, synchronize_there, NULL), 0);
+    for (int i = 0; i < RACES || __atomic_load_n(&waits, __ATOMIC_RELAXED) < RACES; i++) {
+        OK(acu_stream_begin_capture(a, NULL));
+        fill(x, a, 1);
+        OK(acu_stream_fork(a, &b, 1));
+        fill(y, b, 2);
+        OK(acu_stream_join(a, &b, 1));
+        OK(acu_stream_end_capture(a, &graph));
+        OK(acu_graph_release(graph));
+    }
+    __atomic_store_n(&racing, false, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    OK(acu_trace_to(NULL));
+    assert_int_equal(in_thread, 0);
 }
 
 static enum cudaMemoryType memory_type(const void *at) {
@@ -323,8 +404,11 @@ int main(void) {
         TEST(what_is_released_meanwhile_goes_afterwards),
         TEST(a_graph_that_is_captured_into_is_not_used),
         TEST(a_released_stream_ends_its_capture),
+        TEST(a_capture_ends_with_the_last_handle_of_its_stream),
+        TEST(a_capture_is_of_one_thread_only),
         TEST(a_broken_capture_is_ended_all_the_same),
         TEST(another_thread_ends_only_a_relaxed_capture),
+        TEST(waiting_for_the_device_breaks_no_capture),
         TEST(others_releases_wait_for_a_global_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

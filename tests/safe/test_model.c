@@ -30,61 +30,127 @@ static acu_stream *any_stream(int device) {
 
 /* ---- work: on the device, and on the model ---- */
 
-static void fill(unsigned m, acu_stream *on) {
-    const unsigned at = any(ELEMENTS), count = 1 + any(ELEMENTS - at);
-    const float value = (float)any(1000);
-    acu_buffer *part = NULL;
-    OK(acu_buffer_slice(memories[m], at, count, &part));
-    OK(acu_buffer_fill_typed(part, ACU_F32, &value, on));
-    OK(acu_buffer_release(part));
-    for (unsigned i = at; i < at + count; i++)
-        model[m][i] = value;
-}
-
-static void copy(unsigned to, unsigned from, acu_stream *on) {
-    const unsigned count = 1 + any(ELEMENTS), to_at = any(ELEMENTS - count + 1);
-    const unsigned from_at = any(ELEMENTS - count + 1);
-    if (to == from)
-        return;
-    OK(acu_buffer_copy_range(memories[to], to_at, memories[from], from_at, count, on));
-    memcpy(&model[to][to_at], &model[from][from_at], count * sizeof(float));
-}
-
-static void double_all(unsigned m, acu_stream *on) {
-    OK(acu_launch(on, scale[device_of[m]], acu_grid_1d(ELEMENTS, 32), memories[m], 2.0f, ELEMENTS));
-    for (unsigned i = 0; i < ELEMENTS; i++)
-        model[m][i] *= 2;
-}
-
-static void sum_up(unsigned to, unsigned a, unsigned b, acu_stream *on) {
-    if (device_of[a] != device_of[to] || device_of[b] != device_of[to] || to == a || to == b)
-        return;
-    OK(acu_launch(on, add[device_of[to]], acu_grid_1d(ELEMENTS, 32), acu_in(memories[a]),
-                  acu_in(memories[b]), acu_out(memories[to]), ELEMENTS));
-    for (unsigned i = 0; i < ELEMENTS; i++)
-        model[to][i] = model[a][i] + model[b][i];
-}
-
-static void work_on(unsigned m, acu_stream *on) {
-    switch (any(4)) {
-    case 0:
-        fill(m, on);
-        break;
-    case 1:
-        double_all(m, on);
-        break;
-    default:
-        sum_up(m, any_source(), any_source(), on);
-    }
-}
-
-/* ---- and what goes on around it ---- */
+typedef struct work {
+    enum { FILL, COPY, DOUBLE, SUM, HOLD_UP, BY_MEMORY_OF_THE_GRAPH } kind;
+    acu_stream *on;
+    unsigned to, a, b; /* memories */
+    unsigned to_at, from_at, count;
+    float value;
+    acu_stream *others[3]; /* of the same device */
+} work;
 
 static void hold_up(void *data) {
     (void)data;
     const struct timespec time = {.tv_nsec = 1000000};
     (void)nanosleep(&time, NULL);
 }
+
+static void issue_fill(const work *w) {
+    acu_buffer *part = NULL;
+    OK(acu_buffer_slice(memories[w->to], w->to_at, w->count, &part));
+    OK(acu_buffer_fill_typed(part, ACU_F32, &w->value, w->on));
+    OK(acu_buffer_release(part));
+}
+
+/* The graph allocates memory on one stream; others write to it, read from it and free it. */
+static void issue_by_memory_of_the_graph(const work *w) {
+    acu_buffer *between = NULL;
+    OK(acu_stream_capture_alloc(w->on, ACU_F32, ELEMENTS, &between));
+    OK(acu_buffer_copy(between, memories[w->a], w->others[0]));
+    OK(acu_stream_call_function(w->others[0], hold_up, NULL));
+    OK(acu_buffer_copy(memories[w->to], between, w->others[1]));
+    OK(acu_graph_memory_free(between, w->others[2]));
+    OK(acu_buffer_release(between));
+}
+
+static void issue(const work *w) {
+    switch (w->kind) {
+    case FILL:
+        issue_fill(w);
+        break;
+    case COPY:
+        OK(acu_buffer_copy_range(memories[w->to], w->to_at, memories[w->a], w->from_at, w->count,
+                                 w->on));
+        break;
+    case DOUBLE:
+        OK(acu_launch(w->on, scale[device_of[w->to]], acu_grid_1d(ELEMENTS, 32), memories[w->to],
+                      2.0f, ELEMENTS));
+        break;
+    case SUM:
+        OK(acu_launch(w->on, add[device_of[w->to]], acu_grid_1d(ELEMENTS, 32),
+                      acu_in(memories[w->a]), acu_in(memories[w->b]), acu_out(memories[w->to]),
+                      ELEMENTS));
+        break;
+    case HOLD_UP:
+        OK(acu_stream_call_function(w->on, hold_up, NULL));
+        break;
+    case BY_MEMORY_OF_THE_GRAPH:
+        issue_by_memory_of_the_graph(w);
+        break;
+    }
+}
+
+static void apply(const work *w) {
+    float *to = model[w->to];
+    for (unsigned i = 0; i < ELEMENTS && w->kind == DOUBLE; i++)
+        to[i] *= 2;
+    for (unsigned i = 0; i < ELEMENTS && w->kind == SUM; i++)
+        to[i] = model[w->a][i] + model[w->b][i];
+    for (unsigned i = 0; i < w->count && w->kind == FILL; i++)
+        to[w->to_at + i] = w->value;
+    if (w->kind == COPY || w->kind == BY_MEMORY_OF_THE_GRAPH)
+        memcpy(&to[w->to_at], &model[w->a][w->from_at], w->count * sizeof(float));
+}
+
+static work any_fill(unsigned m, acu_stream *on) {
+    const unsigned at = any(ELEMENTS);
+    return (work){.kind = FILL,
+                  .on = on,
+                  .to = m,
+                  .to_at = at,
+                  .count = 1 + any(ELEMENTS - at),
+                  .value = 1 + (float)any(1000)};
+}
+
+static work any_copy(unsigned m, acu_stream *on) {
+    const unsigned count = 1 + any(ELEMENTS), from = any_source();
+    if (from == m)
+        return any_fill(m, on);
+    return (work){.kind = COPY,
+                  .on = on,
+                  .to = m,
+                  .a = from,
+                  .to_at = any(ELEMENTS - count + 1),
+                  .from_at = any(ELEMENTS - count + 1),
+                  .count = count};
+}
+
+/* Work that writes to the memory, on a stream of its device. */
+static work any_work(unsigned m, acu_stream *on) {
+    const unsigned a = any_source(), b = any_source();
+    const int device = device_of[m];
+    switch (any(8)) {
+    case 0:
+        return any_fill(m, on);
+    case 1:
+        return (work){.kind = DOUBLE, .on = on, .to = m};
+    case 2:
+    case 3:
+    case 4:
+        if (device_of[a] == device && device_of[b] == device && a != m && b != m)
+            return (work){.kind = SUM, .on = on, .to = m, .a = a, .b = b};
+        return any_fill(m, on);
+    default:
+        return any_copy(m, on);
+    }
+}
+
+static void do_work(const work *w) {
+    issue(w);
+    apply(w);
+}
+
+/* ---- and what goes on around it ---- */
 
 static void check(unsigned m, acu_stream *on, unsigned seed) {
     float back[ELEMENTS];
@@ -105,24 +171,121 @@ static void exchange(unsigned m) {
         model[m][i] = value;
 }
 
-/* The graph goes at once, though it still runs. */
-static void replay(unsigned m) {
-    acu_stream *on = any_stream(device_of[m]);
-    acu_graph *graph = NULL;
+/* ---- the same, captured ---- */
+
+enum { CAPTURED = 12, CAPTURED_WORK = 16 };
+
+typedef struct captured {
+    acu_stream *streams[CAPTURED]; /* the first is where the capture begins */
+    size_t stream_count;
+    work works[CAPTURED_WORK];
+    size_t work_count;
+    bool allocates;
+} captured;
+
+static acu_stream *any_captured(const captured *c, int device) {
+    acu_stream *on = NULL;
+    do
+        on = c->streams[any((unsigned)c->stream_count)];
+    while (acu_stream_device(on) != device);
+    return on;
+}
+
+static bool is_captured_on(const captured *c, int device) {
+    for (size_t i = 0; i < c->stream_count; i++)
+        if (acu_stream_device(c->streams[i]) == device)
+            return true;
+    return false;
+}
+
+static work any_work_by_memory_of_the_graph(const captured *c, unsigned m) {
+    const int device = device_of[m];
+    unsigned from = any(MEMORIES);
+    if (from == m || device_of[from] != device)
+        return any_fill(m, any_captured(c, device));
+    return (work){
+        .kind = BY_MEMORY_OF_THE_GRAPH,
+        .on = any_captured(c, device),
+        .to = m,
+        .a = from,
+        .count = ELEMENTS,
+        .others = {any_captured(c, device), any_captured(c, device), any_captured(c, device)}};
+}
+
+static void choose_work(captured *c) {
+    c->work_count = 1 + any(CAPTURED_WORK);
+    for (size_t i = 0; i < c->work_count; i++) {
+        unsigned m = 0;
+        do
+            m = any(MEMORIES);
+        while (!is_captured_on(c, device_of[m]));
+        c->works[i] = any_work(m, any_captured(c, device_of[m]));
+        if (any(4) == 0)
+            c->works[i] = (work){.kind = HOLD_UP, .on = c->streams[any((unsigned)c->stream_count)]};
+        else if (any(8) == 0)
+            c->works[i] = any_work_by_memory_of_the_graph(c, m);
+        c->allocates = c->allocates || c->works[i].kind == BY_MEMORY_OF_THE_GRAPH;
+    }
+}
+
+static void choose_streams(captured *c) {
+    const unsigned wanted = 1 + any(CAPTURED);
+    for (unsigned i = 0; i < wanted; i++) {
+        acu_stream *on = any_stream((int)any((unsigned)devices));
+        bool is_new = true;
+        for (size_t k = 0; k < c->stream_count; k++)
+            is_new = is_new && c->streams[k] != on;
+        if (is_new)
+            c->streams[c->stream_count++] = on;
+    }
+}
+
+static void capture(const captured *c, acu_graph **graph) {
+    OK(acu_stream_begin_capture(c->streams[0], NULL));
+    for (size_t i = 1; i < c->stream_count; i++)
+        OK(acu_stream_wait_stream(c->streams[i], c->streams[(i * 7 + c->work_count) % i]));
+    for (size_t i = 0; i < c->work_count; i++) {
+        issue(&c->works[i]);
+        if (i % 5 == 4)
+            OK(acu_stream_wait_stream(c->streams[i % c->stream_count], c->works[i].on));
+    }
+    OK(acu_stream_join(c->streams[0], &c->streams[1], c->stream_count - 1));
+    OK(acu_stream_end_capture(c->streams[0], graph));
+}
+
+static void launch(const captured *c, acu_exec *exec) {
+    OK(acu_exec_launch(exec, any_stream((int)any((unsigned)devices))));
+    for (size_t i = 0; i < c->work_count; i++)
+        apply(&c->works[i]);
+}
+
+/* The graphs go at once, though they still run. */
+static void replay(void) {
+    captured c = {.stream_count = 0};
+    acu_graph *graph = NULL, *changed = NULL;
     acu_exec *exec = NULL;
-    OK(acu_stream_begin_capture(on, NULL));
-    for (int i = 0; i < 3; i++)
-        work_on(m, on);
-    OK(acu_stream_end_capture(on, &graph));
+    choose_streams(&c);
+    choose_work(&c);
+    capture(&c, &graph);
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_release(graph));
-    OK(acu_exec_launch(exec, any_stream(device_of[m])));
+    for (unsigned times = any(3); times > 0; times--)
+        launch(&c, exec);
+    if (!c.allocates) { /* CUDA does not update what allocates */
+        for (size_t i = 0; i < c.work_count; i++)
+            c.works[i].value = 1 + (float)any(1000);
+        capture(&c, &changed);
+        OK(acu_exec_update(exec, changed, NULL));
+        OK(acu_graph_release(changed));
+    }
+    launch(&c, exec);
     OK(acu_exec_release(exec));
 }
 
 static void step(unsigned seed) {
     const unsigned m = any_target();
     acu_stream *on = any_stream(device_of[m]);
+    const work w = any_work(m, on);
     if (m == 0 || any(8) == 0)
         OK(acu_stream_call_function(on, hold_up, NULL));
     switch (any(12)) {
@@ -133,17 +296,10 @@ static void step(unsigned seed) {
         exchange(m);
         break;
     case 2:
-        replay(m);
-        break;
-    case 3:
-    case 4:
-    case 5:
-    case 6:
-    case 7:
-        copy(m, any_source(), on);
+        replay();
         break;
     default:
-        work_on(m, on);
+        do_work(&w);
     }
 }
 

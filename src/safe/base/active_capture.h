@@ -4,13 +4,20 @@
 
 #include "safe/base/stream.h"
 
-/* The capture is active from now on, with the stream `origin` in it. */
+/*
+ * The capture is active from now on, with the stream `origin` in it. The caller begins CUDA's
+ * capture afterwards, so that no thread begins to wait for the device in between; threads that wait
+ * already are waited for.
+ */
 void acu_capture_begin(acu_capture *capture, acu_stream *origin);
-/* The capture is over: all its streams are free again. */
+/* The capture is over, or did not begin: all its streams are free again. */
 void acu_capture_end(acu_capture *capture);
-/* The stream waits for something of the capture with this id, so CUDA captures the stream, too.
- * Nothing happens if that capture is over. */
-void acu_capture_join(uint64_t id, acu_stream *stream);
+/* The stream will wait for something of the capture with this id, so CUDA will capture the stream,
+ * too. Returns false, with nothing done, if that capture is over or the stream is in one already.
+ * Threads that wait for the stream's device are waited for. */
+bool acu_capture_join(uint64_t id, acu_stream *stream);
+/* The stream, which acu_capture_join() has just brought in, did not come to wait. */
+void acu_capture_leave(acu_stream *stream);
 bool acu_capture_is_active(uint64_t id);
 
 /* acu_capture_delays() where there are captures. */
@@ -24,8 +31,12 @@ static inline bool acu_capture_delays(const acu_object *object) {
 /* Returns 0, or the recorded ACU_ERROR_CAPTURE if waiting, querying or creating something in this
  * thread would break a capture. */
 int acu_capture_check(void);
-/* Returns 0, or the recorded ACU_ERROR_CAPTURE if waiting for the whole device would break a
- * capture; that breaks even relaxed ones there. */
-int acu_capture_check_device(int device);
+/*
+ * Stand around waiting for the whole device, which would break any capture there, even a relaxed
+ * one. The first returns 0, or the recorded ACU_ERROR_CAPTURE if there is one; after 0 the second
+ * one follows, and until then no capture begins there.
+ */
+int acu_capture_begin_device_wait(int device);
+void acu_capture_end_device_wait(int device);
 
 #endif

@@ -11,10 +11,9 @@ int acu_device_count_objects(acu_device device) {
 }
 
 static int synchronize(acu_device device) {
-    int code = acu_capture_check_device(device);
-    if (code)
-        return code;
-    code = (int)cudaDeviceSynchronize();
+    ACU_TRY(acu_capture_begin_device_wait(device));
+    int code = (int)cudaDeviceSynchronize();
+    acu_capture_end_device_wait(device);
     if (code)
         acu_stream_abandon_calls(device);
     acu_destroy_deferred(); /* some of these objects were waiting for this work */
@@ -23,6 +22,7 @@ static int synchronize(acu_device device) {
 
 acu_result acu_device_synchronize(acu_device device) {
     acu_guard guard;
+    ACU_TRY(acu_device_resolve(__func__, &device));
     int code = acu_guard_enter(&guard, device);
     if (!code)
         code = synchronize(device);

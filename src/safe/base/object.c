@@ -17,6 +17,16 @@ enum { QUARANTINE = 1024 };
 
 acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 
+/* ---- threads ---- */
+
+uint64_t acu_thread_id(void) {
+    static uint64_t count; /* atomic */
+    static _Thread_local uint64_t id;
+    if (!id)
+        id = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    return id;
+}
+
 /* ---- counting ---- */
 
 int acu_object_counts[ACU_COUNTED_DEVICES], acu_object_count_everywhere;

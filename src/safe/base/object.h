@@ -74,6 +74,12 @@ static inline bool acu_nothing_special(void) {
                        ACU_WATCHED(unloading)) == 0);
 }
 
+/* ---- threads ---- */
+
+/* Returns a number that no other thread of the process has or had; a pthread_t may be used again
+ * after its thread has ended. */
+uint64_t acu_thread_id(void);
+
 /* ---- counting ---- */
 
 /* A graph may have nodes on every device, and CUDA does not report on which. */

@@ -97,6 +97,7 @@ static int new_stream(const char *call, acu_device device, cudaStream_t raw, boo
         free(timeline);
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for a stream");
     }
+    stream->users = 1;
     stream->timeline = timeline;
     stream->raw = raw;
     stream->owned = owned;
@@ -171,7 +172,10 @@ struct CUstream_st *acu_stream_raw(const acu_stream *stream) {
 }
 
 acu_stream *acu_stream_retain(acu_stream *stream) {
-    return acu_object_retain(__func__, stream, &acu_stream_class);
+    acu_stream *retained = acu_object_retain(__func__, stream, &acu_stream_class);
+    if (retained)
+        __atomic_add_fetch(&retained->users, 1, __ATOMIC_RELAXED);
+    return retained;
 }
 
 static void drop_spare(acu_stream *stream) {
@@ -184,10 +188,24 @@ static void drop_spare(acu_stream *stream) {
     (void)acu_object_release(NULL, stream, &acu_stream_class);
 }
 
+/* The program has no reference left, so it cannot end the capture that began on the stream. What
+ * the graph keeps may own the stream, which would then live as long as the capture. */
+static void abandon_capture(const acu_stream *stream) {
+    acu_capture *capture = acu_capture_of(stream);
+    if (!capture || capture->origin != stream)
+        return;
+    capture->abandon(capture);
+    acu_destroy_deferred();
+}
+
 acu_result acu_stream_release(acu_stream *stream) {
     acu_destroy_deferred();
-    if (acu_is(stream, &acu_stream_class))
+    if (acu_is(stream, &acu_stream_class)) {
         drop_spare(stream);
+        if (__atomic_sub_fetch(&stream->users, 1, __ATOMIC_ACQ_REL) == 0 &&
+            !ACU_LIKELY(!ACU_WATCHED(captures)))
+            abandon_capture(stream);
+    }
     return acu_object_release(__func__, stream, &acu_stream_class);
 }
 

@@ -4,6 +4,7 @@
 
 #include <anycuda/stream.h>
 
+#include "safe/base/capture_order.h"
 #include "safe/base/device.h"
 #include "safe/base/object.h"
 #include "safe/base/timeline.h"
@@ -18,11 +19,12 @@
 typedef struct acu_capture {
     /* Keeps the object alive for the graph; a failure is recorded and fails the operation. */
     int (*use)(struct acu_capture *capture, acu_object *object, bool writes);
-    /* Ends the capture because the stream where it began is destroyed. */
+    /* Ends the capture, because the program has released the stream where it began. */
     void (*abandon)(struct acu_capture *capture);
+    acu_capture_order order; /* of the uses of memory */
     enum cudaStreamCaptureMode mode;
     uint64_t id;        /* no other capture of the process ever has it */
-    pthread_t thread;   /* the thread that began it */
+    uint64_t thread;    /* the id of the thread that began it */
     acu_stream *origin; /* the stream where it began */
     acu_stream *joined; /* the streams that came in later, each with a reference */
     struct acu_capture *next;
@@ -38,6 +40,7 @@ struct acu_stream {
     bool shared;          /* atomic: others may know the raw stream, and may capture it unnoticed */
     /* What most operations read ends here, with a line of the cache. */
     acu_object *spare;        /* atomic; see below */
+    int users;                /* atomic: owners outside of the safe layer */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */
 };
@@ -80,7 +83,7 @@ int acu_stream_count_spares(int device);
 /* Whether the stream is the default stream of another thread than this one. */
 static inline bool acu_stream_is_foreign(const acu_stream *stream) {
     return !ACU_LIKELY(!stream->is_default) && stream->timeline->per_thread &&
-           !pthread_equal(stream->timeline->thread, pthread_self());
+           stream->timeline->thread != acu_thread_id();
 }
 
 /* Records what is wrong with a stream that cannot be used; returns the code. */

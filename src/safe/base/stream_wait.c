@@ -99,10 +99,11 @@ static int wait_for_event(acu_stream *stream, const acu_event *event) {
     const uint64_t capture = __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE);
     int code =
         capture ? acu_timeline_mark(stream->timeline) : 0; /* before the stream joins the capture */
+    const bool joined = !code && capture && acu_capture_join(capture, stream);
     if (!code)
         code = (int)cudaStreamWaitEvent(stream->raw, event->raw, 0);
-    if (!code && capture)
-        acu_capture_join(capture, stream);
+    if (code && joined)
+        acu_capture_leave(stream);
     if (acu_is_shared(&event->shared))
         acu_mark_shared(&stream->shared);
     return code;

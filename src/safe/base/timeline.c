@@ -13,7 +13,7 @@ acu_timeline *acu_timeline_new(int device, cudaStream_t raw) {
     *timeline = (acu_timeline){.references = 1,
                                .device = device,
                                .per_thread = raw == cudaStreamPerThread,
-                               .thread = pthread_self(),
+                               .thread = acu_thread_id(),
                                .raw = raw};
     pthread_mutex_init(&timeline->lock, NULL);
     return timeline;

@@ -17,12 +17,12 @@
 
 /* What launches read is in the first line of the cache. */
 typedef struct acu_timeline {
-    int references;   /* owners; atomic */
-    int device;       /* ordinal */
-    bool per_thread;  /* the stream is a thread's default stream */
-    pthread_t thread; /* the thread that created the timeline */
-    uint64_t issued;  /* atomic: even: the last number marked; odd, one more: work was put on
-                         the stream since then */
+    int references;  /* owners; atomic */
+    int device;      /* ordinal */
+    bool per_thread; /* the stream is a thread's default stream */
+    uint64_t thread; /* the id of the thread that created the timeline */
+    uint64_t issued; /* atomic: even: the last number marked; odd, one more: work was put on
+                        the stream since then */
     uint64_t
         shared_count; /* atomic: how often memory that only this stream used got a second user */
     uint64_t capture; /* atomic: the id of the capture that the stream is in; 0: none */
@@ -98,7 +98,7 @@ static inline uint64_t acu_timeline_capture(const acu_timeline *timeline) {
  * here; but it is a blocking stream, so the legacy default stream comes after it.
  */
 static inline cudaStream_t acu_timeline_raw(const acu_timeline *timeline) {
-    bool foreign = timeline->per_thread && !pthread_equal(timeline->thread, pthread_self());
+    bool foreign = timeline->per_thread && timeline->thread != acu_thread_id();
     return foreign ? cudaStreamLegacy : timeline->raw;
 }
 
@@ -113,6 +113,9 @@ int acu_timeline_mark(acu_timeline *timeline);
 
 /* Lets the stream wait for all work up to the number; returns 0 or a recorded failure. */
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *stream);
+/* Lets the stream wait for all work of the timeline, where both are in one capture; returns 0 or a
+ * recorded failure. */
+int acu_timeline_wait_captured(acu_timeline *timeline, acu_stream *stream);
 /* Lets the thread wait for all work up to the number; returns 0 or a recorded failure. */
 int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number);
 /* Whether all work up to the number is done; also false where asking would break a capture. */

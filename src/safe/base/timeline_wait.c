@@ -43,7 +43,7 @@ static int check_captures(acu_timeline *timeline, cudaStream_t stream, uint64_t 
 
 /* The stream waits for an event of the capture, and so joins it. The mark cannot be that event,
  * because it stands for what came before the capture. */
-static int join_capture(acu_timeline *timeline, acu_stream *stream) {
+static int wait_for_captured(acu_timeline *timeline, acu_stream *stream) {
     cudaEvent_t event = NULL;
     acu_guard guard;
     int code = acu_guard_enter(&guard, timeline->device);
@@ -61,12 +61,20 @@ static int join_capture(acu_timeline *timeline, acu_stream *stream) {
     return code;
 }
 
-static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *stream,
-                       bool *captured) {
+static int join_capture(acu_timeline *timeline, acu_stream *stream) {
+    const bool joined = acu_capture_join(acu_timeline_capture(timeline), stream);
+    int code = wait_for_captured(timeline, stream);
+    if (code && joined)
+        acu_capture_leave(stream);
+    return code;
+}
+
+static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *stream) {
+    bool captured = false;
     if (number <= timeline->done)
         return 0;
-    int code = check_captures(timeline, stream->raw, number, captured);
-    if (!code && *captured)
+    int code = check_captures(timeline, stream->raw, number, &captured);
+    if (!code && captured)
         return join_capture(timeline, stream);
     if (!code && !timeline->closed && timeline->marked < number)
         code = acu_timeline_record_mark(timeline);
@@ -77,7 +85,6 @@ static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *stre
 
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *stream) {
     acu_guard guard;
-    bool captured = false;
     if (timeline == stream->timeline)
         return 0;
     int code = acu_stream_enter(stream, &guard);
@@ -85,11 +92,25 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *strea
         code = acu_timeline_mark(stream->timeline); /* before the stream joins the capture */
     if (!code) {
         pthread_mutex_lock(&timeline->lock);
-        code = wait_locked(timeline, number, stream, &captured);
+        code = wait_locked(timeline, number, stream);
         pthread_mutex_unlock(&timeline->lock);
     }
-    if (!code && captured)
-        acu_capture_join(acu_timeline_capture(timeline), stream);
+    acu_guard_leave(&guard);
+    acu_capture *capture = acu_capture_of(stream);
+    if (!code && capture && capture->id == acu_timeline_capture(timeline))
+        acu_capture_order_waited(&capture->order, stream, timeline);
+    return code;
+}
+
+int acu_timeline_wait_captured(acu_timeline *timeline, acu_stream *stream) {
+    acu_guard guard;
+    if (timeline->per_thread && timeline->thread != acu_thread_id())
+        return acu_record(ACU_ERROR_CAPTURE,
+                          "the memory was used on the default stream of another thread, which this "
+                          "thread cannot wait for in a capture");
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = wait_for_captured(timeline, stream);
     acu_guard_leave(&guard);
     return code;
 }

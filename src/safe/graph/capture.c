@@ -294,11 +294,12 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
                                .changed = o->changed,
                                .data = o->data};
     __atomic_add_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
+    acu_capture_begin(&capture->capture, stream);
     code = begin_raw(call, stream, o, capture);
-    if (code)
+    if (code) {
+        acu_capture_end(&capture->capture);
         free_capture(capture);
-    else
-        acu_capture_begin(&capture->capture, stream);
+    }
     return code;
 }
 
@@ -311,10 +312,10 @@ acu_result acu_stream_begin_capture(acu_stream *stream, const acu_capture_option
 
 /* Captures the allocation, which gives the storage its address. */
 static int allocate(acu_stream *stream, acu_storage *storage) {
-    acu_capture *capture = acu_capture_of(stream);
     acu_guard guard;
+    uint64_t version;
     void *at = NULL;
-    int code = capture->use(capture, &storage->object, true);
+    int code = acu_storage_begin_use(storage, stream, true, &version);
     if (!code)
         code = acu_stream_enter(stream, &guard);
     if (code)

@@ -153,14 +153,14 @@ static int wait_for_kernels(const acu_module *module) {
     int code = 0;
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i] && !code; i++)
         code = acu_timeline_synchronize(module->streams[i], ACU_EVERYTHING);
-    if (!code && module->crowded)
-        code = acu_capture_check_device(module->place.device);
     if (code || !module->crowded)
         return code;
+    ACU_TRY(acu_capture_begin_device_wait(module->place.device));
     code = acu_guard_enter(&guard, module->place.device);
     if (!code)
         code = (int)cudaDeviceSynchronize();
     acu_guard_leave(&guard);
+    acu_capture_end_device_wait(module->place.device);
     return code;
 }
 

@@ -72,13 +72,14 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
 int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
                                uint64_t *version) {
     acu_capture *capture = acu_capture_of(stream);
+    int code = capture ? capture->use(capture, &storage->object, writes) : 0;
+    if (code || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return code;
     if (capture)
-        return capture->use(capture, &storage->object, writes);
-    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
+        return acu_capture_order_use(&capture->order, stream, storage, writes);
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
-    int code = wait_for_uses(storage, stream, writes);
+    code = wait_for_uses(storage, stream, writes);
     *version = storage->version;
     pthread_mutex_unlock(&storage->lock);
     return code;
