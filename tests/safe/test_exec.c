@@ -291,6 +291,7 @@ static void launches_on_the_default_stream_of_a_device(void **state) {
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, legacy));
+    OK(acu_stream_synchronize(legacy));
     close_gate(&at, legacy);
     OK(acu_exec_launch(exec, legacy));
     still_waits(legacy);
