@@ -289,12 +289,23 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 #define ACU_FIRST(first, ...) first
 #define ACU_CONCAT(a, b)      ACU_CONCAT_(a, b)
 #define ACU_CONCAT_(a, b)     a##b
+/* Up to 95 arguments are counted, so that the 33rd is refused: no macro is ACU_ARGS_MORE_THAN_32.
+ */
 #define ACU_COUNT(...)                                                                             \
-    ACU_COUNT_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,    \
-               16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+    ACU_COUNT_ALL(__VA_ARGS__, ACU_MORE_21, ACU_MORE_21, ACU_MORE_21, 33, 32, 31, 30, 29, 28, 27,  \
+                  26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6,  \
+                  5, 4, 3, 2, 1, 0)
+#define ACU_COUNT_ALL(...) ACU_COUNT_(__VA_ARGS__)
+#define ACU_MORE_21        ACU_MORE_7, ACU_MORE_7, ACU_MORE_7
+#define ACU_MORE_7                                                                                 \
+    MORE_THAN_32, MORE_THAN_32, MORE_THAN_32, MORE_THAN_32, MORE_THAN_32, MORE_THAN_32, MORE_THAN_32
 #define ACU_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,     \
                    a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, \
-                   n, ...)                                                                         \
+                   a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, \
+                   a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62, a63, a64, a65, \
+                   a66, a67, a68, a69, a70, a71, a72, a73, a74, a75, a76, a77, a78, a79, a80, a81, \
+                   a82, a83, a84, a85, a86, a87, a88, a89, a90, a91, a92, a93, a94, a95, a96, n,   \
+                   ...)                                                                            \
     n
 #define ACU_ARGS_1(grid, ...)
 #define ACU_ARGS_2(grid, x, ...)  acu_arg_of(x),

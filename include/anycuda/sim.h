@@ -114,8 +114,8 @@ int acu_sim_register(const char *name, acu_sim_kernel function);
  *
  * Any memory that its device can reach: its own, its peers' with access, pinned, managed. If not
  * all of the bytes are in one allocation the kernel ends here, by longjmp() (in C++ no destructor
- * runs), and its device is lost as on a GPU, with 700, an illegal address. Only to be called by the
- * kernel, on its own thread.
+ * runs), and its device is lost as on a GPU, with 700, an illegal address. For 0 bytes the address
+ * itself is returned, whatever it is. Only to be called by the kernel, on its own thread.
  */
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 

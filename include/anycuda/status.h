@@ -83,7 +83,8 @@ void acu_clear_error(void);
 /** A failure in all its parts; no text is NULL. */
 typedef struct acu_error {
     acu_result code;
-    const char *call;    /* the function that failed: "acu_buffer_write", "cudaMalloc" */
+    const char *call;    /* the function that failed: "cudaMalloc", "acu_launch"; of a macro the
+                            function that it calls: "acu_buffer_write_typed" */
     const char *object;  /* "stream 0x55… on device 0"; "" if the call concerns no object */
     const char *message; /* everything in one line, as acu_last_error_message() returns it */
     const char *hint;    /* what to do about it; "" if nothing is known */

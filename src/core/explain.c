@@ -91,9 +91,10 @@ static const char *newer_argument(const acu_function *function, const void *args
 
 int acu_explain(const acu_function *function, int result, const void *args) {
     const acu_library *library = function->library;
-    char note[ACU_NOTE_SIZE], why[160] = "", loaded[ACU_LIBRARY_TEXT];
+    char note[ACU_NOTE_SIZE], why[ACU_REASON_SIZE], loaded[ACU_LIBRARY_TEXT];
     int since = 0;
     acu_record_take_note(note);
+    acu_record_take_reason(why);
     if (result == 0 || acu_function_repeats_errors(function) ||
         acu_function_is_answer(function, result) || acu_record_take_refusal(function->name, result))
         return result;
@@ -107,7 +108,8 @@ int acu_explain(const acu_function *function, int result, const void *args) {
     /* cudaGetLastError must return the library's error, which is the later one. */
     if (library->id == ACU_CUDART)
         (void)acu_record_own_error(true);
-    explain_result(function, result, why, sizeof why);
+    if (!*why)
+        explain_result(function, result, why, sizeof why);
     return record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s", function->name,
                        acu_explain_code(library, result), result, note, *why ? ": " : "", why,
                        acu_library_describe(library, "", loaded));

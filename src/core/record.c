@@ -65,6 +65,18 @@ void acu_record_take_note(char note[ACU_NOTE_SIZE]) {
     record.note[0] = '\0';
 }
 
+void acu_record_reason(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(record.reason, sizeof record.reason, format, args);
+    va_end(args);
+}
+
+void acu_record_take_reason(char reason[ACU_REASON_SIZE]) {
+    memcpy(reason, record.reason, sizeof record.reason);
+    record.reason[0] = '\0';
+}
+
 /* ---- reading ---- */
 
 const acu_failure *acu_record_last(void) {

@@ -10,7 +10,13 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-enum { ACU_MESSAGE_SIZE = 1024, ACU_OBJECT_TEXT = 160, ACU_HINT_SIZE = 256, ACU_NOTE_SIZE = 64 };
+enum {
+    ACU_MESSAGE_SIZE = 1024,
+    ACU_OBJECT_TEXT = 160,
+    ACU_HINT_SIZE = 256,
+    ACU_NOTE_SIZE = 64,
+    ACU_REASON_SIZE = 160
+};
 
 /* A failure in all its parts. */
 typedef struct acu_failure {
@@ -30,6 +36,7 @@ typedef struct acu_thread_record {
     const char *refused;
     int own;                  /* an error made here that cudaGetLastError has yet to return; or 0 */
     char note[ACU_NOTE_SIZE]; /* for the message of the call that is failing now; "" if none */
+    char reason[ACU_REASON_SIZE]; /* why that call fails, where the callee knows; "" if not */
 } acu_thread_record;
 
 /* ---- recording ---- */
@@ -48,6 +55,11 @@ int acu_record_recode(int from, int to);
 void acu_record_note(const char *what, size_t index);
 /* Copies the note for the failing call and forgets it. */
 void acu_record_take_note(char note[ACU_NOTE_SIZE]);
+/* Sets why the call fails that this thread is making, for its message: the simulator knows more
+ * than a code. */
+void acu_record_reason(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+/* Copies the reason for the failing call and forgets it. */
+void acu_record_take_reason(char reason[ACU_REASON_SIZE]);
 
 /* ---- reading ---- */
 

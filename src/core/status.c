@@ -54,9 +54,7 @@ static const words cudas[] = {
     {cudaErrorSharedObjectInitFailed, "", "",
      "acu-info prints the search; ANYCUDA_CUDART=path chooses a library, =sim the simulator"},
     {cudaErrorNotSupported, "", "",
-     "acu_supports() reports what the runtime, the driver and the device support; the kind of "
-     "these "
-     "objects may be the reason, too"},
+     "acu_supports() reports what the runtime, the driver and the device support"},
     {cudaErrorIllegalAddress, "", "",
      "this process cannot use its contexts any more; compute-sanitizer finds the access"},
     {cudaErrorLaunchFailure, "", "",
@@ -98,7 +96,8 @@ static const words *find(const words *list, size_t count, acu_result code) {
 
 static const char *hint_for(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
-        return "install an NVIDIA driver"; /* CUDA reports "insufficient" also without a driver */
+        return "install an NVIDIA driver, or set ANYCUDA_CUDART=sim in a program that has the "
+               "simulator"; /* CUDA reports "insufficient" also without a driver */
     const words *known = find(ours, COUNT(ours), code);
     if (!known)
         known = find(cudas, COUNT(cudas), code);

@@ -71,6 +71,9 @@ static const mistake no_calls = {
 static const mistake no_error = {
     "does not end with ':' and an error",
     "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
+static const mistake unknown_error = {
+    "ends with an error that no library of CUDA has",
+    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
 static const mistake no_seed = {"gives no number", "one of at most 64 bits, as in seed=42"};
 static const mistake too_many = {
     "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2"};
@@ -160,6 +163,17 @@ static const char *read_result(const char *at, rule *r) {
     return code ? at : NULL;
 }
 
+/* Returns whether any library has an error of this name; a success is none. */
+static bool is_error(const char *name) {
+    for (int id = 0; acu_library_of((acu_library_id)id); id++) {
+        const acu_library_info *about = acu_library_about(acu_library_of((acu_library_id)id));
+        const acu_value *error = acu_value_find(about->result_type, name);
+        if (error && error->value)
+            return true;
+    }
+    return false;
+}
+
 /* Reads FUNCTION@WHEN:RESULT; returns what is wrong with it, or NULL. */
 static const mistake *read_rule(const char *at, rule *r) {
     at = read_word(at, r->function);
@@ -175,7 +189,9 @@ static const mistake *read_rule(const char *at, rule *r) {
     if (!at || *at != ':')
         return &no_calls;
     at = read_result(at + 1, r);
-    return at && !*at ? NULL : &no_error;
+    if (!at || *at)
+        return &no_error;
+    return r->code || is_error(r->result) ? NULL : &unknown_error;
 }
 
 /* Reads one item of the list, without blanks around it; returns what is wrong with it, or NULL. */

@@ -172,6 +172,28 @@ static void prepare_process(void) {
     (void)atexit(at_exit);
 }
 
+/* Returns how many of the devices CUDA_VISIBLE_DEVICES lists. As in CUDA, the first entry that
+ * names none ends the list; a device that is listed twice leaves none. */
+static int count_visible(int devices) {
+    const char *list = acu_platform_env("CUDA_VISIBLE_DEVICES");
+    uint64_t seen = 0;
+    int count = 0;
+    if (!list)
+        return devices;
+    while (*list) {
+        char *end;
+        const long device = strtol(list, &end, 10);
+        if (end == list || device < 0 || device >= devices || (*end && *end != ','))
+            break;
+        if (seen >> device & 1)
+            return 0;
+        seen |= (uint64_t)1 << device;
+        count++;
+        list = end + (*end == ',');
+    }
+    return count;
+}
+
 static void configure(const char *text) {
     sim.config = (acu_sim_config){.devices = 1,
                                   .memory = (uint64_t)8 << 30,
@@ -179,6 +201,7 @@ static void configure(const char *text) {
                                   .runtime = CUDART_VERSION,
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
+    sim.config.devices = count_visible(sim.config.devices);
     acu_sim_nouns_configure(&sim.config);
     acu_sim_caller_reset(sim.config.leaks || sim.config.guard);
     sim.configured = true;

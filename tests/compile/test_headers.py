@@ -417,6 +417,19 @@ def test_handles_are_no_arguments_of_kernels(name: str, dialect: str, tmp_path: 
 
 
 @every_compiler
+def test_a_launch_has_at_most_32_arguments(name: str, tmp_path: Path) -> None:
+    def unit(count: int) -> Path:
+        call = f"acu_launch(s, k, acu_grid_1d(1, 1), {', '.join(map(str, range(1, count + 1)))})"
+        text = f"acu_result f(acu_stream *s, acu_kernel *k) {{ return {call}; }}"
+        return source(tmp_path, f"#include <anycuda/anycuda.h>\n{text}\n", "c11")
+
+    command = [*compiler(name, "c11"), "-fsyntax-only"]
+    works([*command, unit(32)])
+    for count in (33, 34, 64, 94):
+        assert any("MORE_THAN_32" in error for error in fails([*command, unit(count)])), count
+
+
+@every_compiler
 def test_a_call_that_is_inlined_fails_too(name: str, tmp_path: Path) -> None:
     text = (
         "#include <anycuda/cudart.h>\nint main(void) { return (int)cudaGetDriverEntryPointByVersion(0, 0, 0, 0, 0); }\n"

@@ -325,6 +325,8 @@ static void kinds_of_memory(void **state) {
     assert_true(mine[0] == 1);
     OK(acu_buffer_release(buffer));
     FAILS(acu_buffer_register(stream, ACU_F32, NULL, 64, 0, &buffer), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_register(stream, ACU_F32, (char *)mine + 1, 4, 0, &buffer), ACU_ERROR_DTYPE,
+          "is not aligned for f32");
     FAILS(acu_buffer_register(stream, ACU_F32, mine, 64, ACU_BUFFER_ATTACH_HOST, &buffer),
           ACU_ERROR_ARGUMENT, "ACU_MEMORY_REGISTERED has no flags 0x8");
     for (acu_memory memory = ACU_MEMORY_POOL; memory < ACU_MEMORY_REGISTERED; memory++) {

@@ -50,7 +50,7 @@ static void misuse(void **state) {
           ACU_ERROR_ARGUMENT, "no flags 0x40000000");
     FAILS(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_INTERPROCESS},
                            &(acu_event *){NULL}),
-          1, "cudaEventCreateWithFlags");
+          ACU_ERROR_ARGUMENT, "ACU_EVENT_INTERPROCESS needs ACU_EVENT_DISABLE_TIMING");
     FAILS(acu_event_create(7, NULL, &(acu_event *){NULL}), 101, "device 7");
     FAILS(acu_event_query(NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_event_synchronize(NULL), ACU_ERROR_ARGUMENT, "NULL");

@@ -3,7 +3,7 @@
 
 #include <anycuda/cudart.h>
 
-static volatile int no_such = 99;
+static volatile int no_such = 99, no_access = 77;
 
 static void life(void **state) {
     (void)state;
@@ -147,12 +147,37 @@ static void misuse(void **state) {
                                  &(acu_buffer_options){.memory = ACU_MEMORY_PINNED, .pool = pool},
                                  &buffer),
           ACU_ERROR_ARGUMENT, "ACU_MEMORY_PINNED does not come from pools");
+    FAILS(acu_pool_create(0, &(acu_pool_options){.handles = 77}, &(acu_pool *){NULL}),
+          ACU_ERROR_ARGUMENT, "options.handles is 77");
+    FAILS(acu_pool_set_access(pool, 0, ACU_ACCESS_NONE), ACU_ERROR_ARGUMENT, "own device");
+    FAILS(acu_pool_set_access(pool, 0, (acu_access)no_access), ACU_ERROR_ARGUMENT,
+          "there is no access 77");
+    OK(acu_pool_set_access(pool, 0, ACU_ACCESS_READ_WRITE));
     OK(acu_pool_release(pool));
     FAILS(acu_pool_release(pool), ACU_ERROR_HANDLE, "released already");
     FAILS(acu_buffer_create_with(stream, ACU_U8, 1, &(acu_buffer_options){.pool = pool}, &buffer),
           ACU_ERROR_HANDLE, "released already");
     OK(acu_stream_release(stream));
     acu_quarantine(0);
+}
+
+/* The limit came with CUDA 12.2. */
+static void a_full_pool_names_its_limit(void **state) {
+    (void)state;
+    acu_pool *pool = NULL;
+    acu_stream *stream = NULL;
+    acu_buffer *first = NULL, *second = NULL;
+    if (acu_loaded(ACU_CUDART)->version < 12020)
+        skip();
+    OK(acu_pool_create(0, &(acu_pool_options){.max_size = 32u << 20}, &pool));
+    OK(acu_stream_create(0, NULL, &stream));
+    const acu_buffer_options options = {.pool = pool};
+    OK(acu_buffer_create_with(stream, ACU_U8, 20u << 20, &options, &first));
+    FAILS(acu_buffer_create_with(stream, ACU_U8, 20u << 20, &options, &second), 2,
+          "in the pool, whose max_size is 33554432");
+    OK(acu_buffer_release(first));
+    OK(acu_stream_release(stream));
+    OK(acu_pool_release(pool));
 }
 
 int main(void) {
@@ -162,6 +187,7 @@ int main(void) {
                                        TEST(buffers_keep_their_pool),
                                        TEST(default_and_current),
                                        TEST(access_of_devices),
+                                       TEST(a_full_pool_names_its_limit),
                                        TEST(misuse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,8 @@ TEST(launches_are_asynchronous_and_in_order) {
 TEST(a_kernel_without_a_function) {
     OK(acu_sim_register("nothing", NULL));
     FAILS(cudaErrorNotSupported, launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
+    assert_non_null(strstr(acu_last_error_message(),
+                           "the simulator has no C function for the kernel \"nothing\""));
     OK(acu_sim_register("nothing", do_nothing));
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     SAYS(cudaErrorInvalidValue, acu_sim_register("", do_nothing));
@@ -182,6 +184,7 @@ TEST(freed_memory_is_illegal) {
 }
 
 TEST(null_is_illegal) {
+    touches(NULL, 0, cudaSuccess);
     touches(NULL, 1, cudaErrorIllegalAddress);
     acu_sim_reset(MACHINE);
     library = load(PTX);

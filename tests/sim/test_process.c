@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,6 +100,42 @@ static int reports(void) {
 
 static int loads_and_reports(void) {
     return acu_load(NULL) ? 0 : reports();
+}
+
+static int allocates_without_addresses(void) {
+    const struct rlimit limit = {(rlim_t)4 << 30, (rlim_t)4 << 30};
+    void *memory;
+    if (setrlimit(RLIMIT_AS, &limit))
+        return 1;
+    int code = (int)cudaMalloc(&memory, 1000);
+    return code && !strstr(acu_last_error_message(), "cannot reserve twice") ? 1 : code;
+}
+
+TEST(a_process_may_be_short_of_addresses) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    print_message("a sanitizer reserves addresses of its own\n");
+    skip();
+#endif
+    assert_int_equal(alone("memory=8GiB", allocates_without_addresses), 2);
+    assert_non_null(strstr(said, "ulimit -v"));
+    assert_int_equal(alone("memory=1GiB", allocates_without_addresses), 0);
+    assert_string_equal(said, "");
+}
+
+static int with_visible(const char *configuration, const char *visible) {
+    setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+    int count = alone(configuration, count_devices);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    return count;
+}
+
+TEST(only_visible_devices_are_there) {
+    assert_int_equal(with_visible("devices=4", "1,3"), 2);
+    assert_int_equal(with_visible("devices=4", "2,7,0"),
+                     1); /* the first bad number ends the list */
+    assert_int_equal(with_visible("devices=4", ""), 0);
+    assert_int_equal(with_visible("devices=4", "-1"), 0);
+    assert_int_equal(with_visible("devices=4", "0,1,2,3"), 4);
 }
 
 TEST(the_loader_hears_the_version) {
@@ -318,6 +355,8 @@ int main(void) {
         P(reads_the_environment),
         P(mistakes_are_said_in_one_line),
         P(sizes),
+        P(a_process_may_be_short_of_addresses),
+        P(only_visible_devices_are_there),
         P(the_loader_hears_the_version),
         P(every_reported_runtime),
         P(an_older_runtime_lacks_functions),

@@ -72,6 +72,21 @@ void acu_slot_unpublish(acu_library *l) {
     taken_back++;
 }
 
+/* A second library, whose errors have other names. */
+static const acu_value their_results[] = {{0, 0}, {1, 0}};
+static const acu_type their_result_type = {.name =
+                                               "CUresult\0CUDA_SUCCESS\0CUDA_ERROR_INVALID_VALUE",
+                                           .kind = ACU_KIND_ENUM,
+                                           .size = 4,
+                                           .count = COUNT(their_results),
+                                           .values = their_results};
+static const acu_library_info their_info = {.name = "libcuda", .result_type = &their_result_type};
+static acu_library theirs = {.info = &their_info};
+
+acu_library *acu_library_of(acu_library_id id) {
+    return id == ACU_CUDART ? &library : id == ACU_CUDA ? &theirs : NULL;
+}
+
 static const acu_type int_type = {.name = "int", .kind = ACU_KIND_SIGNED, .size = 4};
 static const acu_type byte_type = {.name = "unsigned char", .kind = ACU_KIND_UNSIGNED, .size = 1};
 static const acu_type size_type = {.name = "size_t", .kind = ACU_KIND_UNSIGNED, .size = 8};
@@ -488,13 +503,12 @@ static int call_host(const char *rule) {
 
 static void an_unknown_result_is_reported_and_fails_nothing(void **state) {
     (void)state;
-    assert_int_equal(saying(call_host, "cudaHostAlloc@*:cudaErrorMemory"), 0);
-    assert_string_equal(
-        written,
-        "anycuda: injected error rule \"cudaHostAlloc@*:cudaErrorMemory\" does not apply to "
-        "libcudart, which has no error with that name\n"
-        "  expected: one of its names, or a number, as in "
-        "cudaErrorMemoryAllocation or 2\n");
+    assert_int_equal(saying(call_host, "cudaHostAlloc@*:CUDA_ERROR_INVALID_VALUE"), 0);
+    assert_string_equal(written, "anycuda: injected error rule "
+                                 "\"cudaHostAlloc@*:CUDA_ERROR_INVALID_VALUE\" does not apply to "
+                                 "libcudart, which has no error with that name\n"
+                                 "  expected: one of its names, or a number, as in "
+                                 "cudaErrorMemoryAllocation or 2\n");
 }
 
 static void both_variants_of_a_function_share_one_count(void **state) {
@@ -561,7 +575,9 @@ static void a_malformed_rule_is_reported_and_fails_nothing(void **state) {
     (void)state;
     static const char function[] = "names no function", at[] = "has no '@' after",
                       when[] = "does not name after '@' the calls that fail",
-                      error[] = "does not end with ':' and an error", seed[] = "gives no number";
+                      error[] = "does not end with ':' and an error",
+                      unknown[] = "ends with an error that no library of CUDA has",
+                      seed[] = "gives no number";
     static const struct {
         const char *rule, *item, *wrong, *example;
     } wrong[] = {
@@ -573,6 +589,8 @@ static void a_malformed_rule_is_reported_and_fails_nothing(void **state) {
         {"cudaMalloc@101%:2", "cudaMalloc@101%:2", when, "5% (by chance)"},
         {"cudaMalloc@5:", "cudaMalloc@5:", error, "cudaMalloc@3:2"},
         {"cudaMalloc@5:0", "cudaMalloc@5:0", error, "cudaErrorMemoryAllocation"},
+        {"cudaMalloc@5:cudaErrorMemory", "cudaMalloc@5:cudaErrorMemory", unknown, "cudaMalloc@3:2"},
+        {"cudaMalloc@5:cudaSuccess", "cudaMalloc@5:cudaSuccess", unknown, "cudaMalloc@3:2"},
         {"cudaMalloc@5:2x", "cudaMalloc@5:2x", error, "cudaMalloc@3:2"},
         {"cudaMalloc@5:99999999999", "cudaMalloc@5:99999999999", error, "cudaMalloc@3:2"},
         {"cudaMalloc@99999999999999999999:2", "cudaMalloc@99999999999999999999:2", when,

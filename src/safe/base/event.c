@@ -55,6 +55,10 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
     ACU_REQUIRE(flags <=
                     ACU_EVENT_BLOCKING_SYNC + ACU_EVENT_DISABLE_TIMING + ACU_EVENT_INTERPROCESS,
                 ACU_ERROR_ARGUMENT, "an event has no flags 0x%x", flags);
+    ACU_REQUIRE(!acu_has(flags, ACU_EVENT_INTERPROCESS) || acu_has(flags, ACU_EVENT_DISABLE_TIMING),
+                ACU_ERROR_ARGUMENT,
+                "ACU_EVENT_INTERPROCESS needs ACU_EVENT_DISABLE_TIMING, because an event that "
+                "processes share measures no time");
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, flags, &raw)));

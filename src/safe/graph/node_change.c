@@ -47,7 +47,10 @@ static int outcome(const acu_node_change *c, int code) {
         return acu_outcome(c->call, changed, code);
     snprintf(text, sizeof text, "%.70s, %s", acu_object_describe(changed, object),
              acu_node_describe(c->node.graph, c->raw, node));
-    return acu_cuda_failed(c->call, text, code);
+    acu_cuda_failed(c->call, text, code);
+    if (code == cudaErrorInvalidValue)
+        acu_fail_hint("%s() needs a node of its own type; the message names the node's", c->call);
+    return code;
 }
 
 /* Makes room for the list, so that nothing can fail once CUDA has changed the node. */

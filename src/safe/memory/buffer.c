@@ -148,6 +148,9 @@ static int on_given(const char *call, const acu_storage_request *r, acu_buffer *
     ACU_TRY(acu_stream_check(call, r->stream));
     if (!r->given && r->count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
+    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
+        return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
+                        acu_dtype_name(r->dtype));
     if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "options.memory is %s (%d), which cannot be wrapped",
@@ -169,9 +172,6 @@ static int on_address(const char *call, const acu_storage_request *r, acu_buffer
     if (r->options.memory == ACU_MEMORY_REGISTERED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "acu_buffer_register() makes a buffer of registered memory");
-    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
-        return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
-                        acu_dtype_name(r->dtype));
     return on_given(call, r, buffer);
 }
 

@@ -20,6 +20,9 @@ SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 
 /* ---- life ---- */
 
+/* All of CUDA's ways to share a pool, as bits. */
+enum { SHARED_AS_ANYTHING = 15 };
+
 static int destroy_pool(acu_object *object) {
     acu_pool *pool = (acu_pool *)object;
     if (!pool->owned || acu_is_unloading())
@@ -62,12 +65,18 @@ acu_result acu_pool_create(acu_device device, const acu_pool_options *options, a
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
     *pool = NULL;
+    ACU_REQUIRE(!options || !(options->handles & ~(unsigned)SHARED_AS_ANYTHING), ACU_ERROR_ARGUMENT,
+                "options.handles is %u: a pool can be shared as 1 (a file descriptor), 8 (a fabric "
+                "handle), or both",
+                options->handles);
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
     int code = new_pool(__func__, device, raw, true, pool);
     if (code)
         (void)cudaMemPoolDestroy(raw);
+    else if (options)
+        (*pool)->max_size = options->max_size;
     return code;
 }
 
@@ -178,7 +187,13 @@ acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
 
 acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access access) {
     ACU_NEED(pool, acu_pool_class);
+    ACU_REQUIRE_OF(pool,
+                   access == ACU_ACCESS_NONE || access == ACU_ACCESS_READ ||
+                       access == ACU_ACCESS_READ_WRITE,
+                   ACU_ERROR_ARGUMENT, "there is no access %d", (int)access);
     ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_REQUIRE_OF(pool, device != pool->object.device || access == ACU_ACCESS_READ_WRITE,
+                   ACU_ERROR_ARGUMENT, "a pool's own device always reads and writes its memory");
     struct cudaMemAccessDesc description = {
         .location = {.type = cudaMemLocationTypeDevice, .id = device},
         .flags = (enum cudaMemAccessFlags)access,

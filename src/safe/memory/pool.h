@@ -9,7 +9,8 @@
 struct acu_pool {
     acu_object object;
     cudaMemPool_t raw;
-    bool owned; /* the raw pool is destroyed with the handle */
+    bool owned;      /* the raw pool is destroyed with the handle */
+    size_t max_size; /* bytes; 0: the handle does not know of a limit */
 };
 
 extern ACU_OURS const acu_class acu_pool_class;

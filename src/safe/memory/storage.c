@@ -125,6 +125,14 @@ static const char *human(size_t bytes, char text[24]) {
     return text;
 }
 
+/* Returns 0 where CUDA does not answer; never more than the pool's limit. */
+static size_t bytes_used_of(const acu_pool *pool) {
+    uint64_t used = 0;
+    if (cudaMemPoolGetAttribute(pool->raw, cudaMemPoolAttrUsedMemCurrent, &used))
+        return 0;
+    return used < pool->max_size ? (size_t)used : pool->max_size;
+}
+
 /* Records how much memory was asked for and how much is free, if CUDA reports that. */
 static int explain_no_room(const acu_storage *s, bool trimmed) {
     char want[24], left[24], all[24], room[ACU_OBJECT_TEXT];
@@ -132,7 +140,14 @@ static int explain_no_room(const acu_storage *s, bool trimmed) {
     acu_saved_record failure;
     acu_record_save(&failure);
     bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
+    size_t used = s->pool && s->pool->max_size > 0 ? bytes_used_of(s->pool) : 0;
     acu_record_restore(&failure);
+    if (s->pool && s->pool->max_size > 0 && acu_storage_bytes(s) > s->pool->max_size - used)
+        return acu_record(cudaErrorMemoryAllocation,
+                          "there is no room for %zu bytes (%s) in the pool, whose max_size is %zu "
+                          "(%s); %zu are used",
+                          acu_storage_bytes(s), human(acu_storage_bytes(s), want),
+                          s->pool->max_size, human(s->pool->max_size, all), used);
     if (!asked)
         return acu_record(cudaErrorMemoryAllocation,
                           "there is no room for %zu bytes (%s) on device %d", acu_storage_bytes(s),

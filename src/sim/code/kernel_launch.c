@@ -4,6 +4,7 @@
  */
 #include "sim/code/kernel_launch.h"
 
+#include "core/record.h"
 #include "sim/behaviour.h"
 #include "sim/code/function.h"
 #include "sim/code/image.h"
@@ -114,6 +115,8 @@ static const acu_sim_range *find_accessible(const acu_sim_device *device, const 
 
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
     struct acu_sim_run *run = launch->run;
+    if (bytes == 0) /* a kernel that touches nothing may have any pointer */
+        return (void *)(uintptr_t)address;
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range = find_accessible(run->device, address, bytes);
     void *at = range ? acu_sim_range_bytes(range, address) : NULL;
@@ -274,7 +277,12 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(validate_cluster(prepared, device));
     SIM_TRY(validate_cooperative(prepared, device));
-    return find_c_function(prepared->function->entry) ? cudaSuccess : cudaErrorNotSupported;
+    if (find_c_function(prepared->function->entry))
+        return cudaSuccess;
+    acu_record_reason("the simulator has no C function for the kernel \"%s\"; register one with "
+                      "acu_sim_register()",
+                      prepared->function->entry->name);
+    return cudaErrorNotSupported;
 }
 
 /* ---- preparing ---- */

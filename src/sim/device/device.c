@@ -3,12 +3,14 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include "sim/device/device.h"
+#include "core/record.h"
 
 #include "sim/behaviour.h"
 #include "sim/device/context.h"
 #include "sim/device/need.h"
 #include "sim/noun.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -114,14 +116,8 @@ cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
 
 /* ---- the context ---- */
 
-/* Addresses for four times the memory, so that those given back are not soon used again; but no
- * more than a process has for such devices. */
-static bool reserve_addresses(acu_sim_device *device) {
-    const size_t memory = (size_t)acu_sim_configuration()->memory, many = (size_t)4 << 40;
-    size_t span = memory * 4 <= many ? memory * 4 : memory > many ? memory : many;
+static bool reserve_span(acu_sim_device *device, size_t span) {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    if (device->span)
-        return true;
     void *base = mmap(NULL, span, PROT_NONE, flags, -1, 0);
     void *view = mmap(NULL, span, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (base == MAP_FAILED || view == MAP_FAILED) {
@@ -136,6 +132,29 @@ static bool reserve_addresses(acu_sim_device *device) {
     device->span = span;
     device->cursor = 0;
     return true;
+}
+
+/* Reserves addresses for four times the memory, so that those given back are not soon used again;
+ * but no more than a process has for such devices, and for the memory alone where a process may not
+ * have more. */
+static bool reserve_addresses(acu_sim_device *device) {
+    static bool reported;
+    const size_t memory = (size_t)acu_sim_configuration()->memory, many = (size_t)4 << 40;
+    const size_t span = memory * 4 <= many ? memory * 4 : memory > many ? memory : many;
+    if (device->span || reserve_span(device, span) || reserve_span(device, memory))
+        return true;
+    if (!reported)
+        fprintf(
+            stderr,
+            "anycuda: simulator: a device has no memory, because this process cannot reserve "
+            "twice %zu MiB of addresses: a limit (ulimit -v) or a tool such as valgrind forbids "
+            "it; ANYCUDA_SIM=memory=256MiB needs less\n",
+            memory >> 20U);
+    acu_record_reason("the process cannot reserve twice %zu MiB of addresses for the simulated "
+                      "device; ANYCUDA_SIM=memory=256MiB needs less",
+                      memory >> 20U);
+    reported = true;
+    return false;
 }
 
 cudaError_t acu_sim_device_open(acu_sim_device *device) {
