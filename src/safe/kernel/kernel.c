@@ -202,7 +202,7 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     /* True for kernels of libraries since 13.0; before, the runtime refuses streams of another
      * device. */
     kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
-                        acu_call_version(&acu_cudart) >= 13000;
+                        acu_loaded(ACU_CUDART)->version >= 13000;
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
     if (!code)
