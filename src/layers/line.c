@@ -2,9 +2,12 @@
 #include "layers/line.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void acu_line_put_bytes(acu_line *out, const char *piece, size_t size) {
@@ -58,7 +61,17 @@ void acu_line_put_complaint(acu_line *out, const char *about, const char *what, 
 }
 
 void acu_line_write(acu_line *out, int fd) {
+    sigset_t pipe, before;
+    const struct timespec now = {0, 0};
     out->text[out->used++] = '\n';
-    while (write(fd, out->text, out->used) < 0 && errno == EINTR)
-        continue;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    ssize_t written = 0;
+    do
+        written = write(fd, out->text, out->used);
+    while (written < 0 && errno == EINTR);
+    if (written < 0 && errno == EPIPE && !sigismember(&before, SIGPIPE))
+        (void)sigtimedwait(&pipe, NULL, &now); /* nobody reads the pipe: takes the signal back */
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -34,8 +34,8 @@ void acu_line_put_quoted(acu_line *out, const char *text, size_t size);
 /* Puts: anycuda: ABOUTWHAT"ITEM" (`what` contains its own blanks). */
 void acu_line_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
                             size_t size);
-/* Ends the line and writes it. An error of the write is ignored, because a layer must not stop the
- * program. */
+/* Ends the line and writes it. An error of the write is ignored, also that nobody reads a pipe,
+ * because a layer must not stop the program. */
 void acu_line_write(acu_line *out, int fd);
 
 #endif

@@ -1,4 +1,7 @@
-/* The trace: one line per call. A pointer is followed only where the tables allow it. */
+/*
+ * The trace: one line per call. A pointer is followed only where the tables allow it, and where the
+ * program could read what it leads to: a call that failed or was refused may have any pointer.
+ */
 #define _GNU_SOURCE /* dup3, syscall */
 #include "layers/trace.h"
 
@@ -9,12 +12,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/values.h"
 #include "layers/line.h"
 #include "loader/library.h"
+#include "loader/platform.h"
 
 enum {
     SHOWN = 4,         /* elements of an array */
@@ -86,6 +91,29 @@ static void put_named(acu_line *out, const acu_type *type, const void *at) {
         acu_line_print(out, "%" PRId64, value);
 }
 
+/* Returns how many bytes of a text can be read, up to its end or to `size`. */
+static size_t readable_length(const char *text, size_t size) {
+    enum { PAGE = 4096 };
+    size_t length = 0;
+    while (length < size && acu_platform_is_readable(text + length, 1)) {
+        size_t rest = PAGE - (uintptr_t)(text + length) % PAGE;
+        size_t piece = strnlen(text + length, rest < size - length ? rest : size - length);
+        length += piece;
+        if (piece < rest)
+            break;
+    }
+    return length;
+}
+
+/* Quotes at most `size` characters; what cannot be read is a pointer. */
+static void put_text(acu_line *out, const char *text, size_t size) {
+    if (size > 0 && !acu_platform_is_readable(text, 1))
+        put_pointer(out, text);
+    else
+        acu_line_put_quoted(
+            out, text, readable_length(text, size <= ACU_TEXT_SHOWN ? size : ACU_TEXT_SHOWN + 1));
+}
+
 static void put_record(acu_line *out, const acu_type *type, const char *record, int32_t tag,
                        int depth);
 
@@ -116,7 +144,7 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
     case ACU_KIND_TEXT:
         text = read_pointer(at);
         if (text)
-            acu_line_put_quoted(out, text, ACU_TEXT_SHOWN + 1);
+            put_text(out, text, SIZE_MAX);
         else
             acu_line_put(out, "NULL");
         break;
@@ -129,7 +157,11 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
 static void put_array(acu_line *out, const acu_type *type, const char *at, size_t count,
                       int32_t tag, int depth) {
     if (type->kind == ACU_KIND_CHAR) {
-        acu_line_put_quoted(out, at, count);
+        put_text(out, at, count);
+        return;
+    }
+    if (!acu_platform_is_readable(at, (count < SHOWN ? count : SHOWN) * type->size)) {
+        put_pointer(out, at);
         return;
     }
     acu_line_put(out, "[");
@@ -191,13 +223,27 @@ static void put_record(acu_line *out, const acu_type *type, const char *record, 
 
 /* ---- a call ---- */
 
-/* Whether the target of a pointer is known to be readable. */
-static bool can_follow(const acu_param *param, const void *pointer, bool written) {
+/* Returns whether the number of elements behind a pointer can be read. */
+static bool has_count(const acu_call *call, unsigned i) {
+    const acu_param *params = call->function->params;
+    const int by = params[i].length;
+    if (by < 0 || !params[by].depth)
+        return true;
+    const void *at = read_pointer(acu_argument_at(call->function, (unsigned)by, call->args));
+    return !at || acu_platform_is_readable(at, params[by].type->size);
+}
+
+/* Returns whether what a pointer leads to means something and can be read. */
+static bool can_follow(const acu_call *call, unsigned i, const void *pointer, bool written) {
+    const acu_param *param = &call->function->params[i];
     if (!pointer || !param->type || (param->direction == ACU_OUT && !written))
         return false;
     if (param->depth > 1)
-        return param->direction != ACU_IN;
-    return param->type->kind != ACU_KIND_CHAR || param->length >= 0;
+        return param->direction != ACU_IN && acu_platform_is_readable(pointer, sizeof pointer);
+    if (param->length >= 0)
+        return has_count(call, i);
+    return param->type->kind != ACU_KIND_CHAR &&
+           acu_platform_is_readable(pointer, param->type->size);
 }
 
 static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
@@ -205,7 +251,7 @@ static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
     int32_t tag = acu_argument_tag(call->function, i, call->args);
     const void *argument = acu_argument_at(call->function, i, call->args);
     const void *pointer = param->depth ? read_pointer(argument) : NULL;
-    bool follow = can_follow(param, pointer, written);
+    bool follow = can_follow(call, i, pointer, written);
     if (follow && param->length < 0)
         acu_line_put(out, "*");
     acu_line_put(out, acu_part_name(call->function->name, i));
@@ -263,6 +309,32 @@ static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
 /* ---- the target ---- */
 
 static atomic_int trace_fd = -1;
+/* The file that the trace opened; a program may close the descriptor and open another file there.
+ */
+static _Atomic dev_t file_device;
+static _Atomic ino_t file_number;
+
+static void note_file(int fd) {
+    struct stat about = {.st_dev = 0};
+    (void)fstat(fd, &about);
+    atomic_store(&file_device, about.st_dev);
+    atomic_store(&file_number, about.st_ino);
+}
+
+static bool is_our_file(int fd) {
+    struct stat about;
+    return fstat(fd, &about) == 0 && about.st_dev == atomic_load(&file_device) &&
+           about.st_ino == atomic_load(&file_number);
+}
+
+/* Opens the file for appending. A FIFO that nobody reads is an error, ENXIO, instead of a wait.
+ * Returns -1 and sets errno where that fails. */
+static int open_file(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, O_APPEND);
+    return fd;
+}
 
 /* The file's descriptor is never closed, only replaced, because another thread may be about to
  * write to it. */
@@ -274,13 +346,15 @@ int acu_trace_set(const char *target, const char *about) {
     int error = 0;
     pthread_mutex_lock(&lock);
     if (is_file) {
-        fd = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        fd = open_file(target);
         error = fd < 0 ? errno : 0;
-        if (fd >= 0 && file >= 0) {
+        if (fd >= 0 && file >= 0 && is_our_file(file)) {
             dup3(fd, file, O_CLOEXEC);
             close(fd);
             fd = file;
         }
+        if (fd >= 0)
+            note_file(fd);
         file = fd >= 0 ? fd : file;
     }
     atomic_store(&trace_fd, fd);
@@ -301,6 +375,13 @@ bool acu_trace_on(void) {
 
 void acu_trace_call(const acu_call *call, uint64_t duration_ns) {
     int fd = atomic_load(&trace_fd);
-    if (fd >= 0)
+    if (fd < 0)
+        return;
+    if (fd == STDERR_FILENO || is_our_file(fd))
         write_call(call, fd, duration_ns);
+    else if (atomic_compare_exchange_strong(&trace_fd, &fd, -1)) {
+        acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+        acu_line_put(&out, "anycuda: the trace ends, because the program closed its file");
+        acu_line_write(&out, STDERR_FILENO);
+    }
 }

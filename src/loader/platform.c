@@ -4,6 +4,7 @@
 #include "loader/ldcache.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
@@ -12,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t locks[ACU_LOCK_COUNT] = {
     PTHREAD_MUTEX_INITIALIZER,
@@ -36,6 +39,21 @@ uint64_t acu_platform_now_ns(void) {
     struct timespec now = {0};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* rt_sigprocmask() reads its set of signals, 8 bytes, before it refuses an action that does not
+ * exist, and then changes nothing. One aligned set in each page is enough. Where the system forbids
+ * the call, memory counts as readable. */
+bool acu_platform_is_readable(const void *at, size_t size) {
+    enum { SET = 8, PAGE = 4096 }; /* other page sizes are multiples */
+    const uintptr_t start = (uintptr_t)at, end = start + size;
+    const int before = errno;
+    bool readable = end >= start;
+    for (uintptr_t page = start & ~(uintptr_t)(SET - 1); page < end && readable;
+         page = (page & ~(uintptr_t)(PAGE - 1)) + PAGE)
+        readable = syscall(SYS_rt_sigprocmask, -1, page, NULL, (size_t)SET) == 0 || errno != EFAULT;
+    errno = before;
+    return readable;
 }
 
 /* ---- opened libraries ---- */

@@ -28,6 +28,8 @@ void acu_platform_unlock(acu_lock lock);
  * choose what it loads. */
 const char *acu_platform_env(const char *name);
 uint64_t acu_platform_now_ns(void);
+/* Returns whether the program can read all of these bytes now, for pointers that may be wrong. */
+bool acu_platform_is_readable(const void *at, size_t size);
 
 /* ---- opened libraries ---- */
 

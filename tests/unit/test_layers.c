@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -404,6 +407,92 @@ static int saying(int (*function)(const char *), const char *argument) {
     return result;
 }
 
+/* Pages of which the first can be read and the second cannot. */
+static char *end_of_memory(void) {
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+    return pages + 4096;
+}
+
+static void what_cannot_be_read_is_a_pointer(void **state) {
+    (void)state;
+    char *end = end_of_memory(), expected[200];
+    struct location where = {.type = 1};
+    struct config *config = (void *)0x10;
+    const void *advised[] = {&where, &config};
+    assert_non_null(strstr(traced(&advise, advised, 1), ", config=0x10) = cudaErrorInvalidValue"));
+    config = (struct config *)(end - 8); /* only its first field can be read */
+    snprintf(expected, sizeof expected, ", config=%p)", (void *)config);
+    assert_non_null(strstr(traced(&advise, advised, 1), expected));
+    struct config good = {"abc", (void *)0x20, 2, 0.5f};
+    config = &good;
+    assert_non_null(strstr(traced(&advise, advised, 1), "at=0x20, count=2, ratio=0.5"));
+    const char *path = (char *)0x30;
+    char *name = (char *)0x40, *unbounded = NULL;
+    int length = 4;
+    const void *said[] = {&path, &name, &length, &unbounded};
+    assert_non_null(strstr(traced(&texts, said, 0), "path=0x30, name=0x40, len=4"));
+    memcpy(end - 3, "abc", 3); /* a text without an end */
+    path = end - 3;
+    assert_non_null(strstr(traced(&texts, said, 0), "path=\"abc\", "));
+    const size_t *sizes = (size_t *)(end - 8);
+    size_t n = 3;
+    int *found = (int *)0x50, *count = (int *)0x60;
+    const void *lists[] = {&sizes, &n, &found, &count};
+    snprintf(expected, sizeof expected, "sizes=%p, n=3, found=0x50, count=0x60)", (void *)sizes);
+    assert_non_null(strstr(traced(&list, lists, 0), expected));
+    munmap(end - 4096, 8192);
+}
+
+static int trace_one(const char *target);
+
+static void a_fifo_without_a_reader_is_an_error(void **state) {
+    (void)state;
+    char fifo[SCRATCH_SIZE];
+    close(mkstemp(scratch_path(fifo)));
+    unlink(fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(saying(acu_trace_to, fifo), ENXIO);
+    assert_false(acu_layer_hooks.on());
+    int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+    assert_int_equal(acu_trace_to(fifo), 0);
+    call(&last_error, NULL, 0);
+    char text[100] = "";
+    assert_true(read(reader, text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "cudaGetLastError() = cudaSuccess"));
+    close(reader); /* the next line would end the process by SIGPIPE */
+    call(&last_error, NULL, 0);
+    acu_trace_to(NULL);
+    unlink(fifo);
+}
+
+/* The descriptor of the trace is the newest one. */
+static int trace_after_closing(const char *target) {
+    int next = dup(0);
+    close(next);
+    int error = acu_trace_to("/dev/full");
+    struct stat about;
+    for (int fd = 3; fd < next + 8; fd++)
+        if (fstat(fd, &about) == 0 && major(about.st_rdev) == 1 && minor(about.st_rdev) == 7)
+            next = fd;
+    int other = open(target, O_WRONLY | O_TRUNC);
+    dup2(other, next);
+    close(other);
+    call(&last_error, NULL, 0);
+    call(&last_error, NULL, 0);
+    close(next);
+    return error;
+}
+
+static void a_file_of_the_program_gets_no_line(void **state) {
+    (void)state;
+    assert_int_equal(saying(trace_after_closing, file), 0);
+    assert_string_equal(written, "anycuda: the trace ends, because the program closed its file\n");
+    assert_string_equal(all_lines(), "");
+    assert_false(acu_layer_hooks.on());
+}
+
 static void a_file_that_cannot_be_opened_is_reported_once(void **state) {
     (void)state;
     assert_int_equal(saying(acu_trace_to, "/nowhere/trace"), ENOENT);
@@ -756,6 +845,9 @@ int main(void) {
         cmocka_unit_test(a_function_that_returns_no_result_shows_none),
         cmocka_unit_test(a_line_is_bounded_and_keeps_its_result),
         cmocka_unit_test(neither_errno_nor_result_changes),
+        cmocka_unit_test(what_cannot_be_read_is_a_pointer),
+        cmocka_unit_test(a_fifo_without_a_reader_is_an_error),
+        cmocka_unit_test(a_file_of_the_program_gets_no_line),
         cmocka_unit_test(a_file_that_cannot_be_opened_is_reported_once),
         cmocka_unit_test(the_trace_can_go_to_stderr_and_change_files),
         cmocka_unit_test(calls_fail_by_their_number),
