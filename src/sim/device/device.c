@@ -305,9 +305,9 @@ cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
 
 cudaError_t acu_sim_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
     if (leastPriority)
-        *leastPriority = 0;
+        *leastPriority = SIM_LEAST_PRIORITY;
     if (greatestPriority)
-        *greatestPriority = -5;
+        *greatestPriority = SIM_GREATEST_PRIORITY;
     return cudaSuccess;
 }
 

@@ -4,6 +4,9 @@
 
 #include "sim/device/context.h"
 
+/* The priorities of streams, of every device: from the least to the greatest. */
+enum { SIM_LEAST_PRIORITY = 0, SIM_GREATEST_PRIORITY = -5 };
+
 struct acu_sim_device {
     int index;
     acu_sim_context own; /* its own context */

@@ -454,7 +454,9 @@ void acu_sim_stream_wait_execution_context(const acu_sim_execution_context *exec
 /* ---- making and finding ---- */
 
 int acu_sim_stream_nearest_priority(int priority) {
-    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    if (priority < SIM_GREATEST_PRIORITY)
+        return SIM_GREATEST_PRIORITY;
+    return priority > SIM_LEAST_PRIORITY ? SIM_LEAST_PRIORITY : priority;
 }
 
 static acu_sim_stream *new_stream(acu_sim_context *context, unsigned flags, int priority,
