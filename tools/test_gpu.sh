@@ -3,7 +3,7 @@
 #
 #   tools/test_gpu.sh [build|run [PART…]]    ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=for the report
 #
-# All takes some ten minutes with 16 processors. PART is smoke, conformance, tests, examples, faults, memcheck or timing.
+# All takes some ten minutes with 16 processors. PART is smoke, conformance, tests, examples, inject, memcheck or timing.
 # `build` needs a C compiler, and cmocka for the safe layer's tests; `run` needs a GPU and python3, and neither needs a
 # network. Without a word both are done. What is built in build/gpu runs on any machine with as new a C library, so that
 # one with a GPU need not have a compiler or cmocka. Exits with 1 if anything failed, and with 77, saying so, where there

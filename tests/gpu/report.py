@@ -2,7 +2,7 @@
 
     python3 tests/gpu/report.py SMOKE [FOLDER [PART…]]
 
-PART is smoke, conformance, tests, examples, faults, memcheck or timing; all of them unless some are named.
+PART is smoke, conformance, tests, examples, inject, memcheck or timing; all of them unless some are named.
 FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), sim (bench/sim.c), and
 calls-<version> (bench/calls.c linked with that runtime).
 

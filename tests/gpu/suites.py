@@ -22,9 +22,9 @@ SKIPPED = 77
 TIMEOUT = 300  # seconds for one program on one runtime
 SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
 CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
-NEVER_AT_ONCE = {"faults"}  # among tests/: runs once for each scenario, in a part of its own
+NEVER_AT_ONCE = {"inject"}  # among tests/: runs once for each scenario, in a part of its own
 
-PARTS = ("conformance", "tests", "examples", "faults", "memcheck")
+PARTS = ("conformance", "tests", "examples", "inject", "memcheck")
 
 Runtime = tuple[str, Path]  # "12.4", its libcudart
 
@@ -176,13 +176,13 @@ def newest(runtimes: list[Runtime]) -> list[Runtime]:
     return list({version.partition(".")[0]: (version, library) for version, library in runtimes}.values())
 
 
-def faults(program: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
+def inject(program: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
     """Every CUDA call of every scenario fails once; a scenario is a process, or a few."""
     scenarios = run([str(program), "--list"], LD_LIBRARY_PATH=str(program.parent)).stdout.split()
     some = newest(runtimes)
     outcomes = at_once([partial(one_test, program, *runtime, scenario) for runtime in some for scenario in scenarios])
     good = bool(scenarios) and not any(outcome.failed for outcome in outcomes)
-    return tell("Injected faults", outcomes, [version for version, _ in some]), good
+    return tell("Injected errors", outcomes, [version for version, _ in some]), good
 
 
 def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
@@ -255,8 +255,8 @@ def everything(folder: Path, runtimes: list[Runtime], parts: Collection[str] = P
         outcomes = each(programs, runtimes)
         lines += tell(title, outcomes, versions)
         good = good and not any(outcome.failed for outcome in outcomes)
-    if "faults" in parts and (folder / "tests/faults").exists():
-        more, well = faults(folder / "tests/faults", runtimes)
+    if "inject" in parts and (folder / "tests/inject").exists():
+        more, well = inject(folder / "tests/inject", runtimes)
         lines, good = lines + more, good and well
     if "memcheck" in parts:
         lines += memcheck(programs_of(folder / "tests"), runtimes[-1])

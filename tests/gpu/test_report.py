@@ -75,7 +75,7 @@ exit 1
 """
 
 
-FAULTS = """#!/bin/sh
+INJECT = """#!/bin/sh
 case $1 in --list) echo pools streams;; pools) echo '[       OK ] pools';; *) echo "[  FAILED  ] $1"; exit 1;; esac
 """
 
@@ -87,8 +87,8 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
         program.write_text(script)
         program.chmod(0o755)
     runtimes = [(version, toolkits / version / "lib/libcudart.so.1") for version in ("12.9", "13.0")]
-    (tmp_path / "programs/tests/faults").write_text(FAULTS)
-    (tmp_path / "programs/tests/faults").chmod(0o755)
+    (tmp_path / "programs/tests/inject").write_text(INJECT)
+    (tmp_path / "programs/tests/inject").chmod(0o755)
     lines, good = suites.everything(tmp_path / "programs", runtimes)
     assert not good
     assert "| 13.0 | 1 | 0 | 3 | 1 | 1 |" in lines
@@ -98,8 +98,8 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     assert "- `stream`: broken: a call is 1: it failed, on all" in lines
     assert "- `stream`: elsewhere, on all" in lines
     assert "Not run: there are none; they need cmocka where they are compiled." in lines
-    assert "- `faults`: streams, on all" in lines
-    assert suites.everything(tmp_path / "programs", runtimes, ["faults"])[0][1] == "## Injected faults"
+    assert "- `inject`: streams, on all" in lines
+    assert suites.everything(tmp_path / "programs", runtimes, ["inject"])[0][1] == "## Injected errors"
 
 
 def test_divides_what_both_have() -> None:

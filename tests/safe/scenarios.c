@@ -50,7 +50,7 @@ static acu_result call_and_wait(acu_stream *stream, int *destroyed) {
     ACU_TRY(acu_stream_call(stream, (acu_closure){never, destroyed, once}));
     acu_result result = acu_stream_synchronize(stream);
     while (__atomic_load_n(destroyed, __ATOMIC_SEQ_CST) == 0)
-        sched_yield(); /* a fault kept us from waiting */
+        sched_yield(); /* an injected error kept us from waiting */
     return result;
 }
 
@@ -63,7 +63,7 @@ static acu_result closures(void) {
     return result;
 }
 
-/* Pages that no other run has registered, which stay so where a fault keeps them. */
+/* Pages that no other run has registered, which stay so where an injected error keeps them. */
 static float *fresh_pages(void) {
     enum { RUNS = 4, BYTES = 65536 };
     static _Alignas(BYTES) char pages[RUNS][BYTES];

@@ -70,7 +70,7 @@ def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
 
 def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
     # thousands of processes, so as two runtimes of the six: with libraries of its own and without
-    few = ("-E", "^safe_faults_([^1]|12)")
+    few = ("-E", "^safe_inject_([^1]|12)")
     ctest(addressed, "-R", "^safe_", *few, ASAN_OPTIONS="abort_on_error=1")
 
 

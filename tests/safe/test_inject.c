@@ -42,7 +42,7 @@ static char trace_file[SCRATCH_SIZE];
     } while (0)
 
 /* "[thread] function(arguments) = result  duration"; what has no result cannot fail, and to make
- * the question for the last error fail would be no fault of CUDA. */
+ * the question for the last error fail would be no failure of CUDA. */
 static void read_line(trace *all, const char *line) {
     const char *name = strchr(line, ' ') + 1;
     size_t length = strcspn(name, "(");
@@ -76,13 +76,13 @@ static void read_trace(trace *all) {
 
 /* ---- each of its calls fails ---- */
 
-typedef struct fault {
+typedef struct injection {
     const scenario *in;
     const char *function;
     size_t nth; /* of the function's calls */
     size_t at;  /* of all calls */
     int code;
-} fault;
+} injection;
 
 /* What is not destroyed because CUDA refuses to cannot be anything but left. */
 static bool is_release(const char *function) {
@@ -90,7 +90,7 @@ static bool is_release(const char *function) {
            strstr(function, "Unregister") || strstr(function, "Unload");
 }
 
-/* A call may succeed nevertheless, if this is seen behind the fault. */
+/* A call may succeed nevertheless, if this is seen behind the error. */
 static const struct {
     int code; /* 0: any */
     const char *by;
@@ -100,10 +100,10 @@ static const struct {
     {0, "cudaStreamSynchronize"},
 };
 
-static bool is_made_good(const fault *f, const trace *made) {
+static bool is_made_good(const injection *it, const trace *made) {
     for (size_t r = 0; r < COUNT(remedies); r++)
-        for (size_t i = f->at; i < made->count; i++)
-            if ((!remedies[r].code || remedies[r].code == f->code) &&
+        for (size_t i = it->at; i < made->count; i++)
+            if ((!remedies[r].code || remedies[r].code == it->code) &&
                 strcmp(made->calls[i].function, remedies[r].by) == 0)
                 return true;
     return false;
@@ -111,93 +111,93 @@ static bool is_made_good(const fault *f, const trace *made) {
 
 enum { NOT_MET = 3 }; /* how a process ends where the call was not called */
 
-static void run_with(const fault *f) {
+static void run_with(const injection *it) {
     static trace made;
     char rule[2 * NAME];
     acu_error released;
     begin_kernels(NULL);
-    snprintf(rule, sizeof rule, "%s@%zu:%d", f->function, f->nth, f->code);
+    snprintf(rule, sizeof rule, "%s@%zu:%d", it->function, it->nth, it->code);
     CHECK(acu_inject_errors(rule) == 0, "%s is no rule", rule);
-    acu_result result = traced_run(f->in);
+    acu_result result = traced_run(it->in);
     const char *message = acu_last_error_message();
     read_trace(&made);
     acu_inject_errors(NULL);
-    if (f->at >= made.count || !made.calls[f->at].injected)
+    if (it->at >= made.count || !made.calls[it->at].injected)
         exit(NOT_MET);
-    CHECK(!result || (result == f->code && acu_last_error() == f->code && *message),
+    CHECK(!result || (result == it->code && acu_last_error() == it->code && *message),
           "%s: the result is %d, the last error %d: %s", rule, result, acu_last_error(), message);
     size_t kept = acu_release_error(&released);
-    CHECK(!kept || released.code == f->code, "%s: a release failed with %d: %s", rule,
+    CHECK(!kept || released.code == it->code, "%s: a release failed with %d: %s", rule,
           released.code, released.message);
-    CHECK(result || kept || is_made_good(f, &made), "%s: nothing reported it", rule);
+    CHECK(result || kept || is_made_good(it, &made), "%s: nothing reported it", rule);
     CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule); /* launches may go on */
-    int may_leave = kept && is_release(f->function) ? 1 : 0;
+    int may_leave = kept && is_release(it->function) ? 1 : 0;
     int left = acu_sim_leaks(!may_leave);
     CHECK(left <= may_leave, "%s: %d leaked, %zu releases failed", rule, left, kept);
     if (left)
         begin_kernels(NULL);
-    result = f->in->run();
+    result = it->in->run();
     CHECK(!result, "%s: the run after it is %d: %s", rule, result, acu_last_error_message());
     CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule);
     CHECK(acu_sim_leaks(1) == 0, "%s: the run after it leaks", rule);
 }
 
-static void run_cleanly(const fault *f) {
+static void run_cleanly(const injection *it) {
     begin_kernels(NULL);
-    acu_result result = traced_run(f->in);
+    acu_result result = traced_run(it->in);
     CHECK(!result, "the result is %d: %s", result, acu_last_error_message());
     CHECK(acu_device_synchronize(0) == 0, "the device fails");
     CHECK(acu_sim_leaks(1) == 0 && acu_release_error(NULL) == 0, "it leaks");
 }
 
 /* In a process of its own, so that what is asked once per process fails, too. */
-static int alone(void (*run)(const fault *), const fault *f) {
+static int alone(void (*run)(const injection *), const injection *it) {
     int status = -1;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        run(f);
+        run(it);
         exit(0);
     }
     waitpid(child, &status, 0);
     return status;
 }
 
-static void find_another_device(const fault *f) {
-    (void)f;
+static void find_another_device(const injection *it) {
+    (void)it;
     exit(another_device());
 }
 
-static void ask_driver(const fault *f) {
-    (void)f;
+static void ask_driver(const injection *it) {
+    (void)it;
     exit(driver_version() >= 13030);
 }
 
-static void ask_simulated(const fault *f) {
-    (void)f;
+static void ask_simulated(const injection *it) {
+    (void)it;
     exit(is_simulated());
 }
 
 static const int codes[] = {2, 719};
 static trace clean, again; /* of the first run of a process, and of the second */
 
-static void aim(fault *f, const trace *calls, size_t at, size_t code) {
-    f->at = at;
-    f->code = codes[code];
-    f->function = calls->calls[at].function;
-    f->nth = 1;
+static void aim(injection *it, const trace *calls, size_t at, size_t code) {
+    it->at = at;
+    it->code = codes[code];
+    it->function = calls->calls[at].function;
+    it->nth = 1;
     for (size_t i = 0; i < at; i++)
-        f->nth += strcmp(calls->calls[i].function, f->function) == 0;
+        it->nth += strcmp(calls->calls[i].function, it->function) == 0;
 }
 
-static void run_twice(const fault *f) {
-    run_cleanly(f);
-    run_cleanly(f);
+static void run_twice(const injection *it) {
+    run_cleanly(it);
+    run_cleanly(it);
 }
 
 /*
  * A second run calls all but what is asked once per process: these fail one after the other in one
- * process. That is over where something is found wrong, or where an earlier fault had an effect,
+ * process. That is over where something is found wrong, or where an earlier error had an effect,
  * such as another current device, so that a call is not met; the next one goes on from there.
  */
 static struct {
@@ -216,50 +216,50 @@ static bool is_asked(size_t at, size_t code) {
     return simulated || at % COUNT(codes) == code;
 }
 
-static void run_in_a_row(const fault *first) {
-    fault f = *first;
+static void run_in_a_row(const injection *first) {
+    injection it = *first;
     /* The runtime keeps the context from then on, which a GPU takes long to make for each run. */
     CHECK(!cudaSetDevice(elsewhere) && !cudaFree(NULL) && !cudaSetDevice(0), "no other device");
-    run_cleanly(&f);
+    run_cleanly(&it);
     for (; next->at < again.count; next->at++, next->code = 0)
         for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {
-            aim(&f, &again, next->at, next->code);
+            aim(&it, &again, next->at, next->code);
             if (!is_asked(next->at, next->code))
                 continue;
             alarm(100);
-            CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a fault may leave another */
-            run_with(&f);
+            CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a failure may leave another */
+            run_with(&it);
         }
     alarm(0);
 }
 
 /* What is over by then, and so called or not, depends on a GPU, but not on the simulator. */
-static int report_failure(const fault *f, int status) {
+static int report_failure(const injection *it, int status) {
     bool missed = WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET;
     if (!status || (missed && !simulated))
         return 0;
-    print_error("%s@%zu:%d%s\n", f->function, f->nth, f->code,
+    print_error("%s@%zu:%d%s\n", it->function, it->nth, it->code,
                 missed                ? " was not met"
                 : WIFSIGNALED(status) ? " ended the process, or did not end"
                                       : "");
     return 1;
 }
 
-static int fail_in_a_row(fault *f) {
+static int fail_in_a_row(injection *it) {
     int failed = 0, status = 1;
     for (next->at = next->code = 0; status && next->at < again.count;) {
         size_t at = next->at, code = next->code;
-        status = alone(run_in_a_row, f);
+        status = alone(run_in_a_row, it);
         if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET &&
             (at != next->at || code != next->code))
             continue;
         if (next->at < again.count && next->code < COUNT(codes))
-            aim(f, &again, next->at, next->code);
+            aim(it, &again, next->at, next->code);
         if (++next->code >= COUNT(codes)) {
             next->at++;
             next->code = 0;
         }
-        failed += report_failure(f, status);
+        failed += report_failure(it, status);
     }
     return failed;
 }
@@ -269,13 +269,13 @@ static void survives(void **state) {
     int failed = 0;
     size_t met = 0;
     const bool slow = PROCESSES_ARE_SLOW || !simulated;
-    fault f = {.in = *state};
-    assert_int_equal(alone(run_cleanly, &f), 0);
+    injection it = {.in = *state};
+    assert_int_equal(alone(run_cleanly, &it), 0);
     read_trace(&clean);
     assert_true(clean.count > 0);
-    assert_int_equal(alone(run_twice, &f), 0);
+    assert_int_equal(alone(run_twice, &it), 0);
     read_trace(&again);
-    failed += fail_in_a_row(&f);
+    failed += fail_in_a_row(&it);
     for (size_t at = 0; at < clean.count; at++) {
         const char *function = clean.calls[at].function;
         if (slow && met < again.count && strcmp(function, again.calls[met].function) == 0) {
@@ -283,8 +283,8 @@ static void survives(void **state) {
             continue;
         }
         for (size_t c = 0; c < COUNT(codes) && !clean.calls[at].refused; c++) {
-            aim(&f, &clean, at, c);
-            failed += is_asked(at, c) ? report_failure(&f, alone(run_with, &f)) : 0;
+            aim(&it, &clean, at, c);
+            failed += is_asked(at, c) ? report_failure(&it, alone(run_with, &it)) : 0;
         }
     }
     assert_int_equal(failed, 0);
