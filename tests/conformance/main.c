@@ -18,9 +18,8 @@
 
 enum { SKIPPED = 77, UNWELL };
 
-/* Seconds for one case, and for the end of a process. A context, a reset and a fault take a GPU
- * that others use, too, some of them. */
-/* Seconds for one case, on a machine that is busy with other things. */
+/* Seconds for one case, and for the end of a process, on a machine that is busy with other things.
+ * A context, a reset and a fault take a GPU that others use, too, some of them. */
 enum { PATIENCE = 100, PATIENCE_WITH_A_GPU = 40 };
 
 static test_case *first, **end = &first;
@@ -366,6 +365,24 @@ static bool is_asked_for(const test_case *it, char **names) {
     return !any;
 }
 
+/* Says which name means no case, and where the names are; true: each name means one. */
+static bool names_are_known(char **names) {
+    for (; *names; names++) {
+        char *one[] = {*names, NULL};
+        const test_case *it = first;
+        while (it && !is_asked_for(it, one))
+            it = it->next;
+        if (!it) {
+            fprintf(stderr,
+                    "error: there is no area or case '%s'; an area is a file of tests/conformance/ "
+                    "(event), a case is a CASE() in it (event.an_event)\n",
+                    *names);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The cases after the first `done`; only one if that is alone. Does not return. */
 static void work(char **names, bool alone, int done) {
     int i = 0;
@@ -480,12 +497,15 @@ int main(int argc, char **argv) {
         (void)setvbuf(record, NULL, _IOLBF, 0); /* what a crash leaves is the most interesting */
         argv += 2;
     }
+    if (!names_are_known(argv))
+        return 1;
     int status = look();
     if (status)
         return status;
     run_all(argv, false);
     run_all(argv, true);
-    printf("%d cases pass, %d fail, %d are skipped; %d checks\n", shared->passed, shared->failed,
-           shared->skipped, shared->checks);
+    printf("%d %s, %d fail, %d are skipped; %d checks\n", shared->passed,
+           shared->passed == 1 ? "case passes" : "cases pass", shared->failed, shared->skipped,
+           shared->checks);
     return shared->failed || !shared->passed;
 }
