@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+
+import pytest
 
 from tools.structure import ROOT
 
-SOURCES = {path: path.read_text() for path in sorted((ROOT / "src" / "sim").rglob("*.c"))}
-TABLE = ROOT / "src" / "sim" / "entry" / "nouns.c"
+SOURCES = {
+    str(path.relative_to(ROOT)): path.read_text() for path in sorted((ROOT / "src" / "sim").rglob("*.c"))
+}  # by their paths
+TABLE = "src/sim/entry/nouns.c"
 
 
 def rows(text: str) -> list[str]:
@@ -15,15 +20,42 @@ def rows(text: str) -> list[str]:
     return re.findall(r"^const acu_sim_noun (\w+) =", text, re.MULTILINE)
 
 
+def mistakes(sources: dict[str, str], table: str) -> list[str]:
+    """How the table and the rows of the sources differ."""
+    defined = {row: file for file, text in sources.items() for row in rows(text)}
+    listed = Counter(re.findall(r"&(\w+),", table))
+    return [
+        *(f"{TABLE} lacks {row} of {defined[row]}" for row in sorted(defined.keys() - listed.keys())),
+        *(f"{TABLE} lists {row}, which no source defines" for row in sorted(listed.keys() - defined.keys())),
+        *(f"{TABLE} lists {row} {count} times" for row, count in sorted(listed.items()) if count > 1),
+    ]
+
+
 def test_each_row_is_once_in_the_table() -> None:
-    defined = [row for text in SOURCES.values() for row in rows(text)]
-    assert sorted(re.findall(r"&(\w+),", TABLE.read_text())) == sorted(defined)
-    assert len(defined) > 20
+    wrong = mistakes(SOURCES, SOURCES[TABLE])
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+    assert sum(len(rows(text)) for text in SOURCES.values()) > 20
+
+
+def test_a_mistake_in_the_table_is_a_sentence() -> None:
+    sources = {f"{name}.c": f"const acu_sim_noun {name} = {{\n" for name in "abc"}
+    assert mistakes(sources, "&a, &c, &c, &d,") == [
+        f"{TABLE} lacks b of b.c",
+        f"{TABLE} lists d, which no source defines",
+        f"{TABLE} lists c 2 times",
+    ]
 
 
 def test_a_file_that_keeps_a_list_has_a_row() -> None:
     """What is in a list outlives the call that put it there: acu_sim_reset() must empty the list."""
-    kept = re.compile(r"^static \w+ \*\w+s;", re.MULTILINE)
-    lists = [path for path, text in SOURCES.items() if kept.search(text)]
+    kept = re.compile(r"^static \w+ \*(\w+s);", re.MULTILINE)
+    lists = {file: found[1] for file, text in SOURCES.items() if (found := kept.search(text))}
     assert len(lists) > 15
-    assert [str(path.relative_to(ROOT)) for path in lists if not rows(SOURCES[path])] == []
+    wrong = [
+        f"{file} keeps the list `{name}` without a row: define an acu_sim_noun there, and name it in {TABLE}"
+        for file, name in lists.items()
+        if not rows(SOURCES[file])
+    ]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
