@@ -1,4 +1,4 @@
-"""What docs/, the READMEs and CONTRIBUTING name exists: files, functions, make's targets, the generator's commands.
+"""What docs/, the READMEs and CONTRIBUTING name exists: files, functions and where they are, tables, commands.
 
 A page that names something that was renamed or removed is a page nobody kept: this test is then red.
 """
@@ -24,6 +24,12 @@ IDENTIFIER = re.compile(r"(?<![\w-])(?:acu|ACU|ANYCUDA|SIM)_\w+(?:_?…)?(?![\w�
 # What a reader is to replace by a name, what a reader makes, and what is not the tree's.
 PLACEHOLDERS = re.compile(
     r"(?:.*/)?(?:(?:test_)?noun|FOLDER|file|program|LIBRARY|COMPAT)(?![a-z]).*|.*_part[.]c|(?:build|…)/.*|.*<.*"
+)
+# "`f()` of `file`", "`f()` in `file`", "`f` (`file`)", and more than one file with commas between.
+PAIR = re.compile(r"`([a-zA-Z_]\w*)(\(\))?`\s+(?:of\s+|in\s+|\()((?:`[\w./-]+\.\w+`(?:,\s+(?=`))?)+)")
+# A table is named by the heading above it: `table "X" of page`, `page's table "X"`.
+TABLE = re.compile(
+    r"""\btable\s+"(?P<table>[^"\n]+)"\s+of\s+`?(?P<page>[\w./-]+\.md)|(?P<its>[\w./-]+\.md)`?'s\s+table\s+"(?P<name>[^"\n]+)\""""
 )
 NO_IDENTIFIERS = re.compile(r"(?:acu_x|acu_noun|acu_sim_noun|ACU_NOUN)(?:_.*)?|acu_sim_cudaName")
 
@@ -112,10 +118,77 @@ def lost_commands(text: str) -> set[str]:
     return set(named) - commands
 
 
+def has(file: str, function: str) -> bool:
+    """Whether the file has the function's body, or as a header its declaration."""
+    text = (ROOT / file).read_text()
+    if file.endswith(".py"):
+        return re.search(rf"^(?:    )?def {function}\(", text, re.MULTILINE) is not None
+    end = "[;{]" if file.endswith(".h") else "{"
+    return re.search(rf"^[a-zA-Z][\w *()]*\b{function}\([^;{{]*{end}$", text, re.MULTILINE) is not None
+
+
+def files_named(name: str) -> list[str]:
+    return [file for file in tree() if f"/{file}".endswith(f"/{name}")]
+
+
+def is_in(name: str, is_function: bool, file: str) -> bool:
+    """What is no function only has to be named there."""
+    if is_function:
+        return has(file, name)
+    return re.search(rf"\b{name}\b", (ROOT / file).read_text()) is not None
+
+
+def misplaced(text: str) -> set[str]:
+    """What is said to be in a file that does not have it. lost_files() finds a file that does not exist."""
+    found = set()
+    for name, brackets, files in PAIR.findall(text):
+        for file in re.findall(r"`([^`]+)`", files):
+            candidates = files_named(file)
+            if candidates and not any(is_in(name, bool(brackets), one) for one in candidates):
+                found.add(f"{name}{brackets} in {file}")
+    return found
+
+
+def has_table(page: str, table: str) -> bool:
+    """Whether the page has a section of that name with a table."""
+    section = re.search(rf"^#+ {re.escape(table)}\n((?:(?!#).*\n)*)", (ROOT / page).read_text() + "\n", re.MULTILINE)
+    return section is not None and "\n|---" in section[1]
+
+
+def lost_tables(text: str) -> set[str]:
+    named = [(one["page"] or one["its"], one["table"] or one["name"]) for one in TABLE.finditer(text)]
+    return {
+        f'the table "{table}" of {page}'
+        for page, table in named
+        if not any(has_table(one, table) for one in files_named(page))
+    }
+
+
+def complaints(page: str, text: str) -> list[str]:
+    lost = lost_files(text) | lost_identifiers(text) | lost_commands(text) | lost_tables(text)
+    return [
+        *(f"{page} names {name}, which does not exist: correct the page, or restore it" for name in sorted(lost)),
+        *(f"{page} names {pair}, which is not there: name the right file" for pair in sorted(misplaced(text))),
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_exists(page: str) -> None:
-    text = (ROOT / page).read_text()
-    assert sorted(lost_files(text) | lost_identifiers(text) | lost_commands(text)) == []
+    if wrong := complaints(page, (ROOT / page).read_text()):
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def test_tables_that_sources_name_exist() -> None:
+    mine = Path(__file__).relative_to(ROOT).as_posix()
+    wrong = [
+        f"{file} names {table}, which does not exist: correct the comment, or restore the table"
+        for file in sorted(tree())
+        if file.endswith((".py", ".c", ".h", ".sh", ".txt", ".yaml")) and not file.startswith("spec/facts/")
+        if file != mine
+        for table in sorted(lost_tables((ROOT / file).read_text(errors="replace")))
+    ]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
 
 
 def test_what_does_not_exist_is_found() -> None:
@@ -127,13 +200,34 @@ def test_what_does_not_exist_is_found() -> None:
     assert lost_commands(text) == {"make nothing"}
 
 
-WHERE = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", (ROOT / "docs/internals/where.md").read_text(), re.MULTILINE)
+def test_what_is_elsewhere_is_found() -> None:
+    text = (
+        "`version_of()` of `src/sim/sim.c`, `version_of()` in\n`sim_provider.c`, `acu_sim_provider` (`src/sim/sim.c`, "
+        "`core/simulator.h`), `acu_sim_leaks()` (`sim.h`), `has()` of `tests/tools/test_pages.py`"
+    )
+    assert misplaced(text) == {"version_of() in src/sim/sim.c", "acu_sim_provider in src/sim/sim.c"}
+
+
+def test_a_lost_table_is_found() -> None:
+    text = """The table "Failures" of `docs/internals/words.md`, CONTRIBUTING.md's table "Private names", the table
+        "Nothing" of `docs/internals/words.md`, words.md's table "Versions and bindings"."""
+    assert lost_tables(text) == {
+        'the table "Private names" of CONTRIBUTING.md',
+        'the table "Nothing" of docs/internals/words.md',
+    }
+
+
+WHERE_PAGE = "docs/internals/where.md"
+WHERE = re.findall(r"^\| (.*\?) \| `(.*)` \| `(.*)` \|$", (ROOT / WHERE_PAGE).read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize(("question", "file", "function"), WHERE, ids=[question for question, _, _ in WHERE])
 def test_where_it_is_decided(question: str, file: str, function: str) -> None:
-    body = rf"^(?:    )?def {function}\(" if file.endswith(".py") else rf"^[a-z][\w *]*\b{function}\([^;]*?\{{$"
-    assert re.search(body, (ROOT / file).read_text(), re.MULTILINE), f"{file} has no body of {function}()"
+    row = f'{WHERE_PAGE}, row "{question}"'
+    if not (ROOT / file).is_file():
+        pytest.fail(f"{row}: there is no file {file}: name the one that has {function}()", pytrace=False)
+    if not has(file, function):
+        pytest.fail(f"{row}: {file} has no body of {function}(): name the file that has it", pytrace=False)
 
 
 def test_there_are_enough_questions() -> None:
