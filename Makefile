@@ -8,6 +8,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 # The example that `make demo` runs
 DEMO   ?= vector_add
+EXAMPLES = $(sort $(basename $(notdir $(wildcard examples/*.c))))
 # The C tests that quick and test-busy run,
 TESTS  ?= .
 # For clang-tidy: --checks=-clang-analyzer-* leaves out what takes nearly all of its time
@@ -32,8 +33,9 @@ all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
 	@$(COMPILE) $(BUILD)/release
 
-demo: cmake ## run the smallest example, on a GPU or simulated
-	@echo 'Building anycuda …'
+demo: cmake ## build and run an example, on a GPU or simulated: DEMO=vector_add
+	@test -f examples/$(DEMO).c || { echo "error: there is no example '$(DEMO)'; there are $(EXAMPLES)" >&2; exit 2; }
+	@echo 'Building anycuda … (a minute or two; $(BUILD)/demo.log)'
 	@mkdir -p $(BUILD)
 	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
 		{ tail -n 30 $(BUILD)/demo.log >&2; exit 1; }
@@ -102,8 +104,11 @@ lint-c: test-build
 	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 \
 		clang-tidy --quiet $(TIDY_FLAGS) -p $(BUILD)/test
 
-structure: environment ## show what each folder of src/ includes
-	@python tools/structure.py
+structure: ## show what each folder of src/ includes
+	@python3 tools/structure.py
+
+environment: ## set up .venv, CMake, Ninja, cmocka, doxygen
+	@tools/bootstrap.sh
 
 lock: environment ## pin the newest Python packages (needs uv)
 	@for name in requirements requirements-cmake; do \
@@ -121,6 +126,3 @@ cmake:
 
 c-tools:
 	@tools/bootstrap.sh c
-
-environment:
-	@tools/bootstrap.sh

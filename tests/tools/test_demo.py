@@ -42,7 +42,9 @@ def test_demo_says_where_it_ran_and_what_came_out(folder: Path) -> None:
     done = make_demo(folder)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "Building anycuda …" and lines[1].startswith("on the simulator: ")
+    assert lines[0] == f"Building anycuda … (a minute or two; {folder}/demo.log)" and lines[1].startswith(
+        "on the simulator: "
+    )
     assert lines[-1] == "… and all 1000000 sums are right" and len(lines) < 10
     shown = (ROOT / "README.md").read_text()
     assert "\n".join(lines[1:]) in shown
@@ -55,7 +57,7 @@ def test_example(folder: Path, name: str) -> None:
     assert "on the simulator: anycuda simulator, CUDA 12.1\n" in done.stdout
     said = done.stdout.replace("\n      ", " ")  # where a sentence goes on
     assert SAYS[name] in said, done.stdout
-    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
+    assert [line for line in done.stdout.splitlines()[1:] if len(line) > 80] == []  # the first has the folder's path
 
 
 def test_an_example_says_why_it_cannot_run(folder: Path) -> None:
@@ -66,5 +68,12 @@ def test_an_example_says_why_it_cannot_run(folder: Path) -> None:
 
 
 def test_what_fails_to_build_is_shown(tmp_path: Path) -> None:
-    done = make_demo(tmp_path, "DEMO=nothing")
-    assert done.returncode != 0 and "example_nothing" in done.stderr
+    done = make_demo(tmp_path, "CMAKE_FLAGS=-DCMAKE_C_COMPILER=/nonexistent/cc")
+    assert done.returncode != 0 and "/nonexistent/cc" in done.stderr
+
+
+def test_an_unknown_example_is_answered_with_the_list(tmp_path: Path) -> None:
+    done = make_demo(tmp_path, "DEMO=nonsense")
+    assert done.returncode != 0 and done.stdout == ""
+    names = " ".join(sorted(path.stem for path in (ROOT / "examples").glob("*.c")))
+    assert f"error: there is no example 'nonsense'; there are {names}\n" in done.stderr
