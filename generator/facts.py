@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from . import textfile
 from .errors import GeneratorError
 
 Facts = dict[str, Any]
@@ -28,7 +29,7 @@ def read_all(folder: Path) -> dict[str, Facts]:
     state: Facts = {}
     for file in files:
         try:
-            patch = json.loads(file.read_text())
+            patch = json.loads(textfile.read(file))
         except json.JSONDecodeError as problem:
             raise GeneratorError(f"{file}:{problem.lineno}: not JSON: {problem.msg}") from problem
         if patch.pop("after", "") != (list(facts)[-1] if facts else ""):
@@ -47,13 +48,13 @@ def write_all(folder: Path, facts: dict[str, Facts], dry: bool = False) -> list[
         texts[folder / f"{toolkit}.json"] = _dump({"after": previous, **difference(before, facts[toolkit])})
         before, previous = facts[toolkit], toolkit
     gone = [file for file in sorted(folder.glob("*.json")) if file not in texts]
-    changed = [file for file, text in texts.items() if not file.exists() or file.read_text() != text]
+    changed = [file for file, text in texts.items() if not file.exists() or textfile.read(file) != text]
     if not dry:
         folder.mkdir(parents=True, exist_ok=True)
         for file in gone:
             file.unlink()
         for file in changed:
-            file.write_text(texts[file])
+            textfile.write(file, texts[file])
     return changed + gone
 
 

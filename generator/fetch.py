@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from . import yamlfile
+from . import textfile, yamlfile
 from .errors import GeneratorError
 
 SPEC_FILE = yamlfile.SPEC / "toolkits.yaml"
@@ -424,14 +424,14 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     major = _number(version)[0]
     # From CUDA 13 on the packages carry no major version in their names.
     suffix = f"-cu{major}" if major < 13 else ""
-    text = spec.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    text = textfile.read(spec).rstrip("\n") + "\n"
     # What all toolkits share is the newest toolkit's.
     for wheel in (wheel for unit in toolkits.shared.values() for wheel in unit.wheels):
         text = text.replace(_lines(wheel, "    "), _lines(_newest(wheel.package, version), "    "))
     text += f'\n  - version: "{version}"\n    wheels:\n'
     for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
         text += _lines(_newest(package, version), "      ")
-    spec.write_text(text, encoding="utf-8")
+    textfile.write(spec, text)
     print(f"pinned {version} in {spec.name}")
 
 

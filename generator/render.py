@@ -11,7 +11,7 @@ from typing import Any
 
 import jinja2
 
-from . import cstyle, gates, report
+from . import cstyle, gates, report, textfile
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
 from .errors import GeneratorError
@@ -84,9 +84,9 @@ def write(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
     changed = []
     for path, text in outputs.items():
         file = folder / path
-        if not file.exists() or file.read_text() != text:
+        if not file.exists() or textfile.read(file) != text:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+            textfile.write(file, text)
             changed.append(path)
     for file in sorted(folder.rglob("*")):
         path = str(file.relative_to(folder))
@@ -103,7 +103,7 @@ def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
         file = folder / path
         if not file.exists():
             found.append(f"{path}: is missing")
-        elif file.read_text() != text:
+        elif textfile.read(file) != text:
             found.append(f"{path}: differs")
     for file in sorted(folder.rglob("*")):
         path = str(file.relative_to(folder))

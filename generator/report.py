@@ -10,7 +10,7 @@ from typing import Any
 
 import jinja2
 
-from . import facts, gates, yamlfile
+from . import facts, gates, textfile, yamlfile
 from .abi import Router
 from .availability import STATES, Availability, availability, features
 from .changes import Changes, compare, prototype
@@ -99,4 +99,4 @@ def _run(options: argparse.Namespace) -> None:
     if options.output is None:
         print(text, end="")
     else:
-        options.output.write_text(text, encoding="utf-8")
+        textfile.write(options.output, text)

@@ -5,6 +5,7 @@
 #include <anycuda/load.h>
 
 #include "core/abi.h"
+#include "loader/platform.h"
 
 enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512, ACU_LIBRARY_TEXT = 700 };
 
@@ -35,7 +36,8 @@ struct acu_library {
     void *(*resolve)(const char *symbol, void *data);
     void *data; /* of the resolver */
     char soname[128];
-    char *path; /* owned; NULL where there is no file */
+    char *path;       /* owned; NULL where there is no file; as it was given, perhaps relative */
+    acu_file_id file; /* of the path when it was loaded */
 
     /* The search; under ACU_LOCK_LOAD. */
     char *trace; /* owned */

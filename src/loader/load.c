@@ -16,6 +16,7 @@
 #include "loader/soname.h"
 #include "loader/validate.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,28 @@
 /* Set while this thread loads. A call from inside a load (from a library's constructor) must not
  * wait for that load. */
 static _Thread_local bool loading;
+static acu_library *being_loaded; /* by any thread; under ACU_LOCK_LOAD */
+
+/* ---- fork ---- */
+
+/* Runs in a child process. The thread that loaded does not exist there and will not unlock: that
+ * library counts as not loaded. A child of the loading thread itself goes on with the load. */
+static void end_load_in_child(void) {
+    if (loading || acu_library_is_resolving())
+        return;
+    acu_platform_forget_locks();
+    acu_library *library = being_loaded;
+    being_loaded = NULL;
+    if (!library)
+        return;
+    library->resolve = NULL;
+    library->data = NULL;
+    library->code = library->info->error_missing;
+    snprintf(library->why, sizeof library->why,
+             "this process was forked while another thread of its parent loaded %s",
+             library->info->name);
+    __atomic_store_n(&library->state, ACU_FAILED, __ATOMIC_RELEASE);
+}
 
 /* ---- one load ---- */
 
@@ -125,6 +148,7 @@ static bool load_any_compiler(acu_search *s) {
 
 /* Under ACU_LOCK_LOAD. */
 static bool load(acu_library *library, const acu_load_options *options) {
+    static bool prepared;
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
     bool loaded = false;
@@ -133,6 +157,9 @@ static bool load(acu_library *library, const acu_load_options *options) {
     library->trace_used = library->trace_room = 0;
     library->code = 0;
     library->why[0] = '\0';
+    if (!prepared)
+        prepared = pthread_atfork(NULL, NULL, end_load_in_child) == 0;
+    being_loaded = library;
     loading = true;
     if (options->resolve)
         loaded = load_resolver(&s);
@@ -147,6 +174,7 @@ static bool load(acu_library *library, const acu_load_options *options) {
     else
         loaded = load_any(&s);
     loading = false;
+    being_loaded = NULL;
     free(s.candidates);
     if (loaded)
         library->code = 0;
@@ -215,15 +243,15 @@ static bool find_choice(const acu_library *library, const acu_load_options *opti
 }
 
 static bool is_same_choice(const acu_library *library, const acu_load_options *options) {
-    acu_file_id a, b;
+    acu_file_id a;
     if (options->resolve)
         return library->resolve == options->resolve && library->data == options->data;
     if (!options->path)
         return true;
     if (acu_library_is_replaced(library) && !library->handle)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
-    return find_choice(library, options, &a) && acu_platform_file_id(library->path, &b) &&
-           a.device == b.device && a.inode == b.inode;
+    return find_choice(library, options, &a) && a.device == library->file.device &&
+           a.inode == library->file.inode;
 }
 
 int acu_load(const acu_load_options *options) {

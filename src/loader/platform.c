@@ -31,6 +31,11 @@ void acu_platform_unlock(acu_lock lock) {
     pthread_mutex_unlock(&locks[lock]);
 }
 
+void acu_platform_forget_locks(void) {
+    for (int i = 0; i < ACU_LOCK_COUNT; i++)
+        pthread_mutex_init(&locks[i], NULL);
+}
+
 const char *acu_platform_env(const char *name) {
     return secure_getenv(name);
 }

@@ -23,6 +23,8 @@ typedef enum acu_lock {
 
 void acu_platform_lock(acu_lock lock);
 void acu_platform_unlock(acu_lock lock);
+/* Makes all locks free, in a child process whose only thread holds none. */
+void acu_platform_forget_locks(void);
 
 /* NULL if the variable is unset, and always NULL in a setuid program, because its caller must not
  * choose what it loads. */

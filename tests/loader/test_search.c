@@ -339,6 +339,14 @@ static void same_choice_and_another(void) {
     assert_int_equal(acu_loaded(ACU_CUDART)->version, 12040);
 }
 
+static void same_choice_by_a_relative_path(void) {
+    const char *path = put("12.4/libacutest.so.12", "lib64/libacutest.so.12");
+    assert_int_equal(chdir(scratch()), 0);
+    assert_int_equal(load_path("lib64/libacutest.so.12", 0), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(load_path(path, 0), 0);
+}
+
 static void same_choice_by_name(void) {
     put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
     put_in_system("12.4/libacutest.so.12", "libacutest.so");
@@ -571,6 +579,7 @@ int main(void) {
         ALONE(version_of_the_oldest_without_markers),
         ALONE(unopenable),
         ALONE(same_choice_and_another),
+        ALONE(same_choice_by_a_relative_path),
         ALONE(same_choice_by_name),
         ALONE(later_load_succeeds),
         ALONE(no_such_library),

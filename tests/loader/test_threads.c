@@ -307,6 +307,58 @@ static void resolver_is_called_by_one_at_a_time(void) {
     assert_string_equal(acu_load_trace(ACU_CUDA), "");
 }
 
+/* ---- fork ---- */
+
+static int resolver_waits; /* atomic */
+
+static void *resolve_never(const char *symbol, void *data) {
+    (void)symbol;
+    (void)data;
+    __atomic_store_n(&resolver_waits, 1, __ATOMIC_SEQ_CST);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *load_for_ever(void *data) {
+    (void)acu_load(&(acu_load_options){.resolve = resolve_never});
+    return data;
+}
+
+static void *load_for_ever_elsewhere(void *data) {
+    (void)acu_load(&(acu_load_options){.library = ACU_NVRTC, .resolve = resolve_never});
+    return data;
+}
+
+static void child_is_refused(void) {
+    assert_int_equal(slot_malloc(-1), MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "forked while another thread of its parent loaded");
+    assert_non_null(acu_load_trace(ACU_CUDART));
+}
+
+static void child_calls(void) {
+    assert_int_equal(call(-5), 5);
+}
+
+/* The child's calls fail with a reason instead of waiting for a thread that it does not have. */
+static void forked_while_another_thread_loads(void) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, load_for_ever, NULL), 0);
+    while (!__atomic_load_n(&resolver_waits, __ATOMIC_SEQ_CST))
+        sched_yield();
+    run_in_time(1, child_is_refused);
+}
+
+/* Another library can be loaded there. */
+static void forked_while_another_library_is_loaded(void) {
+    pthread_t thread;
+    setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
+    assert_int_equal(pthread_create(&thread, NULL, load_for_ever_elsewhere, NULL), 0);
+    while (!__atomic_load_n(&resolver_waits, __ATOMIC_SEQ_CST))
+        sched_yield();
+    run_in_time(1, child_calls);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(first_use),
@@ -318,6 +370,8 @@ int main(void) {
         ALONE(constructor_binds_while_another_thread_loads),
         ALONE(constructor_of_what_is_loaded),
         ALONE(resolver_is_called_by_one_at_a_time),
+        ALONE(forked_while_another_thread_loads),
+        ALONE(forked_while_another_library_is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
