@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from .errors import GeneratorError
 
@@ -33,11 +34,23 @@ EPILOG = (
 )
 
 
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(f".{name}", __package__)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(__package__ or "generator"):
+            raise
+        raise GeneratorError(
+            f"there is no Python package `{error.name}` here: `make environment` installs it in .venv;"
+            " then run `.venv/bin/python -m generator`"
+        ) from None
+
+
 def _parser(modules: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m generator", description=__doc__, epilog=EPILOG)
     subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in dict.fromkeys(modules):
-        importlib.import_module(f".{name}", __package__).add_arguments(subparsers)
+        _module(name).add_arguments(subparsers)
     for name, command in subparsers.choices.items():
         command.description = DESCRIPTIONS.get(name, command.description)
     return parser
@@ -48,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     # Only the named command's module is loaded: `fetch` shall not wait for libclang and Jinja.
     named = COMMANDS.get(arguments[0]) if arguments else None
-    options = _parser([named] if named else list(COMMANDS.values())).parse_args(arguments)
     try:
+        options = _parser([named] if named else list(COMMANDS.values())).parse_args(arguments)
         options.run(options)
     except GeneratorError as error:
         print(f"error: {error}", file=sys.stderr)

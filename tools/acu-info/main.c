@@ -16,7 +16,7 @@ static const char help[] =
     "  --quiet         print nothing; the exit status is the answer\n"
     "  --library PATH  take this CUDA runtime and no other\n"
     "  --sim           take the simulator\n"
-    "  --help          print this\n"
+    "  -h, --help      print this\n"
     "  --version       print the version\n"
     "\n"
     "Exit status:\n"
@@ -54,7 +54,7 @@ static int parse(arguments *a, int count, char **words) {
             a->json = true;
         else if (strcmp(word, "--quiet") == 0)
             a->quiet = true;
-        else if (strcmp(word, "--help") == 0)
+        else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             a->help = true;
         else if (strcmp(word, "--version") == 0)
             a->version = true;
