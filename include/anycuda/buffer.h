@@ -64,7 +64,8 @@ ACU_CHECKED acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, si
                                          acu_buffer **buffer);
 
 /**
- * Makes a buffer of any kind of memory; `options` may be NULL.
+ * Makes a buffer of any kind of memory; the caller owns it, and it keeps the stream. `options` may
+ * be NULL.
  *
  * Errors: those of acu_buffer_create(), and ACU_ERROR_DEVICE where the stream's device cannot use
  * the pool.
@@ -74,7 +75,8 @@ ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtyp
                                               acu_buffer **buffer);
 
 /**
- * Makes a buffer of the caller's host memory, which is pinned while the buffer lives.
+ * Makes a buffer of the caller's host memory, which is pinned while the buffer lives; the caller
+ * owns the buffer.
  *
  * The memory must live until the last owner, slices included, has released it; that release waits
  * for all uses. Errors: those of acu_buffer_create().
@@ -83,9 +85,9 @@ ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, 
                                            size_t count, unsigned flags, acu_buffer **buffer);
 
 /**
- * Makes a buffer on memory that stays someone else's.
+ * Makes a buffer on memory that stays someone else's; the caller owns the buffer.
  *
- * The owner may free it after all uses, which acu_buffer_synchronize() and the last release wait
+ * The memory may be freed after all uses, which acu_buffer_synchronize() and the last release wait
  * for. Errors: those of acu_buffer_create(), and ACU_ERROR_DTYPE where the address is not aligned
  * for the type.
  */
@@ -93,8 +95,10 @@ ACU_CHECKED acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void
                                        size_t count, acu_memory memory, acu_buffer **buffer);
 
 /**
- * Makes a buffer that owns memory: the last release frees it as its kind demands. Else as
- * acu_buffer_wrap().
+ * Makes a buffer that owns memory: the last release frees it as its kind demands; the caller owns
+ * the buffer.
+ *
+ * If this call fails, the memory stays the caller's. Errors: those of acu_buffer_wrap().
  */
 ACU_CHECKED acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer,
                                         size_t count, acu_memory memory, acu_buffer **buffer);
@@ -178,11 +182,16 @@ ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
  * Announces that the program itself will put work on `on` that uses the buffer, such as a raw
  * launch.
  *
- * The stream waits for the uses that come before. acu_buffer_end_use() must follow.
+ * With `writes` the stream waits for all earlier uses on other streams, without for their writes
+ * alone. acu_buffer_end_use() must follow, with the same `writes` and `on`: otherwise other
+ * streams, and the release that frees the memory, do not wait for the work.
  */
 ACU_CHECKED acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on);
 
-/** Announces that the work of acu_buffer_begin_use() is on the stream now. */
+/**
+ * Announces that the work of acu_buffer_begin_use() is on the stream now, also where that work
+ * failed.
+ */
 ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, bool writes, acu_stream *on);
 
 /* ---- copies ----

@@ -16,8 +16,10 @@
 
 ACU_BEGIN_C
 
-/** Which threads must not make unsafe calls while a stream is captured. Such a call, which may wait
- * for the device, like an allocation without a stream, breaks the capture. */
+/**
+ * Which threads must not make unsafe calls while a stream is captured. Such a call, which may wait
+ * for the device, like an allocation without a stream, breaks the capture.
+ */
 typedef enum acu_capture_mode {
     ACU_CAPTURE_THREAD = 0, /* the thread that captures */
     ACU_CAPTURE_GLOBAL = 1, /* all threads */
@@ -52,8 +54,8 @@ typedef struct acu_capture_options {
 /**
  * Begins to capture a stream, which must not be the legacy default stream; `options` may be NULL.
  *
- * ACU_ERROR_CAPTURE if the stream is captured already, or a stream is captured into the graph.
- * Releasing the stream before acu_stream_end_capture() ends the capture without a graph.
+ * Releasing the stream before acu_stream_end_capture() ends the capture without a graph. Errors:
+ * ACU_ERROR_CAPTURE where the stream is captured already, or a stream is captured into the graph.
  */
 ACU_CHECKED acu_result acu_stream_begin_capture(acu_stream *stream,
                                                 const acu_capture_options *options);
@@ -64,27 +66,30 @@ ACU_CHECKED acu_result acu_stream_begin_capture(acu_stream *stream,
  *
  * If the capture was broken, or a stream was not joined, the error says so, there is no graph, and
  * the streams can be used again; a graph that was captured again then has no nodes. After a capture
- * that ended well, such a graph gives up what it used before. ACU_ERROR_CAPTURE if the capture did
- * not begin on this stream; it then goes on.
+ * that ended well, such a graph gives up what it used before. Errors: ACU_ERROR_CAPTURE where the
+ * capture did not begin on this stream; the capture then goes on.
  */
 ACU_CHECKED acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph);
 
 /**
- * Captures what a function puts on the stream, and ends the capture in any case.
+ * Captures what a function puts on the stream, and ends the capture in any case; the caller owns
+ * the graph, as for acu_stream_end_capture().
  *
- * Returns the function's failure, with the error that it left, or else what ending returns.
+ * Returns the function's failure, with the error that it left, or else what ending returns. After a
+ * failure there is no graph.
  */
 ACU_CHECKED acu_result acu_stream_capture(acu_stream *stream, const acu_capture_options *options,
                                           acu_result (*function)(acu_stream *stream, void *data),
                                           void *data, acu_graph **graph);
 
 /**
- * Captures an allocation of memory that belongs to the graph, at one address in all launches.
+ * Captures an allocation of memory that belongs to the graph, at one address in all launches; the
+ * caller owns the buffer.
  *
  * The buffer is like one of acu_graph_add_alloc(): its memory exists from this point of a launch
  * until acu_graph_memory_free() frees it. That call is captured, too, on a stream of the capture
  * that comes after all uses. acu_buffer_create() is refused in a capture, because it could not know
- * when to free. Errors: ACU_ERROR_STATE unless anycuda captures the stream, and those of
+ * when to free. Errors: ACU_ERROR_STATE where anycuda does not capture the stream, and those of
  * acu_graph_add_alloc().
  */
 ACU_CHECKED acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t count,
@@ -104,13 +109,13 @@ ACU_CHECKED acu_result acu_stream_get_capture_status(acu_stream *stream,
 /** A stream's capture. All but the status is 0 or NULL unless the status is ACU_CAPTURE_ACTIVE. */
 typedef struct acu_capture_info {
     acu_capture_status status;
-    uint64_t id;         /* CUDA's; no other capture of the process has it */
-    acu_graph *graph;    /* borrowed until the end, and nodes may be added; NULL if anycuda did not
-                            begin the capture */
+    uint64_t id;      /* CUDA's; no other capture of the process has it */
+    acu_graph *graph; /* stays the capture's until the end; nodes may be added; NULL where anycuda
+                         did not begin the capture */
     size_t dependencies; /* how many nodes the next node depends on */
 } acu_capture_info;
 
-/** Asks for all of this. */
+/** Asks for a stream's capture: its state, number, graph and dependencies. */
 ACU_CHECKED acu_result acu_stream_get_capture_info(acu_stream *stream, acu_capture_info *info);
 
 /** Lists what the next captured node depends on; `count` as for acu_graph_get_nodes(). */

@@ -172,7 +172,7 @@ ACU_CHECKED acu_result acu_device_can_access_peer(acu_device device, acu_device 
 /** Lets `device` use the memory of `peer`; success if it could already. */
 ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_device peer);
 
-/** Ends that `device` can use the memory of `peer`; success if it could not. */
+/** Takes away the access of `device` to the memory of `peer`; success if there was none. */
 ACU_CHECKED acu_result acu_device_disable_peer_access(acu_device device, acu_device peer);
 
 /**

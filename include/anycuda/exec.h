@@ -40,41 +40,51 @@ typedef struct acu_exec_options {
  * Makes an executable graph; the caller owns it. `options` may be NULL.
  *
  * The error names the node that cannot be instantiated and the reason, where the runtime reports
- * them (since CUDA 12.0). ACU_ERROR_CAPTURE, because CUDA would break the capture: while a stream
- * is captured into the graph; if `upload` is captured; while the thread captures, unless with
- * ACU_CAPTURE_RELAXED; while any thread captures with ACU_CAPTURE_GLOBAL.
+ * them (since CUDA 12.0). Errors: ACU_ERROR_CAPTURE where CUDA would break a capture: while a
+ * stream is captured into the graph; if `upload` is captured; while the thread captures, unless
+ * with ACU_CAPTURE_RELAXED; while any thread captures with ACU_CAPTURE_GLOBAL.
  */
 ACU_CHECKED acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *options,
                                              acu_exec **exec);
 
-/** Makes a handle for an exec that belongs to someone else; the caller owns the handle. The raw
- * exec must live as long as the handle, and is not destroyed with it. */
+/**
+ * Makes a handle for a raw exec that stays someone else's; the caller owns the handle.
+ *
+ * The last release leaves the raw exec alone. The raw exec must live until the handle is released.
+ */
 ACU_CHECKED acu_result acu_exec_wrap(struct CUgraphExec_st *raw, acu_exec **exec);
 
-/** Makes a handle as acu_exec_wrap(), which owns the raw exec and destroys it. */
+/** Makes a handle that owns a raw exec: the last release destroys both. */
 ACU_CHECKED acu_result acu_exec_adopt(struct CUgraphExec_st *raw, acu_exec **exec);
 
-/** Returns the cudaGraphExec_t, which is a CUgraphExec, too, and stays the handle's; NULL if the
- * handle is invalid. */
+/**
+ * Returns the cudaGraphExec_t, which is also a CUgraphExec; NULL where the handle is not an exec.
+ * The raw exec stays the handle's.
+ */
 struct CUgraphExec_st *acu_exec_raw(const acu_exec *exec);
 
-/** Adds an owner and returns the exec, or NULL if the handle is invalid. */
+/** Adds an owner and returns the exec; NULL where the handle is not an exec. */
 acu_exec *acu_exec_retain(acu_exec *exec);
 
-/** Gives one reference up; the last one destroys the exec, and launches that run go on. See
- * acu_stream_release(). */
+/**
+ * Takes an owner away; the last release destroys the exec, and launches that run go on. Everything
+ * else is as for acu_stream_release().
+ */
 acu_result acu_exec_release(acu_exec *exec);
 
 void acu_exec_cleanup(acu_exec **exec);
 
-/** Prepares the first launch on a stream, so that it is as fast as later ones. ACU_ERROR_CAPTURE if
- * the stream is captured. */
+/**
+ * Prepares the first launch on a stream, so that it is as fast as later ones.
+ *
+ * Errors: ACU_ERROR_CAPTURE where the stream is captured.
+ */
 ACU_CHECKED acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream);
 
 /**
  * Launches the graph on a stream, and does not wait.
  *
- * ACU_ERROR_CAPTURE if the stream is captured: use acu_graph_add_child() there.
+ * Errors: ACU_ERROR_CAPTURE where the stream is captured, for which there is acu_graph_add_child().
  */
 ACU_CHECKED acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream);
 
@@ -110,7 +120,7 @@ typedef struct acu_exec_update_info {
  *
  * If CUDA cannot do that, the result is 910 (cudaErrorGraphExecUpdateFailure), the message has the
  * reason, and the exec is as before: instantiate the other graph instead. `info` may be NULL.
- * ACU_ERROR_CAPTURE while a stream is captured into the graph.
+ * Errors: ACU_ERROR_CAPTURE while a stream is captured into the graph.
  */
 ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph,
                                        acu_exec_update_info *info);
@@ -134,7 +144,7 @@ ACU_CHECKED acu_result acu_exec_set_memcpy(acu_exec *exec, acu_node node,
                                            const struct cudaMemcpy3DParms *params);
 /** Sets what a fill node sets. */
 ACU_CHECKED acu_result acu_exec_set_fill(acu_exec *exec, acu_node node, const acu_fill *fill);
-/** Sets the host function, and takes its data over as acu_graph_add_host(). */
+/** Sets the host function, and takes its data over as acu_graph_add_host() does. */
 ACU_CHECKED acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_closure closure);
 /** Sets the graph of a child node, to one of the same shape. */
 ACU_CHECKED acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child);
@@ -147,14 +157,16 @@ ACU_CHECKED acu_result acu_exec_set_semaphore_signal(
 ACU_CHECKED acu_result acu_exec_set_semaphore_wait(
     acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
 
-/** Sets CUDA's own parameters of a node, as acu_node_set_params(); child nodes since CUDA 12.2. */
+/**
+ * Sets CUDA's own parameters of a node as acu_node_set_params() does; child nodes since CUDA 12.2.
+ */
 ACU_CHECKED acu_result acu_exec_set_params(acu_exec *exec, acu_node node,
                                            struct cudaGraphNodeParams *params);
 
 /** Enables or disables a kernel, copy or fill node: the next launches leave disabled nodes out. */
 ACU_CHECKED acu_result acu_exec_set_enabled(acu_exec *exec, acu_node node, bool enabled);
 
-/** Whether a node is enabled. */
+/** Asks whether a node is enabled. */
 ACU_CHECKED acu_result acu_exec_is_enabled(acu_exec *exec, acu_node node, bool *enabled);
 
 ACU_END_C

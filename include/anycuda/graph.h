@@ -22,44 +22,60 @@ struct CUgraph_st; /* what CUDA calls cudaGraph_t and CUgraph */
 
 ACU_BEGIN_C
 
-/** Makes a graph without nodes; the caller owns it and releases it with acu_graph_release(). */
+/** Makes a graph without nodes; the caller owns it. */
 ACU_CHECKED acu_result acu_graph_create(acu_graph **graph);
 
 /**
- * Makes a handle for a graph that belongs to someone else; the caller owns the handle.
+ * Makes a handle for a raw graph that stays someone else's; the caller owns the handle.
  *
- * The raw graph must live as long as the handle, and is not destroyed with it. What its nodes use
- * is not known, so it is not kept alive.
+ * The last release leaves the raw graph alone. The raw graph must live until the handle is
+ * released. What its nodes use is not known, so the handle does not keep it alive.
  */
 ACU_CHECKED acu_result acu_graph_wrap(struct CUgraph_st *raw, acu_graph **graph);
 
-/** Makes a handle as acu_graph_wrap(), which owns the raw graph and destroys it. */
+/** Makes a handle that owns a raw graph: the last release destroys both. */
 ACU_CHECKED acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph);
 
-/** Returns the cudaGraph_t, which is a CUgraph, too, and stays the handle's; NULL if the handle is
- * invalid. */
+/**
+ * Returns the cudaGraph_t, which is also a CUgraph; NULL where the handle is not a graph. The raw
+ * graph stays the handle's.
+ */
 struct CUgraph_st *acu_graph_raw(const acu_graph *graph);
 
-/** Adds an owner and returns the graph, or NULL if the handle is invalid. An owner of a part of a
- * graph is an owner of the whole. */
+/**
+ * Adds an owner and returns the graph; NULL where the handle is not a graph. An owner of a part of
+ * a graph is an owner of the whole.
+ */
 acu_graph *acu_graph_retain(acu_graph *graph);
 
-/** Gives one reference up; the last one destroys the graph with its parts. See
- * acu_stream_release(). */
+/**
+ * Takes an owner away; the last release destroys the graph with its parts. Everything else is as
+ * for acu_stream_release().
+ */
 acu_result acu_graph_release(acu_graph *graph);
 
 void acu_graph_cleanup(acu_graph **graph);
 
-/** Makes a copy, which owns what the graph owns; the caller owns the copy. ACU_ERROR_CAPTURE while
- * a stream is captured into the graph. */
+/**
+ * Makes a copy, which owns what the graph owns; the caller owns the copy.
+ *
+ * Errors: ACU_ERROR_CAPTURE while a stream is captured into the graph.
+ */
 ACU_CHECKED acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone);
 
-/** Lets the graph own a buffer that only raw parameters name. Each launch counts as a use of the
- * buffer, which writes to it if `writes` is true. */
+/**
+ * Lets the graph own a buffer that only raw parameters name.
+ *
+ * Each launch counts as a use of the buffer, which writes to it if `writes` is true.
+ */
 ACU_CHECKED acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes);
 
-/** Lets the graph own data: `destroy` runs once, when nothing needs the graph any more. `call` is
- * not used. */
+/**
+ * Lets the graph own data; the closure's `call` is not used.
+ *
+ * The data is taken over in any case: `destroy` runs exactly once, when nothing needs the graph any
+ * more, or at once if this call fails.
+ */
 ACU_CHECKED acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure);
 
 /* ---- adding nodes ----
@@ -74,27 +90,28 @@ ACU_CHECKED acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure
 ACU_CHECKED acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after,
                                            size_t after_count, acu_node *node);
 
-/** Adds the launch of a kernel, which is checked as acu_launch_args() does, with its errors. */
+/** Adds the launch of a kernel, which is checked as by acu_launch_args(), with its errors. */
 ACU_CHECKED acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after,
                                             size_t after_count, acu_kernel *kernel,
                                             const acu_grid *grid, const acu_arg *args,
                                             size_t arg_count, acu_node *node);
 
 /**
- * Adds a copy between buffers; ACU_ERROR_DTYPE and ACU_ERROR_RANGE as acu_buffer_copy_range().
+ * Adds a copy between buffers.
  *
  * For a copy from one device to another, the destination's device must be able to access the
  * source: acu_pool_set_access() opens the source's pool, acu_device_enable_peer_access() memory of
  * no pool. CUDA refuses the node with 1 otherwise, since a node, unlike acu_buffer_copy(), cannot
- * name devices.
+ * name devices. Errors: ACU_ERROR_DTYPE and ACU_ERROR_RANGE as for acu_buffer_copy_range().
  */
 ACU_CHECKED acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after,
                                           size_t after_count, const acu_copy *copy, acu_node *node);
 
 /**
- * Adds a copy of `count` elements from the host. The graph keeps a copy of what is there now, so
- * `host` may change after the call. ACU_ERROR_DTYPE and ACU_ERROR_RANGE as
- * acu_buffer_write_typed().
+ * Adds a copy of `count` elements from the host.
+ *
+ * The graph keeps a copy of what is there now, so `host` may change after the call. Errors:
+ * ACU_ERROR_DTYPE and ACU_ERROR_RANGE as for acu_buffer_write_typed().
  */
 ACU_CHECKED acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after,
                                            size_t after_count, acu_buffer *buffer, size_t at,
@@ -106,15 +123,18 @@ ACU_CHECKED acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *af
                                             size_t after_count,
                                             const struct cudaMemcpy3DParms *params, acu_node *node);
 
-/** Adds a fill; ACU_ERROR_DTYPE and ACU_ERROR_RANGE if the elements do not fit the buffer. */
+/**
+ * Adds a fill. Errors: ACU_ERROR_DTYPE and ACU_ERROR_RANGE where the elements do not fit the
+ * buffer.
+ */
 ACU_CHECKED acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after,
                                           size_t after_count, const acu_fill *fill, acu_node *node);
 
 /**
  * Adds a call of a host function, which runs on a thread of CUDA.
  *
- * The graph takes the data over in any case: `destroy` runs exactly once, when nothing needs the
- * node any more, or at once if this call fails. Neither function may call CUDA.
+ * The data is taken over in any case: `destroy` runs exactly once, when nothing needs the node any
+ * more, or at once if this call fails. Neither function may call CUDA.
  */
 ACU_CHECKED acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after,
                                           size_t after_count, acu_closure closure, acu_node *node);
@@ -134,10 +154,11 @@ ACU_CHECKED acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node
                                                 acu_node *node);
 
 /**
- * Adds an allocation of a device's memory, which is at the same address in all launches.
+ * Adds an allocation of a device's memory, which is at the same address in all launches; the caller
+ * owns the buffer.
  *
  * `buffer` is for later nodes, and for streams that come after a launch: using it on a stream
- * before a launch has allocated it is an illegal address (700). Releasing the handle does not free
+ * before a launch has allocated it is an illegal address (700). Releasing the buffer does not free
  * the memory; acu_graph_add_free(), acu_graph_memory_free() and the next launch
  * (ACU_EXEC_AUTO_FREE) do. Errors also: ACU_ERROR_OVERFLOW, ACU_ERROR_DTYPE.
  */
@@ -145,8 +166,12 @@ ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *aft
                                            size_t after_count, acu_device device, acu_dtype dtype,
                                            size_t count, acu_buffer **buffer, acu_node *node);
 
-/** Adds a node that frees what acu_graph_add_alloc() of this graph, or of one launched before,
- * allocated; ACU_ERROR_MEMORY_KIND for other memory. */
+/**
+ * Adds a node that frees what acu_graph_add_alloc() of this graph, or of one launched before,
+ * allocated.
+ *
+ * Errors: ACU_ERROR_MEMORY_KIND where the memory is of any other kind.
+ */
 ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after,
                                           size_t after_count, acu_buffer *buffer, acu_node *node);
 
@@ -172,8 +197,10 @@ ACU_CHECKED acu_result acu_graph_add_node(acu_graph *graph, const acu_node *afte
 
 /* ---- conditional nodes ---- */
 
-/** The value that decides what a conditional node does. Kernels are given `raw` as an argument, and
- * set the value by cudaGraphSetConditional(). */
+/**
+ * The value that decides what a conditional node does. Kernels are given `raw` as an argument, and
+ * set the value by cudaGraphSetConditional().
+ */
 typedef struct acu_conditional {
     acu_graph *graph;
     unsigned long long raw;
@@ -201,7 +228,7 @@ typedef enum acu_conditional_type {
  * Adds a node that contains graphs and runs them as the value decides; since CUDA 12.3.
  *
  * `bodies` receives `body_count` empty graphs, which the caller fills. They are parts of the graph,
- * and borrowed: they live as long as it does.
+ * which owns them: they live as long as it does.
  */
 ACU_CHECKED acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after,
                                                  size_t after_count, acu_conditional conditional,
@@ -219,7 +246,7 @@ ACU_CHECKED acu_result acu_graph_add_dependencies(acu_graph *graph, const acu_no
                                                   const acu_node *to, const acu_edge *edges,
                                                   size_t count);
 
-/** Removes dependencies. Those with edge data are only removed if `edges` has the same data. */
+/** Removes dependencies; one with edge data is only removed if `edges` has the same data. */
 ACU_CHECKED acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu_node *from,
                                                      const acu_node *to, const acu_edge *edges,
                                                      size_t count);
@@ -271,23 +298,24 @@ typedef enum acu_graph_memory_attribute {
     ACU_GRAPH_MEMORY_RESERVED_HIGH = 3 /* the most that was reserved since the last reset */
 } acu_graph_memory_attribute;
 
-/** Asks for one of these properties. */
+/** Asks for an attribute of the device's memory for graphs. */
 ACU_CHECKED acu_result acu_graph_memory_get_attribute(acu_device device,
                                                       acu_graph_memory_attribute attribute,
                                                       uint64_t *bytes);
 
-/** Resets one of the two that remember the most. */
+/** Resets a _HIGH attribute to its present value. */
 ACU_CHECKED acu_result acu_graph_memory_reset(acu_device device,
                                               acu_graph_memory_attribute attribute);
 
-/** Gives memory back to the device that is reserved and not used now. */
+/** Gives memory that is reserved and not used now back to the device. */
 ACU_CHECKED acu_result acu_graph_memory_trim(acu_device device);
 
 /**
  * Frees the memory of acu_graph_add_alloc() or acu_stream_capture_alloc() on a stream.
  *
- * On a stream that is not captured it frees what a launch left allocated; on a captured one it adds
- * the node that frees what the graph has allocated before. ACU_ERROR_MEMORY_KIND for other memory.
+ * On a stream that is not captured this call frees what a launch left allocated; on a captured one
+ * it adds the node that frees what the graph has allocated before. Errors: ACU_ERROR_MEMORY_KIND
+ * where the memory is of any other kind.
  */
 ACU_CHECKED acu_result acu_graph_memory_free(acu_buffer *buffer, acu_stream *stream);
 

@@ -14,37 +14,50 @@ struct CUfunc_st; /* what CUDA calls CUfunction and cudaFunction_t */
 ACU_BEGIN_C
 
 /**
- * Makes a handle for a kernel that the runtime knows: a cudaKernel_t, or the host function that
- * nvcc made for a `__global__` function. The kernel must stay loaded as long as the handle lives;
- * the caller owns the handle.
+ * Makes a handle for a kernel that the runtime knows; the caller owns the handle.
+ *
+ * `function` is a cudaKernel_t, or the host function that nvcc made for a `__global__` function.
+ * The kernel must stay loaded until the handle is released.
  */
 ACU_CHECKED acu_result acu_kernel_wrap(acu_device device, const void *function,
                                        acu_kernel **kernel);
 
-/** Makes a handle as acu_kernel_wrap(), for a function of the driver in the device's primary
- * context. */
+/**
+ * Makes a handle for a function of the driver in the device's primary context; the caller owns the
+ * handle.
+ *
+ * The function must stay loaded until the handle is released.
+ */
 ACU_CHECKED acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw,
                                               acu_kernel **kernel);
 
-/** Returns what the runtime's functions take as a kernel, mostly a cudaKernel_t; NULL if the kernel
- * is a CUfunction, or the handle is invalid. */
+/**
+ * Returns what the runtime's functions take as a kernel, mostly a cudaKernel_t; NULL where the
+ * kernel is a CUfunction, or the handle is not a kernel. The raw kernel stays the handle's.
+ */
 const void *acu_kernel_raw(const acu_kernel *kernel);
 
-/** Returns the CUfunction; NULL if acu_kernel_raw() has the kernel, or the handle is invalid. */
+/**
+ * Returns the CUfunction, which stays the handle's; NULL where acu_kernel_raw() has the kernel, or
+ * the handle is not a kernel.
+ */
 struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel);
 
-/** Adds an owner and returns the kernel, or NULL if the handle is invalid. */
+/** Adds an owner and returns the kernel; NULL where the handle is not a kernel. */
 acu_kernel *acu_kernel_retain(acu_kernel *kernel);
 
-/** Gives one reference up. See acu_stream_release(). */
+/**
+ * Takes an owner away; the last release destroys the handle. Everything else is as for
+ * acu_stream_release().
+ */
 acu_result acu_kernel_release(acu_kernel *kernel);
 
 void acu_kernel_cleanup(acu_kernel **kernel);
 
-/** Returns the kernel's device; ACU_DEVICE_CURRENT if the handle is invalid. */
+/** Returns the kernel's device; ACU_DEVICE_CURRENT where the handle is not a kernel. */
 acu_device acu_kernel_device(const acu_kernel *kernel);
 
-/** Returns the name, which lives as long as the kernel; "" if the runtime does not report it. */
+/** Returns the name, which lives as long as the kernel; "" where the runtime does not report it. */
 const char *acu_kernel_name(const acu_kernel *kernel);
 
 /** Returns the module, which stays the kernel's; NULL for a kernel of acu_kernel_wrap(). */
@@ -72,7 +85,7 @@ typedef struct acu_kernel_info {
     int cluster_scheduling; /* as acu_grid.cluster_scheduling */
 } acu_kernel_info;
 
-/** Asks for all of this. */
+/** Asks what a kernel needs and may have. */
 ACU_CHECKED acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info);
 
 /** Attributes that can be set, with CUDA's numbers (cudaFuncAttribute). */
@@ -89,7 +102,8 @@ typedef enum acu_kernel_attribute {
 /**
  * Sets an attribute for all later launches.
  *
- * ACU_ERROR_LIMIT, with what the device has, for more shared memory than that.
+ * Errors: ACU_ERROR_LIMIT, with what the device has, where the value is more shared memory than
+ * that.
  */
 ACU_CHECKED acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute,
                                                 int value);
@@ -103,7 +117,10 @@ typedef enum acu_parameter_check {
     ACU_CHECK_TYPES    /* also whether pointers, integers and floats are where the PTX has them */
 } acu_parameter_check;
 
-/** Returns how this kernel's arguments are checked; ACU_CHECK_NOTHING if the handle is invalid. */
+/**
+ * Returns how this kernel's arguments are checked; ACU_CHECK_NOTHING where the handle is not a
+ * kernel.
+ */
 acu_parameter_check acu_kernel_parameter_check(const acu_kernel *kernel);
 
 /** What is known of a parameter's type. */
@@ -121,17 +138,19 @@ typedef struct acu_parameter {
     acu_parameter_type type;
 } acu_parameter;
 
-/** Asks how many parameters the kernel has; 801 with ACU_CHECK_NOTHING. */
+/** Asks how many parameters the kernel has. Errors: 801 where there is only ACU_CHECK_NOTHING. */
 ACU_CHECKED acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count);
 
-/** Asks for one parameter; ACU_ERROR_RANGE beyond the last one. */
+/** Asks for one parameter. Errors: ACU_ERROR_RANGE beyond the last one. */
 ACU_CHECKED acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index,
                                                 acu_parameter *parameter);
 
 /* ---- occupancy ---- */
 
-/** Asks how many blocks of `threads` threads and `shared_bytes` of dynamic shared memory run on one
- * multiprocessor at once. `flags` are acu_occupancy_flag bits. */
+/**
+ * Asks how many blocks of `threads` threads and `shared_bytes` of dynamic shared memory run on one
+ * multiprocessor at once. `flags` are acu_occupancy_flag bits.
+ */
 ACU_CHECKED acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
                                                                 size_t shared_bytes, unsigned flags,
                                                                 int *blocks);
@@ -151,25 +170,36 @@ typedef struct acu_block_need {
 
 /**
  * Finds the size of block with which most threads run at once, and the number of such blocks that
- * fill the device. Both are 0 where no block of any size fits. All three pointers may be NULL.
+ * fill the device.
+ *
+ * Both are 0 where no block of any size fits. All three pointers may be NULL.
  */
 ACU_CHECKED acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
                                                  size_t *threads, size_t *blocks);
 
-/** Asks how many bytes of dynamic shared memory each block may have so that `blocks` blocks of
- * `threads` threads run on one multiprocessor at once. */
+/**
+ * Asks how many bytes of dynamic shared memory each block may have so that `blocks` blocks of
+ * `threads` threads run on one multiprocessor at once.
+ */
 ACU_CHECKED acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks,
                                                        size_t threads, size_t *bytes);
 
 struct acu_grid;
 
-/** Asks how many clusters of the grid's shape run on the device at once; since CUDA 11.8. An
- * invalid grid is refused as by acu_launch_args(). */
+/**
+ * Asks how many clusters of the grid's shape run on the device at once; since CUDA 11.8.
+ *
+ * Errors: those of acu_launch_args() where it refuses the grid.
+ */
 ACU_CHECKED acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const struct acu_grid *grid,
                                                    int *clusters);
 
-/** Asks how many blocks a cluster can have at most, with the grid's threads and shared memory;
- * since CUDA 11.8. Errors as acu_kernel_get_max_clusters(). */
+/**
+ * Asks how many blocks a cluster can have at most, with the grid's threads and shared memory; since
+ * CUDA 11.8.
+ *
+ * Errors: those of acu_kernel_get_max_clusters().
+ */
 ACU_CHECKED acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel,
                                                        const struct acu_grid *grid, int *blocks);
 

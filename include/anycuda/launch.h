@@ -43,8 +43,10 @@ typedef struct acu_arg {
     } value;
 } acu_arg;
 
-/** Makes an argument of a buffer that the kernel only reads. Launches on other streams may read the
- * buffer at the same time. */
+/**
+ * Makes an argument of a buffer that the kernel only reads. Launches on other streams may read the
+ * buffer at the same time.
+ */
 static inline acu_arg acu_in(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
     arg.value.buffer = buffer;
@@ -58,16 +60,20 @@ static inline acu_arg acu_out(acu_buffer *buffer) {
     return arg;
 }
 
-/** Makes an argument of a buffer that the kernel reads and writes. A buffer without any of these
- * functions means the same. */
+/**
+ * Makes an argument of a buffer that the kernel reads and writes. A buffer without any of these
+ * functions means the same.
+ */
 static inline acu_arg acu_inout(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_INOUT, sizeof(void *), {0}};
     arg.value.buffer = buffer;
     return arg;
 }
 
-/** Makes an argument of a struct, or of anything else: `acu_bytes(&x, sizeof x)`. The bytes are
- * copied at the launch. */
+/**
+ * Makes an argument of a struct, or of anything else: `acu_bytes(&x, sizeof x)`. The launch copies
+ * the bytes.
+ */
 static inline acu_arg acu_bytes(const void *bytes, size_t size) {
     acu_arg arg = {ACU_ARG_BYTES, 0, {0}};
     arg.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
@@ -106,8 +112,10 @@ typedef struct acu_grid {
     unsigned raw_count;
 } acu_grid;
 
-/** Makes a grid of as many blocks of `threads` threads as `n` threads need. If either number is 0,
- * the launch fails. */
+/**
+ * Makes a grid of as many blocks of `threads` threads as `n` threads need. If either number is 0,
+ * the launch fails.
+ */
 static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
     acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,    false, {0, 0, 0}, {0, 0, 0}, 0,
                      false,     NULL,      false, NULL, 0,     NULL,      NULL,      0};
@@ -116,7 +124,7 @@ static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
     return grid;
 }
 
-/** Makes a grid in two dimensions, as acu_grid_1d(). */
+/** Makes a grid in two dimensions, as acu_grid_1d() does in one. */
 static inline acu_grid acu_grid_2d(size_t nx, size_t ny, size_t threads_x, size_t threads_y) {
     acu_grid grid = acu_grid_1d(nx, threads_x);
     grid.blocks.y = threads_y ? ny / threads_y + (ny % threads_y != 0) : 0;
@@ -126,7 +134,7 @@ static inline acu_grid acu_grid_2d(size_t nx, size_t ny, size_t threads_x, size_
     return grid;
 }
 
-/** Makes a grid in three dimensions, as acu_grid_1d(). */
+/** Makes a grid in three dimensions, as acu_grid_1d() does in one. */
 static inline acu_grid acu_grid_3d(acu_size3 n, acu_size3 threads) {
     acu_grid grid = acu_grid_2d(n.x, n.y, threads.x, threads.y);
     grid.blocks.z = threads.z ? n.z / threads.z + (n.z % threads.z != 0) : 0;
@@ -162,28 +170,33 @@ ACU_CHECKED acu_result acu_args_create(acu_args **args);
 /**
  * Adds an argument: `acu_args_add(args, acu_arg_of(n))`. Bytes are copied, and buffers kept alive.
  *
- * ACU_ERROR_RANGE beyond ACU_MAX_ARGUMENTS, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY.
+ * Errors: ACU_ERROR_RANGE beyond ACU_MAX_ARGUMENTS, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY.
  */
 ACU_CHECKED acu_result acu_args_add(acu_args *args, acu_arg arg);
 
-/** Replaces an argument by one of the same size. ACU_ERROR_RANGE beyond the last one. */
+/** Replaces an argument by one of the same size. Errors: ACU_ERROR_RANGE beyond the last one. */
 ACU_CHECKED acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg);
 
 /** Removes all arguments, so that the list can be used again. */
 ACU_CHECKED acu_result acu_args_clear(acu_args *args);
 
-/** Returns the number of arguments; 0 if the handle is invalid. */
+/** Returns the number of arguments; 0 where the handle is not a list. */
 size_t acu_args_count(const acu_args *args);
 
-/** Adds an owner and returns the list, or NULL if the handle is invalid. */
+/** Adds an owner and returns the list; NULL where the handle is not a list. */
 acu_args *acu_args_retain(acu_args *args);
 
-/** Gives one reference up. See acu_stream_release(). */
+/**
+ * Takes an owner away; the last release destroys the list. Everything else is as for
+ * acu_stream_release().
+ */
 acu_result acu_args_release(acu_args *args);
 
 void acu_args_cleanup(acu_args **args);
 
-/** Launches a kernel as acu_launch_args(), with the arguments of a list, which stays as it is. */
+/**
+ * Launches a kernel as acu_launch_args() does, with the arguments of a list, which stays as it is.
+ */
 ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                        const acu_args *args);
 

@@ -65,14 +65,14 @@ typedef struct acu_load_info {
  */
 int acu_load(const acu_load_options *options);
 
-/** The loaded library, or NULL if it is not loaded; loads nothing. */
+/** Returns the loaded library; NULL where it is not loaded. This call loads nothing. */
 const acu_load_info *acu_loaded(acu_library_id library);
 
 /**
- * The search for a library: a line for each place and file, with the reason why it was taken or
- * not.
+ * Returns the search for a library: a line for each place and file, with the reason why it was
+ * taken or not; never NULL.
  *
- * Never NULL. The text is valid until an acu_load() of this library fails, in any thread.
+ * The text is valid until an acu_load() of this library fails, in any thread.
  */
 const char *acu_load_trace(acu_library_id library);
 

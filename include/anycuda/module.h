@@ -67,10 +67,10 @@ typedef struct acu_module_source {
 /**
  * Loads code for a device; the caller owns the module.
  *
- * Errors: ACU_ERROR_ARGUMENT (not exactly one source, no such file, an image that is incomplete, a
- * text that is not PTX), ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log of the driver's
- * compiler in the message. With lazy loading, CUDA's default, code may be compiled, and fail, only
- * when the first kernel is asked for.
+ * With lazy loading, CUDA's default, code may be compiled, and fail, only when the first kernel is
+ * asked for. Errors: ACU_ERROR_ARGUMENT (not exactly one source, no such file, an image that is
+ * incomplete, a text that is not PTX), ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log of the
+ * driver's compiler in the message.
  */
 ACU_CHECKED acu_result acu_module_load(acu_device device, const acu_module_source *source,
                                        acu_module **module);
@@ -104,53 +104,77 @@ typedef struct acu_module_program {
 ACU_CHECKED acu_result acu_module_compile(acu_device device, const acu_module_program *program,
                                           acu_module **module);
 
-/** Returns NVRTC's log of this thread's last acu_module_compile(). It is never NULL, and valid
- * until the thread's next acu_module_compile(). */
+/**
+ * Returns NVRTC's log of this thread's last acu_module_compile(); never NULL. The text is valid
+ * until the thread's next acu_module_compile().
+ */
 const char *acu_module_compile_log(void);
 
-/** Makes a handle for a library of the runtime (CUDA 12.8 or newer) that belongs to someone else,
- * who unloads it after the handle's release; the caller owns the handle. */
+/**
+ * Makes a handle for a raw library of the runtime (CUDA 12.8 or newer) that stays someone else's;
+ * the caller owns the handle.
+ *
+ * The last release leaves the library alone. The library must stay loaded until the handle is
+ * released.
+ */
 ACU_CHECKED acu_result acu_module_wrap(acu_device device, struct CUlib_st *raw,
                                        acu_module **module);
 
-/** Makes a handle as acu_module_wrap(), which owns the library and unloads it. */
+/**
+ * Makes a handle that owns a raw library: the last release destroys the handle and unloads the
+ * library.
+ */
 ACU_CHECKED acu_result acu_module_adopt(acu_device device, struct CUlib_st *raw,
                                         acu_module **module);
 
-/** Makes a handle as acu_module_wrap(), for a module of the driver in the device's primary context.
+/**
+ * Makes a handle for a raw module of the driver, in the device's primary context, that stays
+ * someone else's; the caller owns the handle.
+ *
+ * The last release leaves the raw module alone. The raw module must stay loaded until the handle is
+ * released.
  */
 ACU_CHECKED acu_result acu_module_wrap_driver(acu_device device, struct CUmod_st *raw,
                                               acu_module **module);
 
-/** Makes a handle as acu_module_wrap_driver(), which owns the module and unloads it. */
+/**
+ * Makes a handle that owns a raw module of the driver: the last release destroys the handle and
+ * unloads the module.
+ */
 ACU_CHECKED acu_result acu_module_adopt_driver(acu_device device, struct CUmod_st *raw,
                                                acu_module **module);
 
-/** Returns the cudaLibrary_t, which is a CUlibrary, too, and stays the handle's; NULL if the module
- * is a CUmodule, or the handle is invalid. */
+/**
+ * Returns the cudaLibrary_t, which is also a CUlibrary; NULL where the module is a CUmodule, or the
+ * handle is not a module. The raw library stays the handle's.
+ */
 struct CUlib_st *acu_module_raw(const acu_module *module);
 
-/** Returns the CUmodule, which stays the handle's; NULL if the module is a cudaLibrary_t, or the
- * handle is invalid. */
+/**
+ * Returns the CUmodule, which stays the handle's; NULL where the module is a cudaLibrary_t, or the
+ * handle is not a module.
+ */
 struct CUmod_st *acu_module_raw_driver(const acu_module *module);
 
-/** Adds an owner and returns the module, or NULL if the handle is invalid. */
+/** Adds an owner and returns the module; NULL where the handle is not a module. */
 acu_module *acu_module_retain(acu_module *module);
 
 /**
- * Gives one reference up; kernels and buffers of the module are owners, too.
+ * Takes an owner away; kernels and buffers of the module are owners, too.
  *
- * The last owner's release waits until the module's kernels that run have ended, and unloads it.
- * See acu_stream_release().
+ * The last release waits until the module's kernels that run have ended, and unloads it. Everything
+ * else is as for acu_stream_release().
  */
 acu_result acu_module_release(acu_module *module);
 
 void acu_module_cleanup(acu_module **module);
 
-/** Returns the module's device; ACU_DEVICE_CURRENT if the handle is invalid. */
+/** Returns the module's device; ACU_DEVICE_CURRENT where the handle is not a module. */
 acu_device acu_module_device(const acu_module *module);
 
-/** Returns the log of the driver's compiler, which lives as long as the module; "" if it is empty.
+/**
+ * Returns the log of the driver's compiler, which lives as long as the module; "" where it is
+ * empty.
  */
 const char *acu_module_log(const acu_module *module);
 
@@ -158,7 +182,8 @@ const char *acu_module_log(const acu_module *module);
  * Finds a kernel by its name; the caller owns the kernel, which keeps the module alive.
  *
  * This call also asks CUDA, once, for what launches are checked against. Errors: 500
- * (cudaErrorSymbolNotFound), with names that exist, if the module has no such kernel; CUDA's own.
+ * (cudaErrorSymbolNotFound), with names that exist, where the module has no such kernel; CUDA's
+ * own.
  */
 ACU_CHECKED acu_result acu_module_get_kernel(acu_module *module, const char *name,
                                              acu_kernel **kernel);
@@ -178,9 +203,9 @@ ACU_CHECKED acu_result acu_module_get_kernel_names(acu_module *module, const cha
  * the buffer keeps alive; the caller owns the buffer.
  *
  * `stream` becomes the buffer's own stream. The number of elements follows from the variable's
- * size. Errors: ACU_ERROR_DTYPE if that is no multiple of the element's size, ACU_ERROR_DEVICE if
- * the stream is on another device, 500 if there is no such variable. Kernels that use the variable
- * by its name are not seen as uses of the buffer: the caller orders them.
+ * size. Kernels that use the variable by its name are not seen as uses of the buffer: the caller
+ * orders them. Errors: ACU_ERROR_DTYPE where the size is no multiple of the element's,
+ * ACU_ERROR_DEVICE where the stream is on another device, 500 where there is no such variable.
  */
 ACU_CHECKED acu_result acu_module_get_global(acu_module *module, const char *name,
                                              acu_stream *stream, acu_dtype dtype,

@@ -53,8 +53,10 @@ typedef enum acu_node_type {
     ACU_NODE_CONDITIONAL = 13
 } acu_node_type;
 
-/** What a copy node copies: elements of one buffer to another. Either buffer may be host memory
- * (pinned or registered). */
+/**
+ * What a copy node copies: elements of one buffer to another. Either buffer may be host memory
+ * (pinned or registered).
+ */
 typedef struct acu_copy {
     acu_buffer *to, *from;
     size_t to_at, from_at; /* the first elements */
@@ -75,7 +77,10 @@ typedef struct acu_fill {
 /** Finds the node of a raw handle, which must be one of the graph's. */
 ACU_CHECKED acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node);
 
-/** Returns the cudaGraphNode_t, which is a CUgraphNode, too; NULL if the node is invalid. */
+/**
+ * Returns the cudaGraphNode_t, which is also a CUgraphNode; NULL where the handle is not a node.
+ * The raw node stays its graph's.
+ */
 struct CUgraphNode_st *acu_node_raw(acu_node node);
 
 /**
@@ -94,8 +99,10 @@ ACU_CHECKED acu_result acu_node_get_type(acu_node node, acu_node_type *type);
  * lives as long as that. */
 ACU_CHECKED acu_result acu_node_get_child(acu_node node, acu_graph **child);
 
-/** Finds the node that a clone has for a node of the original; 1 (cudaErrorInvalidValue) if the
- * clone has none. */
+/**
+ * Finds the node that a clone has for a node of the original. Errors: 1 (cudaErrorInvalidValue)
+ * where the clone has none.
+ */
 ACU_CHECKED acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *copy);
 
 /** Asks for CUDA's number of the node in its graph, as tools show it; since CUDA 13.1. */
@@ -117,7 +124,7 @@ ACU_CHECKED acu_result acu_node_get_dependent_nodes(acu_node node, acu_node *nod
  * changes.
  *
  * `func` of a kernel that was loaded by the driver (acu_kernel_raw_driver()) is a CUfunction.
- * ACU_NOT_SUPPORTED for conditional nodes before CUDA 13.2.
+ * Errors: ACU_NOT_SUPPORTED where the node is a conditional one, before CUDA 13.2.
  */
 ACU_CHECKED acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params);
 
@@ -125,12 +132,12 @@ ACU_CHECKED acu_result acu_node_get_params(acu_node node, struct cudaGraphNodePa
  * Asks for the attribute of a kernel node that `attribute->id` names (priority, cluster, …), and
  * writes it to `attribute->val`.
  *
- * CUDA's error if the node is no kernel node, or kernel nodes have no such attribute.
+ * Errors: CUDA's own where the node is no kernel node, or kernel nodes have no such attribute.
  */
 ACU_CHECKED acu_result acu_node_get_attribute(acu_node node,
                                               struct cudaLaunchAttribute_st *attribute);
 
-/** Sets an attribute of a kernel node; errors as acu_node_get_attribute(). */
+/** Sets an attribute of a kernel node. Errors: those of acu_node_get_attribute(). */
 ACU_CHECKED acu_result acu_node_set_attribute(acu_node node,
                                               const struct cudaLaunchAttribute_st *attribute);
 
@@ -160,7 +167,7 @@ ACU_CHECKED acu_result acu_node_set_copy(acu_node node, const acu_copy *copy);
 ACU_CHECKED acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *params);
 /** Sets what a fill node sets. */
 ACU_CHECKED acu_result acu_node_set_fill(acu_node node, const acu_fill *fill);
-/** Sets the host function, and takes its data over as acu_graph_add_host(). */
+/** Sets the host function, and takes its data over as acu_graph_add_host() does. */
 ACU_CHECKED acu_result acu_node_set_host(acu_node node, acu_closure closure);
 /** Sets the event that an event node records or waits for. */
 ACU_CHECKED acu_result acu_node_set_event(acu_node node, acu_event *event);
@@ -174,8 +181,8 @@ ACU_CHECKED acu_result acu_node_set_semaphore_wait(
 /**
  * Sets CUDA's own parameters of a node; the caller keeps alive what they name.
  *
- * Before CUDA 12.2 only kernels, copies, fills, host functions, events and semaphores can be set,
- * and other nodes are ACU_NOT_SUPPORTED.
+ * Before CUDA 12.2 only kernels, copies, fills, host functions, events and semaphores can be set.
+ * Errors: ACU_NOT_SUPPORTED where the node is another one.
  */
 ACU_CHECKED acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params);
 

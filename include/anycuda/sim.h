@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** The version whose ABI the simulator has, 13050, whatever version it reports. */
+/** Returns the version whose ABI the simulator has: 13050, whatever version it reports. */
 int acu_sim_abi(void);
 
 /**
@@ -29,21 +29,22 @@ int acu_sim_abi(void);
 int acu_sim_leaks(int print);
 
 /**
- * With "guard=1" counts what was done to memory that was not the program's; each was reported on
+ * Counts, with "guard=1", what was done to memory that was not the program's; each was reported on
  * stderr when it was found.
  *
- * That is: bytes written behind an allocation, by the host or by a kernel, which are looked for
+ * These are: bytes written behind an allocation, by the host or by a kernel, which are looked for
  * here, where the host synchronises and where memory is freed; and addresses given to CUDA, or
  * reached for by a kernel, whose allocation was freed. The host's own accesses to pinned and
- * managed memory that was freed, or beyond its last page, fault. 0 without "guard=1".
+ * managed memory that was freed, or beyond its last page, fault. Returns 0 without "guard=1".
  */
 int acu_sim_damages(void);
 
 /**
- * As if the process had just begun: waits for all work, takes everything back, forgets every error.
+ * Takes everything back, as if the process had just begun: waits for all work and forgets every
+ * error.
  *
- * For tests; no other thread may use CUDA meanwhile. It is no help to the child of a process that
- * used CUDA: nothing works there. The configuration is read again by the next call, from
+ * This is for tests; no other thread may use CUDA meanwhile. The child of a process that used CUDA
+ * is not helped: nothing works there. The configuration is read again by the next call, from
  * `configuration`, or from ANYCUDA_SIM where that is NULL. The version that a program bound at its
  * first call stays.
  */
@@ -82,7 +83,7 @@ int acu_sim_fault(void *stream, int code);
  * errors in bodies are not found. A real NVRTC is taken first: its PTX is loaded like any other.
  */
 
-/** One launch, as its kernel sees it. Valid until the kernel returns. */
+/** One launch, as its kernel sees it; valid until the kernel returns. */
 typedef struct acu_sim_launch {
     const char *kernel;                     /* its name in the module */
     unsigned grid[3], block[3], cluster[3]; /* x, y, z */
@@ -92,10 +93,11 @@ typedef struct acu_sim_launch {
 } acu_sim_launch;
 
 /**
- * What a kernel does: called once per launch, on a thread of the simulator, for all of its threads.
+ * What a kernel does: a function that is called once per launch, on a thread of the simulator, for
+ * all threads of the launch.
  *
- * `args` has a pointer to each argument. Memory is reached through acu_sim_at() only. It must not
- * call CUDA.
+ * `args` has a pointer to each argument. The function reaches memory through acu_sim_at() only, and
+ * must not call CUDA.
  */
 typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
 
@@ -103,28 +105,29 @@ typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
  * Gives the kernels of that name, in all modules, loaded already or later, a function.
  *
  * The name is the one in the PTX, mangled if it was C++. NULL takes the function away; a second one
- * replaces the first. Outlives acu_sim_reset(). A kernel without a function is loaded, and
- * launching it fails with 801 and a line on stderr that says which name to register. Returns 0, or
- * 1 for an empty name, or 2 without memory.
+ * replaces the first. The function stays over acu_sim_reset(). A kernel without a function is
+ * loaded, and launching it fails with 801 and a line on stderr that says which name to register.
+ * Returns 0, or 1 for an empty name, or 2 without memory.
  */
 int acu_sim_register(const char *name, acu_sim_kernel function);
 
 /**
- * Where the bytes of memory are that the launched kernel may access.
+ * Returns where the bytes of memory are that the launched kernel may access.
  *
- * Any memory that its device can reach: its own, its peers' with access, pinned, managed. If not
- * all of the bytes are in one allocation the kernel ends here, by longjmp() (in C++ no destructor
- * runs), and its device is lost as on a GPU, with 700, an illegal address. For 0 bytes the address
- * itself is returned, whatever it is. Only to be called by the kernel, on its own thread.
+ * That is any memory that its device can reach: its own, its peers' with access, pinned, managed.
+ * If not all of the bytes are in one allocation the kernel ends here, by longjmp() (in C++ no
+ * destructor runs), and its device is lost as on a GPU, with 700, an illegal address. For 0 bytes
+ * the address itself is returned, whatever it is. Only the kernel may call this function, on its
+ * own thread.
  */
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 
 /**
- * What cudaGraphSetConditional() does in a kernel: the value by which conditional nodes of the
- * graph that the kernel is launched in choose among their graphs.
+ * Sets, as cudaGraphSetConditional() in a kernel, the value by which conditional nodes of the graph
+ * that the kernel is launched in choose among their graphs.
  *
- * `handle` comes from cudaGraphConditionalHandleCreate(). Only to be called by the kernel, on its
- * own thread; says so on stderr if the graph has no such handle.
+ * `handle` comes from cudaGraphConditionalHandleCreate(). Only the kernel may call this function,
+ * on its own thread. If the graph has no such handle, a line on stderr says so.
  */
 void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
                              unsigned value);
@@ -143,28 +146,35 @@ typedef struct acu_sim_semaphore acu_sim_semaphore;
  * Makes a semaphore: with `timeline` a number, imported as cudaExternalSemaphoreHandleType
  * TimelineSemaphoreFd; without, one that is signaled or not, imported as OpaqueFd.
  *
- * NULL without memory. The caller destroys it; what imported it keeps it alive, and it outlives
- * acu_sim_reset().
+ * Returns NULL without memory. The caller destroys the semaphore; what imported it keeps it alive,
+ * and it outlives acu_sim_reset().
  */
 acu_sim_semaphore *acu_sim_semaphore_create(int timeline);
 
-/** Gives the caller's reference up; NULL is fine. */
+/** Takes the caller away as an owner; NULL is fine. */
 void acu_sim_semaphore_destroy(acu_sim_semaphore *semaphore);
 
-/** A new file descriptor for it, to import once, which takes it over; -1 if the system has none. */
+/**
+ * Returns a new file descriptor for the semaphore, to import once, which takes the descriptor over;
+ * -1 if the system has none.
+ */
 int acu_sim_semaphore_export(const acu_sim_semaphore *semaphore);
 
-/** Signals it as the other API would; `value` is the number of a timeline. Any thread. */
+/**
+ * Signals the semaphore as the other API would; `value` is the number of a timeline. Any thread may
+ * call this function.
+ */
 void acu_sim_semaphore_signal(acu_sim_semaphore *semaphore, unsigned long long value);
 
-/** The number of a timeline; else 1 if it is signaled, 0 if not. */
+/** Returns the number of a timeline; else 1 if the semaphore is signaled, 0 if not. */
 unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore);
 
 /**
- * Memory of another API: a new file descriptor of `size` bytes, zeroed, to import once, which takes
- * it over; -1 if the system has none.
+ * Makes memory of another API: returns a new file descriptor of `size` bytes, zeroed, to import
+ * once, which takes the descriptor over; -1 if the system has none.
  *
- * Before that it may be mapped with mmap(), MAP_SHARED, which shows what the other API sees.
+ * Before that the descriptor may be mapped with mmap(), MAP_SHARED, which shows what the other API
+ * sees.
  */
 int acu_sim_memory_export(size_t size);
 
