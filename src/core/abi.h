@@ -161,13 +161,15 @@ static inline bool acu_function_has_quirk(const acu_function *function, unsigned
     return ((unsigned)function->quirks & quirks) != 0;
 }
 
-/* Whether the function reports an older error, as cudaGetLastError and cudaPeekAtLastError do. */
+/* Returns whether the function reports an older error, as cudaGetLastError and cudaPeekAtLastError
+ * do. */
 static inline bool acu_function_repeats_errors(const acu_function *function) {
     return acu_function_has_quirk(function, (unsigned)ACU_QUIRK_GET_LAST_ERROR |
                                                 (unsigned)ACU_QUIRK_PEEK_LAST_ERROR);
 }
 
-/* Whether the result is an answer of this function, not a failure: cudaErrorNotReady of a query. */
+/* Returns whether the result is an answer of this function, not a failure: cudaErrorNotReady of a
+ * query. */
 static inline bool acu_function_is_answer(const acu_function *function, int result) {
     for (const int *answer = function->not_failures; answer && *answer; answer++)
         if (*answer == result)

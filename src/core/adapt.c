@@ -26,7 +26,7 @@ static walk begin(const acu_function *function, unsigned param) {
     return (walk){function, &function->params[param], acu_call_version(function->library)};
 }
 
-/* The older layout in force; NULL if the version has the presented one. */
+/* Returns the older layout in force; NULL if the version has the presented one. */
 static const acu_layout *layout_in(const acu_type *type, int version) {
     for (const acu_layout *l = type->layouts; l && l->until; l++)
         if (l->since <= version && version < l->until)
@@ -49,7 +49,8 @@ bool acu_adapt_lacks(const acu_type *type, const acu_field *field, int version) 
                            : field->offset >= layout->size;
 }
 
-/* Whether padding shares its bytes with a real field (the longest of a union), and so is none. */
+/* Returns whether padding shares its bytes with a real field (the longest of a union), and so is
+ * none. */
 static bool is_shared(const acu_type *type, const acu_field *padding) {
     const acu_field *f = type->fields;
     for (uint32_t i = 0; i < type->count; i++, f++)
@@ -65,8 +66,8 @@ static bool is_zero(const unsigned char *at, size_t size) {
     return size == 0;
 }
 
-/* Whether a field asks for something that the library lacks: a value that is not zero, absent or
- * harmless. Fields are read, not the compiler's padding between them. */
+/* Returns whether a field asks for something that the library lacks: a value that is not zero,
+ * absent or harmless. Fields are read, not the compiler's padding between them. */
 static bool in_use(const acu_type *owner, const acu_field *field, const unsigned char *record,
                    int32_t tag) {
     const acu_type *type = field->type;

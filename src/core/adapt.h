@@ -32,7 +32,7 @@ int acu_adapt_to_loaded(const acu_function *function, unsigned param, void *load
 void acu_adapt_from_loaded(const acu_function *function, unsigned param, void *presented,
                            const void *loaded, int tag);
 
-/* Whether the layout of this version lacks a field that the presented one has. */
+/* Returns whether the layout of this version lacks a field that the presented one has. */
 bool acu_adapt_lacks(const acu_type *type, const acu_field *field, int version);
 
 #endif

@@ -12,7 +12,8 @@
 #include "loader/load.h"
 #include "loader/slot.h"
 
-/* The symbol and adapter for a loaded version; one older than all known is bound as the oldest. */
+/* Returns the symbol and adapter for a loaded version; one older than all known is bound as the
+ * oldest. */
 static acu_era era_of(const acu_function *function, int abi) {
     acu_era found = {.symbol = function->name};
     for (unsigned i = 0; i < function->era_count; i++)
@@ -21,8 +22,8 @@ static acu_era era_of(const acu_function *function, int abi) {
     return found;
 }
 
-/* `since` and `until` decide for the simulator, because it reports versions whose ABI it does not
- * have. */
+/* Returns whether the loaded library has no such function. `since` and `until` decide for the
+ * simulator, because it reports versions whose ABI it does not have. */
 static bool is_absent(const acu_function *function, const acu_era *era) {
     const acu_load_info *loaded = &function->library->loaded;
     return !era->symbol ||
@@ -45,7 +46,8 @@ static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
     return fn;
 }
 
-/* The result of a call that is not made: a query of the last error returns the error made here. */
+/* Returns what a call that is not made returns: for a query of the last error, the error made here.
+ */
 static int refused_result(const acu_function *function, int code) {
     if (acu_function_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR))
         return acu_record_own_error(true);

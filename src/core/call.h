@@ -15,11 +15,9 @@ typedef struct acu_call {
     uint64_t start_ns; /* CLOCK_MONOTONIC */
 } acu_call;
 
-/*
- * The slow path of a slot: loads the library on first use, binds the function for the loaded
- * version and, unless a layer is on, publishes the pointer in the slot, so that later calls do not
- * come here.
- */
+/* Begins a call on the slow path of a slot: loads the library on first use, binds the function for
+ * the loaded version and, unless a layer is on, publishes the pointer in the slot, so that later
+ * calls do not come here. */
 void acu_call_begin(acu_call *call, const acu_function *function, const void *args);
 /* Returns the call's result. */
 int acu_call_end(acu_call *call);
@@ -31,10 +29,11 @@ int acu_call_end(acu_call *call);
  */
 acu_fn acu_call_bind(const acu_function *function);
 
-/* Whether the loaded library has the function; false if none can be loaded. Records nothing. */
+/* Returns whether the loaded library has the function; false if none can be loaded. Records
+ * nothing. */
 bool acu_call_exists(const acu_function *function);
 
-/* The version that the library's calls are bound against (12040); 0 before it is loaded. */
+/* Returns the version that the library's calls are bound against (12040); 0 before it is loaded. */
 int acu_call_version(const acu_library *library);
 
 #endif

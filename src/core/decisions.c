@@ -200,8 +200,8 @@ struct cudaChannelFormatDesc acu_hook_cudaCreateChannelDesc(acu_fn real, int x, 
     return (struct cudaChannelFormatDesc){.x = x, .y = y, .z = z, .w = w, .f = f};
 }
 
-/* An error made here comes first, because it is newer than the library's own: a later error of the
- * library would have replaced it. */
+/* Returns the error made here, if there is one, because that is newer than the library's own: a
+ * later error of the library would have replaced it. */
 cudaError_t acu_hook_cudaGetLastError(acu_fn real) {
     cudaError_t own = (cudaError_t)acu_record_own_error(true);
     cudaError_t theirs = real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();

@@ -19,7 +19,7 @@
 
 /* ---- edge data, on libraries whose graphs have plain edges only ---- */
 
-/* Whether any edge has other data than a plain edge. */
+/* Returns whether any edge has other data than a plain edge. */
 bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count);
 /* Marks as many edges as were returned as plain. */
 void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *returned);
@@ -30,14 +30,14 @@ cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeD
 
 /* ---- locations, on libraries that know device numbers only ---- */
 
-/* Whether the advice concerns a place; CUDA ignores the location of any other advice. */
+/* Returns whether the advice concerns a place; CUDA ignores the location of any other advice. */
 bool acu_advice_is_local(enum cudaMemoryAdvise advice);
-/* Whether the location is valid, or ignored by the advice; "no type" is never valid. */
+/* Returns whether the location is valid, or ignored by the advice; "no type" is never valid. */
 bool acu_advice_fits(enum cudaMemoryAdvise advice, const struct cudaMemLocation *location);
 bool acu_location_known(const struct cudaMemLocation *location);
 bool acu_location_valid(const struct cudaMemLocation *location);
 int acu_location_device(const struct cudaMemLocation *location);
-/* The location for a device number of an older API. */
+/* Returns the location for a device number of an older API. */
 struct cudaMemLocation acu_device_location(int device);
 
 /* ---- results that older calls give in another form ---- */

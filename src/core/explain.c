@@ -42,7 +42,7 @@ void acu_explain_device(char *why, size_t size) {
         snprintf(why, size, "the driver sees no device");
 }
 
-/* A runtime has functions that an older driver of its major version cannot do. */
+/* Explains that a runtime has functions that an older driver of its major version cannot do. */
 static void explain_newer_driver(const acu_function *function, char *why, size_t size) {
     int driver = acu_driver_version(function->library), since = function->since;
     if (driver > 0 && since > driver)

@@ -12,7 +12,8 @@ typedef struct search {
     acu_path_text text; /* the name of what was found, after the path to it where there is one */
 } search;
 
-/* A value with several names is newer if all of them are. Returns the oldest of them, or NULL. */
+/* Returns the entry of a newer value, or NULL. A value with several names is newer if all of them
+ * are; the oldest is returned. */
 static const acu_value *newer_value(const acu_type *type, int64_t value, int version) {
     const acu_value *newer = NULL;
     const acu_value *v = type->values;

@@ -4,11 +4,10 @@
 
 #include "core/abi.h"
 
-/*
- * The first enumerator or flag bit that is newer than `version`, among the arguments and what they
- * point to: "cudaDevAttrFoo" or "attr->id = cudaLaunchAttributeBar"; `since` is the version that
- * has it. NULL if there is none. The text is valid until this thread's next call of this function.
- */
+/* Returns the first enumerator or flag bit that is newer than `version`, among the arguments and
+ * what they point to: "cudaDevAttrFoo" or "attr->id = cudaLaunchAttributeBar"; `since` is the
+ * version that has it. NULL if there is none. The text is valid until this thread's next call of
+ * this function. */
 const char *acu_newer_argument(const acu_function *function, const void *args, int version,
                                int *since);
 

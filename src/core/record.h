@@ -63,7 +63,7 @@ void acu_record_take_reason(char reason[ACU_REASON_SIZE]);
 
 /* ---- reading ---- */
 
-/* This thread's last failure, with code 0 if there is none; never NULL. */
+/* Returns this thread's last failure, with code 0 if there is none; never NULL. */
 const acu_failure *acu_record_last(void);
 void acu_record_clear(void);
 
@@ -72,9 +72,10 @@ void acu_record_clear(void);
 /* Marks the failure just recorded as the refusal of the function with this name. `own`:
  * cudaGetLastError will return the code once. */
 void acu_record_refusal(const char *name, bool own);
-/* Whether the last failure is this function's refusal with this code; true only once. */
+/* Returns whether the last failure is this function's refusal with this code; true only once. */
 bool acu_record_take_refusal(const char *name, int code);
-/* The error made here that cudaGetLastError has yet to return, 0 if none; `take` forgets it. */
+/* Returns the error made here that cudaGetLastError has yet to return, 0 if none; `take` forgets
+ * it. */
 int acu_record_own_error(bool take);
 
 /* ---- keeping a record through a cleanup ---- */

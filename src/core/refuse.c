@@ -43,7 +43,8 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
 
 /* ---- functions ---- */
 
-/* The first known version without the function after those that have it; 0 if it is unknown. */
+/* Returns the first known version without the function after those that have it; 0 if it is
+ * unknown. */
 static int removed_in(const acu_function *function) {
     for (unsigned i = 0; i < function->era_count; i++)
         if (function->eras[i].since > function->until && !function->eras[i].symbol)

@@ -104,7 +104,7 @@ static const char *hint_for(int code) {
     return known ? known->hint : "";
 }
 
-/* Whether the runtime does not know a code: its text is then "unrecognized error code". */
+/* Returns whether the runtime does not know a code: its text is then "unrecognized error code". */
 static bool is_unknown(const char *text) {
     return !text || strncmp(text, "unrecognized", 12) == 0;
 }

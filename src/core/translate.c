@@ -20,8 +20,8 @@ static int translate(const pair *pairs, size_t count, int result, int otherwise)
     return acu_record_recode(result, otherwise);
 }
 
-/* The runtime has the driver's errors under the same numbers, except those that it never returns.
- */
+/* Returns the runtime's number of the driver's error: the runtime has the same numbers, except for
+ * those that it never returns. */
 int acu_translate_driver_error(int result) {
     static const pair pairs[] = {
         {CUDA_ERROR_MULTICAST_RESOURCE_FULL, cudaErrorUnknown},

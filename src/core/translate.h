@@ -7,7 +7,7 @@
 
 #include <anycuda/base.h>
 
-/* The translations of a failure; its record, if there is one, is given the new code, too. */
+/* Translate a failure; its record, if there is one, is given the new code, too. */
 int acu_translate_driver_error(int result);
 int acu_translate_nvrtc(int result);
 

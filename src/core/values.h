@@ -6,19 +6,19 @@
 
 /* ---- values ---- */
 
-/* The name of a value, field or parameter; `names` is the text of its type or function. */
+/* Returns the name of a value, field or parameter; `names` is the text of its type or function. */
 const char *acu_part_name(const char *names, size_t part);
 
-/* An integer of the type's size; `at` need not be aligned. */
+/* Returns an integer of the type's size; `at` need not be aligned. */
 int64_t acu_value_read(const acu_type *type, const void *at);
 void acu_value_write(const acu_type *type, void *at, int64_t value);
-/* Whether two values are equal in the type's bytes. */
+/* Returns whether two values are equal in the type's bytes. */
 bool acu_value_equal(const acu_type *type, int64_t a, int64_t b);
-/* The first name of a value; NULL if the type has no such value. */
+/* Returns the first name of a value; NULL if the type has no such value. */
 const char *acu_value_name(const acu_type *type, int64_t value);
-/* The type's entry of that name; NULL if it has none. */
+/* Returns the type's entry of that name; NULL if it has none. */
 const acu_value *acu_value_find(const acu_type *type, const char *name);
-/* The pointer that is stored at an address, which need not be aligned. */
+/* Returns the pointer that is stored at an address, which need not be aligned. */
 void *acu_value_read_pointer(const void *at);
 
 /* ---- fields ---- */
@@ -26,11 +26,11 @@ void *acu_value_read_pointer(const void *at);
 /* The field's tag (abi.h); `tag` is the one that the record was given. */
 int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *record,
                       int32_t tag);
-/* Whether a union's member is the one that this tag selects; true for other fields. */
+/* Returns whether a union's member is the one that this tag selects; true for other fields. */
 bool acu_field_active(const acu_field *field, int32_t tag);
-/* The type of the records that a pointer leads to; NULL if the field leads to none. */
+/* Returns the type of the records that a pointer leads to; NULL if the field leads to none. */
 const acu_type *acu_field_target(const acu_field *field);
-/* The number of elements behind a field that has a target. */
+/* Returns the number of elements behind a field that has a target. */
 size_t acu_field_target_count(const acu_type *type, const acu_field *field, const void *record);
 size_t acu_field_size(const acu_field *field); /* bytes of all elements */
 
@@ -38,9 +38,10 @@ size_t acu_field_size(const acu_field *field); /* bytes of all elements */
 
 /* The address of an argument in the struct of arguments. */
 const void *acu_argument_at(const acu_function *function, unsigned param, const void *args);
-/* The number of elements that a pointer argument leads to; 1 if no parameter counts them. */
+/* Returns the number of elements that a pointer argument leads to; 1 if no parameter counts them.
+ */
 size_t acu_argument_count(const acu_function *function, unsigned param, const void *args);
-/* The tag that an argument's record is given; 0 if no parameter selects a member. */
+/* Returns the tag that an argument's record is given; 0 if no parameter selects a member. */
 int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *args);
 
 #endif

@@ -90,7 +90,8 @@ static void report_mistake(const char *about, const char *item, size_t size, con
     acu_line_write(&out, STDERR_FILENO);
 }
 
-/* Independent of the locale, because a rule must mean the same in every program. */
+/* Returns whether a character is a digit, whatever the locale, because a rule must mean the same in
+ * every program. */
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -275,8 +276,8 @@ static uint64_t count_call(rule_set *set, const char *name) {
     return ++set->counters[at].calls;
 }
 
-/* An evenly spread number below a million, which depends only on the seed, the function and the
- * number of the call (splitmix64 over FNV-1a). */
+/* Returns an evenly spread number below a million, which depends only on the seed, the function and
+ * the number of the call (splitmix64 over FNV-1a). */
 static uint64_t chance(uint64_t seed, const char *name, uint64_t call) {
     uint64_t hash = 0xcbf29ce484222325;
     while (*name)
@@ -306,7 +307,7 @@ static bool is_due(const rule *r, const acu_function *function, uint64_t seed, u
     return false;
 }
 
-/* The example is the name of the library's error 2. */
+/* Reports a result that names no error; the example is the name of the library's error 2. */
 static void report_unknown_error(const rule *r, const acu_library_info *about) {
     const char *example = acu_value_name(about->result_type, 2);
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
@@ -323,7 +324,7 @@ static void report_unknown_error(const rule *r, const acu_library_info *about) {
     acu_line_write(&out, STDERR_FILENO);
 }
 
-/* The rule's result in this library's numbers. Returns 0, and reports it once, if the library has
+/* Returns the rule's result in this library's numbers; 0, and reports that once, if the library has
  * no error with that name. */
 static int code_of(rule *r, const acu_function *function) {
     const acu_library_info *about = acu_library_about(function->library);

@@ -31,7 +31,8 @@ __attribute__((format(printf, 2, 3))) void acu_line_print(acu_line *out, const c
 /* Quotes at most `size` characters, which need not end with a zero; unprintable ones are escaped.
  */
 void acu_line_put_quoted(acu_line *out, const char *text, size_t size);
-/* Puts: anycuda: ABOUTWHAT"ITEM" (`what` contains its own blanks). */
+/* Puts a complaint about an item: "anycuda: ", then `about`, then `what`, which contains its own
+ * blanks, then the item in quotes. */
 void acu_line_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
                             size_t size);
 /* Ends the line and writes it. An error of the write is ignored, also that nobody reads a pipe,

@@ -42,7 +42,8 @@ static void put_pointer(acu_line *out, const void *pointer) {
         acu_line_put(out, "NULL");
 }
 
-/* The name of the whole value; if there is none, the names of its bits and the rest as a number. */
+/* Puts the name of the whole value; if there is none, the names of its bits and the rest as a
+ * number. */
 static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
     const char *whole = acu_value_name(type, (int64_t)bits);
     const char *between = "";
@@ -189,7 +190,8 @@ static void put_field(acu_line *out, const acu_type *type, const acu_field *fiel
         put_value(out, field->type, at, tag, depth);
 }
 
-/* Whether a field is the array that only gives a union its size (cudaLaunchAttributeValue.pad). */
+/* Returns whether a field is the array that only gives a union its size
+ * (cudaLaunchAttributeValue.pad). */
 static bool is_filler(const acu_type *type, const acu_field *field) {
     size_t end = field->offset + (size_t)field->count * field->type->size;
     if (field->tags || field->count == 1)
@@ -336,8 +338,8 @@ static int open_file(const char *path) {
     return fd;
 }
 
-/* The file's descriptor is never closed, only replaced, because another thread may be about to
- * write to it. */
+/* Sets where the trace goes. The file's descriptor is never closed, only replaced, because another
+ * thread may be about to write to it. */
 int acu_trace_set(const char *target, const char *about) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int file = -1; /* under the lock */

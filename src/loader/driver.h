@@ -6,18 +6,16 @@
 
 enum { ACU_DRIVER_SILENT = -1, ACU_DRIVER_NONE = 0 };
 
-/*
- * The version that the installed driver supports, 13000; ACU_DRIVER_NONE: no driver is installed;
- * ACU_DRIVER_SILENT: the driver did not report it. Asks libcuda.so.1, or the library's resolver or
- * simulator where it has one.
- */
+/* Returns the version that the installed driver supports, 13000; ACU_DRIVER_NONE: no driver is
+ * installed; ACU_DRIVER_SILENT: the driver did not report it. Asks libcuda.so.1, or the library's
+ * resolver or simulator where it has one. */
 int acu_driver_version(const acu_library *library);
-/* Whether libcuda.so.1 was asked already. */
+/* Returns whether libcuda.so.1 was asked already. */
 bool acu_driver_was_asked(void);
 void acu_driver_forget(void);
 
-/* The library that has the driver's symbols for a loaded library: a resolver or simulator that
- * stands in for a runtime has its driver's symbols, too. */
+/* Returns the library that has the driver's symbols for a loaded library: a resolver or simulator
+ * that stands in for a runtime has its driver's symbols, too. */
 acu_library *acu_driver_of(acu_library *library);
 
 #endif

@@ -21,7 +21,8 @@ enum { OWN_MACHINE = EM_AARCH64 };
 #error "anycuda supports Linux on x86-64 and aarch64 only"
 #endif
 
-/* strerror() may share a buffer between threads, and its text depends on the locale. */
+/* Returns the text of an error. strerror() may share a buffer between threads, and its text depends
+ * on the locale. */
 static const char *reason(int error) {
     switch (error) {
     case ENOENT:
@@ -87,7 +88,7 @@ static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length) {
     return bytes != NULL;
 }
 
-/* The file offset of an address; 0 if no segment of the file holds it. */
+/* Returns the file offset of an address; 0 if no segment of the file holds it. */
 static uint64_t elf_offset(const acu_elf *elf, uint64_t address) {
     for (unsigned i = 0; i < elf->segment_count; i++) {
         uint64_t into = address - elf->segments[i].address;
@@ -97,7 +98,7 @@ static uint64_t elf_offset(const acu_elf *elf, uint64_t address) {
     return 0;
 }
 
-/* The target of the link at `path`, which the caller frees; NULL if it cannot be read. */
+/* Returns the target of the link at `path`, which the caller frees; NULL if it cannot be read. */
 static char *read_link(const char *path) {
     const char *slash = strrchr(path, '/');
     size_t folder = slash ? (size_t)(slash - path) + 1 : 0, room = folder + PATH_MAX;

@@ -32,8 +32,8 @@ typedef struct acu_elf {
 /* Opens a file without ever blocking. Returns false, with the reason in `why`, if it is no such
  * library. acu_elf_close() must be called in either case. */
 bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size);
-/* Whether the library exports a symbol. Where the library has a GNU hash table only the name's hash
- * of 31 bits is compared; dlsym() decides in the end. */
+/* Returns whether the library exports a symbol. Where the library has a GNU hash table only the
+ * name's hash of 31 bits is compared; dlsym() decides in the end. */
 bool acu_elf_exports(acu_elf *elf, const char *symbol);
 void acu_elf_close(acu_elf *elf);
 

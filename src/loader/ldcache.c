@@ -38,7 +38,7 @@ static char *map_whole(const char *path, size_t limit, size_t *size) {
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* The offset of the cache: until glibc 2.31 a cache for older loaders stands before it. */
+/* Returns the offset of the cache: until glibc 2.31 a cache for older loaders stands before it. */
 static size_t skip_old_cache(const char *file, size_t size) {
     static const char magic[] = "ld.so-1.7.0";
     enum { HEADER = 16, ENTRY = 12 };
@@ -87,8 +87,8 @@ static uint32_t take_number(const char **at) {
     return number;
 }
 
-/* The order in which the cache is sorted, descending: numbers by value, and above text. Differences
- * wrap around, as they do in glibc. */
+/* Compares in the order in which the cache is sorted, descending: numbers by value, and above text.
+ * Differences wrap around, as they do in glibc. */
 static int compare_names(const char *a, const char *b) {
     for (;;) {
         if (is_digit(*a) && is_digit(*b)) {
@@ -107,7 +107,8 @@ static int compare_names(const char *a, const char *b) {
     }
 }
 
-/* An entry; name and path are offsets from the start, and lead to "" if the entry is damaged. */
+/* Returns an entry; name and path are offsets from the start, and lead to "" if the entry is
+ * damaged. */
 static cache_entry entry_of(const acu_ldcache *c, size_t i) {
     cache_entry entry;
     memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);

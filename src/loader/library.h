@@ -52,24 +52,25 @@ struct acu_library {
 };
 
 acu_load_state acu_library_state(const acu_library *library);
-/* The version bound against (12040) after a successful load; 0 before. */
+/* Returns the version bound against (12040) after a successful load; 0 before. */
 int acu_library_version(const acu_library *library);
 const acu_library_info *acu_library_about(const acu_library *library);
-/* NULL if there is no library of this number. */
+/* Returns the library of this number; NULL if there is none. */
 acu_library *acu_library_of(acu_library_id id);
 
-/* "libcudart 12.4 (/usr/lib/libcudart.so.12)", with `between` after the name, or "no libcudart is
- * loaded". Returns `text`. */
+/* Writes "libcudart 12.4 (/usr/lib/libcudart.so.12)", with `between` after the name, or "no
+ * libcudart is loaded". Returns `text`. */
 const char *acu_library_describe(const acu_library *library, const char *between,
                                  char text[ACU_LIBRARY_TEXT]);
 
-/* Whether a resolver or the simulator stands in for NVIDIA's library. */
+/* Returns whether a resolver or the simulator stands in for NVIDIA's library. */
 bool acu_library_is_replaced(const acu_library *library);
-/* The ABI of an opened library that is the simulator as a file; 0 if it is another library. */
+/* Returns the ABI of an opened library that is the simulator as a file; 0 if it is another library.
+ */
 int acu_library_sim_abi(const acu_library *library);
-/* A symbol of the library, also while it is being loaded; NULL if the library lacks it. */
+/* Returns a symbol of the library, also while it is being loaded; NULL if the library lacks it. */
 acu_fn acu_library_find(const acu_library *library, const char *symbol);
-/* Whether this thread is inside a resolver. */
+/* Returns whether this thread is inside a resolver. */
 bool acu_library_is_resolving(void);
 
 #endif

@@ -132,21 +132,21 @@ static bool load_any(acu_search *s) {
     return false;
 }
 
-/* Whether the simulator is, or will be, the runtime; it is then the driver, too. */
+/* Returns whether the simulator is, or will be, the runtime; it is then the driver, too. */
 static bool is_simulated(void) {
     const char *env = acu_platform_env(acu_cudart.info->env);
     return acu_library_state(&acu_cudart) == ACU_LOADED ? acu_cudart.loaded.is_sim
                                                         : env && strcmp(env, "sim") == 0;
 }
 
-/* The simulator's compiler is taken only where no real one is found. */
+/* Finds a compiler; the simulator's is taken only where no real one is found. */
 static bool load_any_compiler(acu_search *s) {
     if (load_any(s))
         return true;
     return is_simulated() && load_only(s, "the runtime's simulator", "sim");
 }
 
-/* Under ACU_LOCK_LOAD. */
+/* Loads a library, or records why it cannot be loaded. The caller holds ACU_LOCK_LOAD. */
 static bool load(acu_library *library, const acu_load_options *options) {
     static bool prepared;
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
@@ -201,7 +201,7 @@ acu_fn acu_load_symbol(acu_library *library, const char *symbol) {
     return acu_load_once(library) ? acu_library_find(library, symbol) : NULL;
 }
 
-/* Under ACU_LOCK_LOAD. Returns the code. */
+/* Writes why the last load failed, and returns the code. The caller holds ACU_LOCK_LOAD. */
 static int copy_why(const acu_library *library, char *why, size_t size) {
     snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search",
              library->info->name, library->why);

@@ -7,9 +7,9 @@
 /* Loads the library if that was not tried yet, as its first use does; returns whether it is
  * loaded. */
 bool acu_load_once(acu_library *library);
-/* Why the last load failed; returns the code, 0 if it did not fail. */
+/* Writes why the last load failed; returns the code, 0 if it did not fail. */
 int acu_load_why(acu_library *library, char *why, size_t size);
-/* A symbol, after acu_load_once; NULL if the library or the symbol is missing. */
+/* Returns a symbol, after acu_load_once(); NULL if the library or the symbol is missing. */
 acu_fn acu_load_symbol(acu_library *library, const char *symbol);
 
 /* Returns to the state in which the process began. Must be called only while no other thread uses

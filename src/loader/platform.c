@@ -95,8 +95,9 @@ typedef struct mapped_paths {
     char text[2 * PATH_MAX];
 } mapped_paths;
 
-/* Called under a lock of the system loader, so this must not wait: another thread can hold a second
- * lock of the system loader and need the first. */
+/* Copies the paths that are mapped. The system loader calls this function under a lock of its own,
+ * so this must not wait: another thread can hold a second lock of the system loader and need the
+ * first. */
 static int copy_mapped(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
     mapped_paths *paths = data;
@@ -121,7 +122,7 @@ void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data) {
 }
 
 #ifdef __GLIBC__
-/* The folders of LD_LIBRARY_PATH and the run paths of the object that holds this code. */
+/* Returns the folders of LD_LIBRARY_PATH and the run paths of the object that holds this code. */
 static Dl_serinfo *search_path(void) {
     static const char here = 0;
     Dl_info self;
@@ -139,7 +140,8 @@ static Dl_serinfo *search_path(void) {
     return path;
 }
 
-/* glibc does not mark its built-in folders, which come last, after its cache. */
+/* Returns the index of the first built-in folder. glibc does not mark its built-in folders, which
+ * come last, after its cache. */
 static unsigned first_built_in(const Dl_serinfo *path) {
     unsigned first = path->dls_cnt;
     for (; first > 0; first--) {

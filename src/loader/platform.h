@@ -26,8 +26,8 @@ void acu_platform_unlock(acu_lock lock);
 /* Makes all locks free, in a child process whose only thread holds none. */
 void acu_platform_forget_locks(void);
 
-/* NULL if the variable is unset, and always NULL in a setuid program, because its caller must not
- * choose what it loads. */
+/* Returns the value of a variable; NULL if the variable is unset, and always NULL in a setuid
+ * program, because its caller must not choose what it loads. */
 const char *acu_platform_env(const char *name);
 uint64_t acu_platform_now_ns(void);
 /* Returns whether the program can read all of these bytes now, for pointers that may be wrong. */
@@ -39,7 +39,7 @@ bool acu_platform_is_readable(const void *at, size_t size);
  * unless that is NULL. `mapped`: only if the process has the library already. */
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
 acu_fn acu_platform_symbol(void *handle, const char *name);
-/* The file behind a handle; NULL if it is unknown. */
+/* Returns the file behind a handle; NULL if it is unknown. */
 const char *acu_platform_path_of(void *handle);
 
 /* ---- finding files, without executing any of them ---- */

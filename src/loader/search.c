@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a file has the library's exact name; "libcudart_static.so" and "mylibcudart.so" do not.
- */
+/* Returns whether a file has the library's exact name; "libcudart_static.so" and "mylibcudart.so"
+ * do not. */
 static bool has_its_name(void *data, const char *path) {
     const acu_search *s = data;
     int numbers[3];

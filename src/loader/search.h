@@ -36,7 +36,8 @@ void acu_search_for(acu_search *s, const char *path);
 bool acu_search_places(acu_search *s);
 /* Fills in what is loaded now, and from where. */
 void acu_search_succeed(acu_search *s, const char *path, int version);
-/* The driver's version. Adds a line to the trace when the driver is asked for the first time. */
+/* Returns the driver's version. Adds a line to the trace when the driver is asked for the first
+ * time. */
 int acu_search_driver(acu_search *s);
 
 /* ---- the trace ---- */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Under ACU_LOCK_SLOTS. */
+/* Writes the function into its slots, under ACU_LOCK_SLOTS. */
 static void publish(acu_library *library, const acu_function *function, acu_fn fn) {
     acu_fn entry = *function->slot; /* written under the lock only */
     if (entry == fn)

@@ -4,7 +4,7 @@
 
 #include "core/abi.h"
 
-/* The last part of a path. */
+/* Returns the last part of a path. */
 const char *acu_soname_base(const char *path);
 /*
  * Takes apart "libcudart.so", "libcudart.so.12", "libcudart.so.12.4.127" and the form that wheels
@@ -14,7 +14,7 @@ const char *acu_soname_base(const char *path);
 const char *acu_soname_parse(const char *stem, const char *name, int numbers[3]);
 /* Writes "libcudart.so.13, libcudart.so.12 or libcudart.so.11.0". */
 void acu_soname_list(const acu_library_info *info, char *list, size_t size);
-/* Whether a known version has the soname; `from_so` is its part from ".so" on. */
+/* Returns whether a known version has the soname; `from_so` is its part from ".so" on. */
 bool acu_soname_is_known(const acu_library_info *info, const char *from_so);
 
 #endif

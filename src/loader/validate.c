@@ -22,8 +22,8 @@ static bool library_has(void *where, const char *symbol) {
     return acu_library_find(where, symbol) != NULL;
 }
 
-/* The version that the exported symbols show. Needed for files that are not open, and for 11.x
- * without a driver, whose version function fails. */
+/* Returns the version that the exported symbols show. That is needed for files that are not open,
+ * and for 11.x without a driver, whose version function fails. */
 static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
                               void *where) {
     int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
@@ -33,7 +33,7 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
     return version;
 }
 
-/* The version in a name like libcudart.so.12.4.127; 0 if it has none. The number in
+/* Returns the version in a name like libcudart.so.12.4.127; 0 if it has none. The number in
  * libcuda.so.580.65 is the driver's own. */
 static int version_by_name(const acu_search *s, const char *real, int major) {
     int numbers[3];

@@ -10,7 +10,7 @@ acu_sim_thread *acu_sim_self(void) {
     return &self;
 }
 
-/* What the thread had before acu_sim_reset() is gone. */
+/* Forgets what the thread had before acu_sim_reset(). */
 static void renew_thread(void) {
     if (self.era == acu_sim_era())
         return;

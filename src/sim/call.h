@@ -64,7 +64,7 @@ typedef struct acu_sim_thread {
     unsigned long long own_id;
 } acu_sim_thread;
 
-/* The calling thread's; never NULL. */
+/* Returns the calling thread's own state; never NULL. */
 acu_sim_thread *acu_sim_self(void);
 
 /* Takes the lock and makes the call the thread's, which keeps the outer one in `call` meanwhile: a

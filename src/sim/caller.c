@@ -78,7 +78,7 @@ const void *acu_sim_caller(const void *last) {
     return result ? (const void *)result : last;
 }
 
-/* NULL: it is an address. */
+/* Returns the chain of a place; NULL where the place is an address. */
 static const chain *chain_at(const void *where) {
     const chain *found = NULL;
     pthread_mutex_lock(&chains_lock);
@@ -89,7 +89,7 @@ static const chain *chain_at(const void *where) {
     return found;
 }
 
-/* "main+0x1a"; where there is no such symbol, "program+0x1a2b", which addr2line knows. */
+/* Writes "main+0x1a"; where there is no such symbol, "program+0x1a2b", which addr2line knows. */
 static int name_call(const void *call, char *text, size_t size) {
     Dl_info info;
     if (!dladdr(call, &info))

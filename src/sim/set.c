@@ -8,7 +8,7 @@ static size_t home_of(const acu_sim_set *set, const void *pointer) {
     return (size_t)(hash >> 32) & (set->room - 1);
 }
 
-/* Its slot, or the free one where it belongs. */
+/* Returns the pointer's slot, or the free one where it belongs. */
 static size_t slot_of(const acu_sim_set *set, const void *pointer) {
     size_t at = home_of(set, pointer);
     while (set->slots[at] && set->slots[at] != pointer)

@@ -41,7 +41,7 @@ static bool read_size(const char *text, uint64_t *size) {
     return false;
 }
 
-/* "12.4": major and minor; false if it is something else. */
+/* Reads "12.4" into major and minor; returns false if it is something else. */
 static bool read_version(const char *text, int *major, int *minor) {
     char *end, *rest;
     unsigned long first = strtoul(text, &end, 10);
@@ -62,7 +62,7 @@ static const char *read_switch(const char *value, bool *on) {
     return NULL;
 }
 
-/* NULL, or what was expected instead. */
+/* Reads an option into the configuration; returns NULL, or what was expected instead. */
 static const char *read_option(acu_sim_config *config, const char *key, const char *value) {
     static const acu_library_info *const info = &acu_cudart_info;
     int major, minor;

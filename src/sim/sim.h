@@ -73,26 +73,28 @@ void acu_sim_begin_again(const char *configuration);
 
 /* ---- the process ---- */
 
-/* Exit has begun: nothing is started any more. */
+/* Returns whether exit has begun: nothing is started any more. */
 bool acu_sim_is_unloading(void);
-/* By a process that used CUDA: CUDA does not work in the child. */
+/* Returns whether the process was forked by one that used CUDA: CUDA does not work in the child. */
 bool acu_sim_is_forked(void);
-/* cuInit() was called, or a call of the runtime that does the same. */
+/* Returns whether cuInit() was called, or a call of the runtime that does the same. */
 bool acu_sim_is_initialized(void);
 void acu_sim_init(void);
-/* The number changes when acu_sim_reset() makes what threads have invalid. */
+/* Returns a number that changes when acu_sim_reset() makes what threads have invalid. */
 uint64_t acu_sim_era(void);
 /* Calls acu_sim_stream_thread_ended() when the calling thread ends. */
 void acu_sim_watch_thread(const acu_sim_thread *self);
 
 /* ---- one API call ---- */
 
-/* Whether the driver is new enough for the function of its own that a call needs. */
+/* Returns cudaSuccess where the driver is new enough for the function of its own that a call needs,
+ * else the error. */
 cudaError_t acu_sim_driver_has(const acu_function *function);
 
-/* The value is in the table and not newer than the runtime, or the driver that is being called. */
+/* Returns whether the value is in the table and not newer than the runtime, or the driver that is
+ * being called. */
 bool acu_sim_knows(const acu_type *type, int64_t value);
-/* The value is in the table and not newer than the driver. */
+/* Returns whether the value is in the table and not newer than the driver. */
 bool acu_sim_driver_knows(const acu_type *type, int64_t value);
 
 #endif

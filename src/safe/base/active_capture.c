@@ -8,7 +8,7 @@ static uint64_t captures_begun;
 static unsigned device_waits[ACU_COUNTED_DEVICES];
 static pthread_cond_t device_wait_is_over = PTHREAD_COND_INITIALIZER;
 
-/* The list of captures is acu_watched.captures. */
+/* Finds the capture with this id. The list of captures is acu_watched.captures. */
 static acu_capture *find(uint64_t id) {
     acu_capture *capture = acu_watched.captures;
     while (capture && capture->id != id)
@@ -25,7 +25,8 @@ static unsigned *waits_for(int device) {
     return &device_waits[(unsigned)device % ACU_COUNTED_DEVICES];
 }
 
-/* The caller holds the lock, which is given up meanwhile. */
+/* Waits until no thread waits for the device. The caller holds the lock, which is given up
+ * meanwhile. */
 static void wait_until_nobody_waits_for(int device) {
     while (*waits_for(device) > 0)
         pthread_cond_wait(&device_wait_is_over, &lock);

@@ -52,7 +52,8 @@ static bool find_stream(acu_capture_order *order, acu_timeline *timeline, unsign
     return true;
 }
 
-/* The stream comes after all that the other one has done, and after what that one comes after. */
+/* Notes that the stream comes after all that the other one has done, and after what that one comes
+ * after. */
 static void note_wait(const acu_capture_order *order, unsigned stream, unsigned other) {
     for (unsigned i = 0; i < order->stream_count; i++) {
         uint64_t *mine = clock_of(order, stream, i);

@@ -33,13 +33,13 @@ typedef struct acu_capture_order {
 void acu_capture_order_init(acu_capture_order *order);
 void acu_capture_order_destroy(acu_capture_order *order);
 
-/* The stream is about to use the memory: it waits for the uses that the new one must come after.
+/* Lets a stream that is about to use the memory wait for the uses that the new one must come after.
  * Returns 0 or a recorded failure. */
 int acu_capture_order_use(acu_capture_order *order, acu_stream *stream, const void *memory,
                           bool writes);
 
-/* The stream waits for all that was captured on the other one, which the program asked for. Without
- * memory that is not noted, and the stream may wait for the same again. */
+/* Notes that the stream waits for all that was captured on the other one, which the program asked
+ * for. Without memory that is not noted, and the stream may wait for the same again. */
 void acu_capture_order_waited(acu_capture_order *order, const acu_stream *stream,
                               acu_timeline *other);
 

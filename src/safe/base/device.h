@@ -8,7 +8,7 @@
 
 typedef struct acu_device_guard acu_guard;
 
-/* acu_guard_enter() where the device may not be current. */
+/* Does acu_guard_enter() where the device may not be current. */
 int acu_guard_change(acu_guard *guard, int device);
 /*
  * Makes a device current until acu_guard_leave(), which follows also where this fails; returns
@@ -33,7 +33,7 @@ static inline void acu_guard_leave(acu_guard *guard) {
  * failure that there is no such device. */
 int acu_device_resolve(const char *call, acu_device *device);
 
-/* acu_outcome() on a device. */
+/* Returns acu_outcome() on a device. */
 int acu_device_outcome(const char *call, acu_device device, int code);
 
 /* Returns how many of the program's objects are alive on the device, or may have something there.

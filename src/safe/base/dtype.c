@@ -55,7 +55,7 @@ const char *acu_dtype_name(acu_dtype dtype) {
     return text;
 }
 
-/* Whether the integer type is what C programs use for a type that C lacks. */
+/* Returns whether the integer type is what C programs use for a type that C lacks. */
 static bool stands_in(acu_dtype integer, acu_dtype dtype) {
     int i = find(dtype);
     return i >= 0 && !types[i].in_c && (integer == ACU_U8 || integer == ACU_U16);

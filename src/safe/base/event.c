@@ -154,7 +154,8 @@ acu_result acu_event_record_external(acu_event *event, acu_stream *stream) {
     return OUTCOME(stream, code);
 }
 
-/* Whether the event was recorded in a capture that is still active; a query would break that. */
+/* Returns whether the event was recorded in a capture that is still active; a query would break
+ * that. */
 static bool is_captured(const acu_event *event) {
     uint64_t capture = __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE);
     return capture && acu_capture_is_active(capture);

@@ -18,7 +18,7 @@ struct acu_event {
 
 extern ACU_OURS const acu_class acu_event_class;
 
-/* From now on a launch of a graph may record the event. */
+/* Notes that from now on a launch of a graph may record the event. */
 static inline void acu_event_mark_recorded(acu_event *event) {
     __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
 }

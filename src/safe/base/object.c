@@ -226,7 +226,7 @@ ACU_COLD static bool is_delayed_by_capture(const acu_object *object) {
     return test && test(object);
 }
 
-/* Whether the object, or where that is NULL any object, cannot be destroyed now. */
+/* Returns whether the object, or where that is NULL any object, cannot be destroyed now. */
 static bool is_delayed(const acu_object *object) {
     return is_in_callback() ||
            (!ACU_LIKELY(!ACU_WATCHED(captures)) && is_delayed_by_capture(object));

@@ -67,7 +67,7 @@ extern ACU_OURS acu_watch acu_watched;
 
 #define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
 
-/* Whether nothing unusual goes on: one look at all of acu_watched but the devices. */
+/* Returns whether nothing unusual goes on: one look at all of acu_watched but the devices. */
 static inline bool acu_nothing_special(void) {
     return ACU_LIKELY(((uintptr_t)ACU_WATCHED(captures) | (uintptr_t)ACU_WATCHED(deferred) |
                        ACU_WATCHED(quarantine) | (unsigned)ACU_WATCHED(callbacks) |
@@ -171,7 +171,7 @@ static inline void acu_destroy_deferred(void) {
         acu_object_destroy_deferred();
 }
 
-/* Whether the runtime is being unloaded: no function of CUDA may be called any more. */
+/* Returns whether the runtime is being unloaded: no function of CUDA may be called any more. */
 static inline bool acu_is_unloading(void) {
     return ACU_WATCHED(unloading);
 }
@@ -186,7 +186,7 @@ static inline bool acu_has(unsigned flags, unsigned flag) {
     return (flags & flag) != 0;
 }
 
-/* Whether the handle is a living object of this class. */
+/* Returns whether the handle is a living object of this class. */
 static inline bool acu_is(const void *handle, const acu_class *kind) {
     return ACU_LIKELY(
         handle && __atomic_load_n(&((const acu_object *)handle)->kind, __ATOMIC_RELAXED) == kind);
@@ -224,10 +224,10 @@ int acu_object_refuse(const char *call, const void *handle, const acu_class *kin
 /* Writes "stream 0x55… on device 0" to `text`, or "" if the handle is NULL; returns `text`. */
 const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
-/* acu_fail() on a handle. */
+/* Fails as acu_fail() does, on a handle. */
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
-/* acu_cuda_failed() on a handle. */
+/* Fails as acu_cuda_failed() does, on a handle. */
 int acu_cuda_failed_on(const char *call, const void *handle, int code) ACU_COLD;
 /* Returns the code of a call of CUDA that was made for `call` on a handle; a failure is completed
  * by both. */
@@ -238,7 +238,7 @@ static inline int acu_outcome(const char *call, const void *handle, int code) {
 /* Takes "not ready" out of CUDA's last error, where it would hide a real error from later
  * calls. */
 void acu_forget_not_ready(void);
-/* acu_outcome() of a query, whose answer ACU_NOT_READY is not a failure. */
+/* Returns acu_outcome() of a query, whose answer ACU_NOT_READY is not a failure. */
 static inline int acu_query_outcome(const char *call, const void *handle, int code) {
     if (code != ACU_NOT_READY)
         return acu_outcome(call, handle, code);

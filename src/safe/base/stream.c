@@ -188,7 +188,7 @@ static void drop_spare(acu_stream *stream) {
     (void)acu_object_release(NULL, stream, &acu_stream_class);
 }
 
-/* The program has no reference left, so it cannot end the capture that began on the stream. What
+/* Ends the capture that began on the stream, which the program cannot do without a reference. What
  * the graph keeps may own the stream, which would then live as long as the capture. */
 static void abandon_capture(const acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);

@@ -80,7 +80,7 @@ int acu_stream_count_spares(int device);
 
 /* ---- use ---- */
 
-/* Whether the stream is the default stream of another thread than this one. */
+/* Returns whether the stream is the default stream of another thread than this one. */
 static inline bool acu_stream_is_foreign(const acu_stream *stream) {
     return !ACU_LIKELY(!stream->is_default) && stream->timeline->per_thread &&
            stream->timeline->thread != acu_thread_id();
@@ -134,7 +134,7 @@ int acu_stream_capture_event(acu_stream *stream, acu_object *event);
 /* Returns 0, or the recorded ACU_ERROR_CAPTURE if the stream is being captured. */
 int acu_stream_check_uncaptured(const acu_stream *stream);
 
-/* acu_stream_check_wait() where CUDA is asked. */
+/* Does acu_stream_check_wait() where CUDA is asked. */
 int acu_stream_check_wait_slow(const acu_stream *stream);
 /* Returns 0 if the thread may wait for the stream or query it; else the recorded ACU_ERROR_CAPTURE,
  * because that would break a capture of the stream, or of another one by this thread. CUDA is not

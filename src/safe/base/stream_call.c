@@ -73,7 +73,7 @@ static bool abandon_one(int device) {
     return w != NULL;
 }
 
-/* Whether the device's context has failed: then any call of CUDA that needs it fails. */
+/* Returns whether the device's context has failed: then any call of CUDA that needs it fails. */
 static bool has_failed(int device) {
     acu_saved_record saved;
     acu_guard guard;
@@ -127,7 +127,7 @@ static int add_callback(acu_stream *stream, waiting_call *w) {
     return code;
 }
 
-/* The graph that is captured keeps the closure: each launch calls it, and the data is destroyed
+/* Lets the graph that is captured keep the closure: each launch calls it, and the data is destroyed
  * with the graph. Where this fails, the data stays the caller's. */
 static int capture_call(const char *call, acu_stream *stream, const acu_closure *closure) {
     acu_capture *capture = acu_capture_of(stream);

@@ -50,7 +50,7 @@ static inline acu_timeline *acu_timeline_retain(acu_timeline *timeline) {
 /* Takes an owner away; returns CUDA's code where the last one's mark is destroyed. NULL is fine. */
 int acu_timeline_release(acu_timeline *timeline);
 
-/* The stream is about to be destroyed: a mark is recorded for those that still have to wait for it.
+/* Prepares for the end of the stream: a mark is recorded for those that still have to wait for it.
  * Returns 0 or a recorded failure, after which all work is done. */
 int acu_timeline_close(acu_timeline *timeline);
 
@@ -67,7 +67,7 @@ static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
     return issued + 1;
 }
 
-/* acu_timeline_issue() where that writes nothing; returns false where it would. */
+/* Does acu_timeline_issue() where that writes nothing; returns false where it would. */
 static inline bool acu_timeline_has_issued(const acu_timeline *timeline, uint64_t *number) {
     uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
     *number = issued + 1;
@@ -118,9 +118,10 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *strea
 int acu_timeline_wait_captured(acu_timeline *timeline, acu_stream *stream);
 /* Lets the thread wait for all work up to the number; returns 0 or a recorded failure. */
 int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number);
-/* Whether all work up to the number is done; also false where asking would break a capture. */
+/* Returns whether all work up to the number is done; also false where asking would break a capture.
+ */
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number);
-/* The thread has waited for all work up to the number. */
+/* Notes that the thread has waited for all work up to the number. */
 void acu_timeline_set_done(acu_timeline *timeline, uint64_t number);
 
 #endif

@@ -41,8 +41,8 @@ static int check_captures(acu_timeline *timeline, cudaStream_t stream, uint64_t 
                            : "what the stream must wait for is being captured on another stream");
 }
 
-/* The stream waits for an event of the capture, and so joins it. The mark cannot be that event,
- * because it stands for what came before the capture. */
+/* Lets the stream wait for an event of the capture, so that it joins the capture. The mark cannot
+ * be that event, because it stands for what came before the capture. */
 static int wait_for_captured(acu_timeline *timeline, acu_stream *stream) {
     cudaEvent_t event = NULL;
     acu_guard guard;

@@ -31,7 +31,7 @@ typedef struct graph_capture {
 
 /* ---- what streams refer to ---- */
 
-/* A stream of the capture uses the object, which the graph keeps from now on. */
+/* Notes that a stream of the capture uses the object, which the graph keeps from now on. */
 static int use(acu_capture *capture, acu_object *object, bool writes) {
     graph_capture *mine = (graph_capture *)capture;
     int code = acu_graph_keep_object(mine->graph, object, writes);
@@ -43,7 +43,7 @@ static int use(acu_capture *capture, acu_object *object, bool writes) {
     return code;
 }
 
-/* The streams must be free already. Gives up the graph's reference, too. */
+/* Frees a capture whose streams are free already. Gives up the graph's reference, too. */
 static void free_capture(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
@@ -55,12 +55,10 @@ static void free_capture(graph_capture *capture) {
     (void)acu_object_release("acu_stream_end_capture", graph->root, &acu_graph_class);
 }
 
-/*
- * The capture failed. CUDA has then destroyed the graph, even one that existed before, except where
- * the graph is a part of another one, or CUDA could still end the capture (`ended_well`). The
- * handles that are left have no nodes. A graph that was captured again is not destroyed by CUDA but
- * cannot be used, so it is destroyed here.
- */
+/* Forgets the graph of a capture that failed. CUDA has then destroyed the graph, even one that
+ * existed before, except where the graph is a part of another one, or CUDA could still end the
+ * capture (`ended_well`). The handles that are left have no nodes. A graph that was captured again
+ * is not destroyed by CUDA but cannot be used, so it is destroyed here. */
 static void lose_graph(const graph_capture *capture, bool ended_well) {
     acu_graph *graph = capture->graph;
     if (graph->root != graph || (capture->into && ended_well))
@@ -78,7 +76,7 @@ static void lose_graph(const graph_capture *capture, bool ended_well) {
     acu_graph_unlock();
 }
 
-/* The graph was captured again and keeps what it uses now. Returns what it kept before, whose
+/* Lets a graph that was captured again keep what it uses now. Returns what it kept before, whose
  * reference is the caller's; NULL where the graph has to keep that, too: it has parts, or there is
  * no memory. */
 static acu_kept_set *replace_uses(const graph_capture *capture) {
@@ -118,7 +116,7 @@ static bool give_up(const graph_capture *capture) {
     return !code;
 }
 
-/* The stream where the capture began is destroyed. */
+/* Ends a capture because the stream where it began is destroyed. */
 static void abandon(acu_capture *capture) {
     graph_capture *mine = (graph_capture *)capture;
     lose_graph(mine, give_up(mine));
@@ -164,8 +162,8 @@ static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *n
     return code;
 }
 
-/* CUDA's callback about a node whose parameters differ. CUDA may hold locks of its own, so this
- * takes none. */
+/* Answers CUDA's callback about a node whose parameters differ. CUDA may hold locks of its own, so
+ * this function takes none. */
 static cudaError_t ask_program(void *data, cudaGraphNode_t raw,
                                const struct cudaGraphNodeParams *before,
                                const struct cudaGraphNodeParams *now,
@@ -347,7 +345,7 @@ acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t 
 
 /* ---- ending ---- */
 
-/* Whether the stream is still captured: CUDA may refuse to end a capture. */
+/* Returns whether the stream is still captured: CUDA may refuse to end a capture. */
 static bool goes_on(const acu_stream *stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     acu_saved_record failure;
@@ -403,7 +401,8 @@ acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
     return end_capture(__func__, stream, graph);
 }
 
-/* The function has failed, and its failure is the result, whatever ending the capture returns. */
+/* Ends the capture of a function that has failed. Its failure is the result, whatever ending the
+ * capture returns. */
 static int end_failed(const char *call, acu_stream *stream, int code) {
     acu_graph *unwanted = NULL;
     acu_saved_record failure;

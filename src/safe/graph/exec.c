@@ -21,8 +21,8 @@ static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseN
 
 #define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
 
-/* The lock is held for a short time, except where CUDA waits for room for a launch: after some
- * tries the thread sleeps between them. */
+/* Waits for the exec's lock. The lock is held for a short time, except where CUDA waits for room
+ * for a launch: after some tries the thread sleeps between them. */
 void acu_exec_wait(acu_exec *exec) {
     const struct timespec moment = {.tv_nsec = 20000};
     for (int i = 0; __atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE); i++)
@@ -341,7 +341,7 @@ static int launch(acu_exec *exec, acu_stream *stream) {
     return code ? code : ended;
 }
 
-/* The general case: any launch. */
+/* Launches in the general case, which is any launch. */
 static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
                                                   acu_stream *stream) {
     if (!acu_is(exec, &acu_exec_class))

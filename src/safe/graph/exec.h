@@ -52,11 +52,9 @@ struct acu_exec {
 
 extern ACU_OURS const acu_class acu_exec_class;
 
-/*
- * The exec's lock. Nearly always only one thread launches a graph, so the lock is one flag: taking
- * and clearing it costs less than a mutex, which needs a call of a library and one more locked
- * instruction.
- */
+/* Waits for the exec's lock. Nearly always only one thread launches a graph, so the lock is one
+ * flag: taking and clearing it costs less than a mutex, which needs a call of a library and one
+ * more locked instruction. */
 void acu_exec_wait(acu_exec *exec) ACU_COLD;
 static inline void acu_exec_lock(acu_exec *exec) {
     if (!ACU_LIKELY(!__atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE)))

@@ -39,7 +39,7 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
     return code;
 }
 
-/* Under both locks. What the exec kept before goes to `old`, unless this fails. */
+/* Updates the exec under both locks. What the exec kept before goes to `old`, unless this fails. */
 static int update_locked(acu_exec *exec, acu_graph *graph, acu_exec_previous *old,
                          acu_exec_update_info *report) {
     cudaGraphExecUpdateResultInfo info = {0};

@@ -244,7 +244,7 @@ acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t af
     return code;
 }
 
-/* The new node keeps all that the child graph keeps. */
+/* Adds a child node, which keeps all that the child graph keeps. */
 static int add_child(adding *a, acu_graph *child) {
     acu_kept_set *kept = acu_graph_kept_set(child);
     int code = acu_kept_list_from_set(kept, &a->list);
@@ -364,8 +364,8 @@ acu_result acu_conditional_create(acu_graph *graph, unsigned default_value, unsi
     return acu_outcome(__func__, graph, code);
 }
 
-/* The handles of the bodies are made first, so that nothing can fail once CUDA has added the node.
- */
+/* Adds the node and its bodies. The handles of the bodies are made first, so that nothing can fail
+ * once CUDA has added the node. */
 static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph **bodies) {
     unsigned count = params->conditional.size;
     int code = 0;

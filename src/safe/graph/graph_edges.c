@@ -39,7 +39,7 @@ static int gather_nodes(const dependencies *d, const acu_node *nodes, cudaGraphN
     return 0;
 }
 
-/* `raw` and `edges` have room for what CUDA is given. */
+/* Changes the dependencies; `raw` and `edges` have room for what CUDA is given. */
 static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdgeData *edges) {
     cudaGraphNode_t *to = raw + d->count;
     int code = gather_nodes(d, d->from, raw);

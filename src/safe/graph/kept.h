@@ -75,7 +75,7 @@ acu_kept_list *acu_kept_set_replace(acu_kept_set *set, uint64_t node, acu_kept_l
  * Returns 0, or a recorded failure, which changes nothing. */
 int acu_kept_set_recapture(acu_kept_set **set, const acu_kept_set *captured, acu_kept_set **before);
 
-/* The number of objects that acu_kept_set_each() visits. */
+/* Returns the number of objects that acu_kept_set_each() visits. */
 static inline size_t acu_kept_set_size(const acu_kept_set *set) {
     return set ? set->total : 0;
 }

@@ -173,7 +173,7 @@ int acu_node_change_host(acu_node_change *c, const acu_closure *closure) {
     return code;
 }
 
-/* The exec keeps all that the child graph keeps. */
+/* Sets the graph of a child node; the exec keeps all that the child graph keeps. */
 static int set_child(acu_node_change *c, acu_graph *child) {
     acu_kept_set *kept = acu_graph_kept_set(child);
     int code = acu_kept_list_from_set(kept, &c->list);
@@ -257,8 +257,8 @@ static int set_params_by_type(const acu_node_change *c, struct cudaGraphNodePara
     }
 }
 
-/* Whether the runtime refused a kernel that was loaded by the driver. Before 13.2 the parameters do
- * not say which API has loaded a kernel. */
+/* Returns whether the runtime refused a kernel that was loaded by the driver. Before 13.2 the
+ * parameters do not say which API has loaded a kernel. */
 static bool is_driver_kernel(int code, const struct cudaGraphNodeParams *params) {
     return params->type == cudaGraphNodeTypeKernel &&
            (code == cudaErrorInvalidDeviceFunction ||

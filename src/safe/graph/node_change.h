@@ -32,7 +32,7 @@ int acu_node_change_memcpy(acu_node_change *c, const struct cudaMemcpy3DParms *p
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill);
 /* Takes the closure's data over in any case. */
 int acu_node_change_host(acu_node_change *c, const acu_closure *closure);
-/* In an exec only: CUDA cannot replace a child graph in a graph. */
+/* Changes a child node, in an exec only: CUDA cannot replace a child graph in a graph. */
 int acu_node_change_child(acu_node_change *c, acu_graph *child);
 int acu_node_change_event(acu_node_change *c, acu_event *event);
 int acu_node_change_signal(acu_node_change *c,

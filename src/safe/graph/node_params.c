@@ -58,7 +58,7 @@ static unsigned unit_of(const unsigned char *bytes, size_t size, unsigned *value
     return (unsigned)size;
 }
 
-/* Whether all rows lie in the buffer. */
+/* Returns whether all rows lie in the buffer. */
 static bool rows_fit(const acu_buffer *buffer, size_t at, size_t width, size_t height,
                      size_t pitch) {
     size_t end;

@@ -27,7 +27,7 @@ typedef struct limit {
     enum cudaDeviceAttr attribute;
 } limit;
 
-/* The value is -1 where the runtime is too old to know the attribute. */
+/* Asks for an attribute; the value is -1 where the runtime is too old to know the attribute. */
 static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -121,7 +121,7 @@ static int copy_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
     return code;
 }
 
-/* Whether the PTX has the same parameters as CUDA reports. Only then its types are used. */
+/* Returns whether the PTX has the same parameters as CUDA reports. Only then its types are used. */
 static bool agrees(const acu_kernel *kernel, const acu_ptx_entry *entry) {
     if (entry->count != kernel->count)
         return false;

@@ -224,7 +224,7 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
     return code ? code : add_raw(call, grid, p);
 }
 
-/* Whether the grid has no attributes. */
+/* Returns whether the grid has no attributes. */
 static bool is_plain(const acu_grid *g) {
     return !(g->cooperative || g->priority || is_given(&g->cluster) ||
              is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
@@ -336,7 +336,7 @@ static int refuse_count(const char *call, const acu_kernel *kernel, size_t given
                        given);
 }
 
-/* Whether the buffer is in another device's memory. */
+/* Returns whether the buffer is in another device's memory. */
 static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
     return buffer->object.device != kernel->object.device && acu_buffer_is_device_memory(buffer);
 }
@@ -481,7 +481,7 @@ static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
     return 0;
 }
 
-/* The events now stand for work on the stream. */
+/* Lets the grid's events stand for work on the stream. */
 static void record_events(const acu_prepared_launch *p, const acu_stream *stream) {
     for (unsigned i = 0; i < p->event_count && i < ACU_LAUNCH_MAX_EVENTS; i++) {
         __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);

@@ -40,8 +40,8 @@ static bool fits(uint64_t at, uint64_t length, size_t size) {
     return at <= size && length <= size - at;
 }
 
-/* Whether all parts of the ELF file are within its size. CUDA does not get the size, and would read
- * beyond the end. */
+/* Returns whether all parts of the ELF file are within its size. CUDA does not get the size, and
+ * would read beyond the end. */
 static bool is_whole_cubin(const void *bytes, size_t size) {
     if (size < 64 || read_number(bytes, 4, 1) != 2)
         return false;
@@ -459,7 +459,7 @@ static const char *name_in_code(const acu_module *module, const char *name) {
     return name;
 }
 
-/* A kernel was not found: hints at the one that may be meant, or lists those that exist. */
+/* Hints, where a kernel was not found, at the one that may be meant, or lists those that exist. */
 static void hint_at_names(const acu_module *module, const char *name) {
     char text[200] = "";
     size_t used = 0;
@@ -504,7 +504,7 @@ acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kerne
     return code;
 }
 
-/* The names in PTX. Under the lock, as the next three. */
+/* Lists the names in PTX. The caller holds the lock, as for the next three. */
 static int list_ptx(acu_module *module) {
     module->names = calloc(module->ptx.count + 1, sizeof *module->names);
     if (!module->names)

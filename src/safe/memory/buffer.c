@@ -9,7 +9,7 @@ static const acu_buffer_options defaults;
 
 /* ---- making and releasing ---- */
 
-/* Whether others capture the stream, which only CUDA knows. */
+/* Returns whether others capture the stream, which only CUDA knows. */
 ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -23,8 +23,8 @@ static inline bool is_captured(const acu_stream *stream) {
                                           : acu_capture_of(stream) != NULL;
 }
 
-/* In a capture there would be memory only during a launch of the graph, but a buffer is used
- * outside of launches, too. */
+/* Refuses a buffer in a capture: there would be memory only during a launch of the graph, but a
+ * buffer is used outside of launches, too. */
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
     acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
                 "a buffer cannot be made while its stream is being captured, because the "

@@ -6,25 +6,25 @@
 
 /* ---- checks; each returns 0 or a failure recorded for `call` ---- */
 
-/* The buffer has these elements. */
+/* Checks that the buffer has these elements. */
 int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count);
-/* The elements can be copied between the buffer and the host. */
+/* Checks that the elements can be copied between the buffer and the host. */
 int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
                                acu_dtype dtype, const void *host, size_t count);
-/* Both are buffers, of types that fit. */
+/* Checks that both are buffers, of types that fit. */
 int acu_buffer_check_types(const char *call, const acu_buffer *to, const acu_buffer *from);
-/* The elements can be copied from one buffer to the other. */
+/* Checks that the elements can be copied from one buffer to the other. */
 int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
                           const acu_buffer *from, size_t from_at, size_t count);
-/* The stream can be used; `*on` becomes the buffer's own stream where it is NULL. Memory of a graph
- * has none. */
+/* Checks that the stream can be used; `*on` becomes the buffer's own stream where it is NULL.
+ * Memory of a graph has no stream of its own. */
 int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on);
 
 /* ---- copies ---- */
 
 /* Returns how CUDA has to copy between two buffers. */
 enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from);
-/* Whether the memory belongs to two devices, which CUDA wants to have named. */
+/* Returns whether the memory belongs to two devices, which CUDA wants to have named. */
 bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from);
 
 /* An operation on a stream that writes or reads buffers; the checks are done. */

@@ -32,7 +32,7 @@ static bool steps_of(const acu_strides *s, const int64_t *given, int64_t steps[A
     return true;
 }
 
-/* Whether all elements lie in the buffer, that is, the lowest and the highest one. */
+/* Returns whether all elements lie in the buffer, that is, the lowest and the highest one. */
 static bool is_within(const acu_buffer *buffer, size_t at, const acu_strides *s,
                       const int64_t *steps) {
     int64_t low, high;
@@ -86,7 +86,7 @@ typedef struct rows {
     size_t to_pitch, from_pitch, width, height;
 } rows;
 
-/* Between devices a 3D copy is needed, because only that names the devices. */
+/* Copies rows; between devices a 3D copy is needed, because only that names the devices. */
 static int copy_rows(const strided_copy *c, const rows *r, cudaStream_t on) {
     if (ACU_LIKELY(c->to_device == c->from_device))
         return (int)cudaMemcpy2DAsync(r->to, r->to_pitch, r->from, r->from_pitch, r->width,

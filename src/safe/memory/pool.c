@@ -143,7 +143,7 @@ acu_device acu_pool_device(const acu_pool *pool) {
 
 /* ---- attributes ---- */
 
-/* Whether the attribute is 0 or 1, which CUDA takes as an int. */
+/* Returns whether the attribute is 0 or 1, which CUDA takes as an int. */
 static bool is_switch(acu_pool_attribute attribute) {
     return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS &&
            attribute <= ACU_POOL_REUSE_ADDS_DEPENDENCIES;

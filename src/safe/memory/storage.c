@@ -21,7 +21,8 @@ static unsigned register_flags(unsigned flags) {
            (acu_has(flags, ACU_BUFFER_READ_ONLY) ? cudaHostRegisterReadOnly : 0u);
 }
 
-/* The stream implies the device, unless it is a default stream: those mean the current device. */
+/* Allocates from the pool; the stream implies the device, unless it is a default stream: those mean
+ * the current device. */
 static int allocate_from_pool(acu_storage *s, void **at) {
     acu_guard guard;
     cudaStream_t raw = s->home->raw;
@@ -160,7 +161,7 @@ static int explain_no_room(const acu_storage *s, bool trimmed) {
                       trimmed ? "were" : "could not be");
 }
 
-/* Memory that is not of a pool is allocated on the current device. */
+/* Allocates memory that is not of a pool on the current device. */
 __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **at) {
     acu_guard guard;
     if (acu_capture_delays(NULL))
@@ -417,7 +418,8 @@ ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
     return code;
 }
 
-/* What is on the stream now comes before all uses: the allocation, or what filled given memory. */
+/* Hands the buffer to the caller. What is on the stream now comes before all uses: the allocation,
+ * or what filled given memory. */
 static void hand_out(acu_storage *s, acu_buffer **buffer) {
     if (!is_unordered(s)) {
         (void)acu_timeline_issue(s->home->timeline);

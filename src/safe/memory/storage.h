@@ -66,12 +66,13 @@ static inline size_t acu_storage_bytes(const acu_storage *storage) {
     return storage->first.count * acu_dtype_size(storage->first.dtype);
 }
 
-/* Whether the memory is the host's: pinned or registered. */
+/* Returns whether the memory is the host's: pinned or registered. */
 static inline bool acu_buffer_is_host_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
     return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED;
 }
-/* Whether the memory is its device's alone: others reach it only if they were allowed to. */
+/* Returns whether the memory is its device's alone: others reach it only if they were allowed to.
+ */
 static inline bool acu_buffer_is_device_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
     return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE || memory == ACU_MEMORY_GRAPH;
@@ -79,14 +80,15 @@ static inline bool acu_buffer_is_device_memory(const acu_buffer *buffer) {
 
 /* ---- uses ---- */
 
-/* Whether the timeline alone has used the memory: then nothing must be waited for, and nothing
- * remembered but the number of the new work. */
+/* Returns whether the timeline alone has used the memory: then nothing must be waited for, and
+ * nothing remembered but the number of the new work. */
 static inline bool acu_storage_is_only_on(const acu_storage *storage,
                                           const acu_timeline *timeline) {
     return ACU_LIKELY(__atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST) == timeline);
 }
 
-/* The cases of the next two functions in which more than one stream is involved, or a capture. */
+/* Handle the cases of the next two functions in which more than one stream is involved, or a
+ * capture. */
 int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
                                uint64_t *version);
 int acu_storage_end_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
@@ -104,8 +106,8 @@ static inline int acu_storage_begin_use(acu_storage *storage, acu_stream *stream
     *version = 0;
     return ACU_LIKELY(only_here) ? 0 : acu_storage_begin_use_slow(storage, stream, writes, version);
 }
-/* Whether another stream has come is asked after the number is issued: that stream asks for the
- * number after it has come, so that one of the two finds the other. */
+/* Issues the number of the use, and asks only then whether another stream has come: that stream
+ * asks for the number after it has come, so that one of the two finds the other. */
 static inline int acu_storage_end_use(acu_storage *storage, acu_stream *stream, bool writes,
                                       uint64_t version) {
     if (acu_capture_of(stream))
@@ -159,13 +161,13 @@ static inline acu_storage *acu_storage_reuse(acu_stream *stream, acu_dtype dtype
     __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
     return s;
 }
-/* CUDA did not allocate the memory, and returned `code`: tries again after the pools are trimmed,
- * or destroys the storage. Returns 0, or a failure recorded for `call`. */
+/* Tries again, after the pools are trimmed, to allocate what CUDA refused with `code`, or destroys
+ * the storage. Returns 0, or a failure recorded for `call`. */
 int acu_storage_retry(const char *call, acu_storage *storage, int code,
                       acu_buffer **buffer) ACU_COLD;
 
-/* Whether the buffer's only owner can free the memory by cudaFreeAsync() on the home stream and
- * then keep the storage as a spare. */
+/* Returns whether the buffer's only owner can free the memory by cudaFreeAsync() on the home stream
+ * and then keep the storage as a spare. */
 static inline bool acu_storage_is_simple(const acu_storage *s, const acu_buffer *buffer) {
     return buffer == &s->first && s->plain &&
            __atomic_load_n(&buffer->object.references, __ATOMIC_ACQUIRE) == 1 &&

@@ -7,7 +7,8 @@ static acu_timeline *sole_of(const acu_storage *storage) {
     return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST);
 }
 
-/* The home stream keeps its own timeline, so the storage has no reference to that. */
+/* Returns whether the timeline is the home stream's, which keeps it: the storage has no reference
+ * to that one. */
 static bool is_home_timeline(const acu_storage *storage, const acu_timeline *timeline) {
     return storage->home && storage->home->timeline == timeline;
 }
@@ -161,8 +162,8 @@ __attribute__((noinline)) int acu_storage_gather_uses(acu_storage *storage) {
     return code;
 }
 
-/* The thread waits without the lock, because what it waits for may itself wait for another thread
- * that uses the memory. */
+/* Lets the thread wait without the lock, because what it waits for may itself wait for another
+ * thread that uses the memory. */
 int acu_storage_synchronize(acu_storage *storage) {
     acu_use uses[ACU_USES];
     int code = 0;

@@ -115,8 +115,7 @@ static bool open_cubin(cubin *c) {
     return true;
 }
 
-/* The architecture is in the flags. A note has the architecture of the PTX that the code was
- * compiled from. */
+/* Reads the architecture, which is in the flags. */
 static void read_architecture(cubin *c) {
     unsigned flags = (unsigned)acu_sim_bytes_number(c->file, 48, 4);
     bool old = c->file.at[EI_OSABI] == OLD_SYSTEM;

@@ -14,7 +14,8 @@
 
 /* ---- resources ---- */
 
-/* PTX does not declare how many registers compiled code uses; 32 is what most small kernels use. */
+/* Returns the registers of a kernel: PTX does not declare how many registers compiled code uses; 32
+ * is what most small kernels use. */
 unsigned acu_sim_function_registers(const acu_sim_function *function) {
     unsigned most = function->entry->max_registers;
     if (function->entry->registers)
@@ -50,9 +51,9 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
     return declared && declared < most ? declared : most;
 }
 
-/* The smallest of four limits, as in CUDA's occupancy calculator: blocks, warps, registers, shared
- * memory with what is reserved in each block. GPUs read the dynamic size as a signed 32-bit number.
- */
+/* Returns the smallest of four limits, as in CUDA's occupancy calculator: blocks, warps, registers,
+ * shared memory with what is reserved in each block. GPUs read the dynamic size as a signed 32-bit
+ * number. */
 unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned threads,
                                     size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
@@ -98,7 +99,7 @@ enum {
     SHARED_MODE,
 };
 
-/* An image of PTX is compiled for the device itself. */
+/* Returns the binary version; an image of PTX is compiled for the device itself. */
 static int binary_version(const acu_sim_image *image) {
     return image->binary ? image->binary : acu_sim_configuration()->cc;
 }
@@ -326,7 +327,7 @@ cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, si
     return cudaSuccess;
 }
 
-/* A handle of a kernel is accepted, too, and returned. */
+/* Returns the kernel of a host function. A handle of a kernel is accepted, too, and returned. */
 cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_function *f;
     SIM_TRY(find(entryFuncAddr, &f));

@@ -62,8 +62,8 @@ typedef struct reader {
 
 /* ---- PTX and machine code ---- */
 
-/* Whether the device can run code of the architecture: its own or an older one. Code of sm_90a
- * runs on 9.0 only, and code of sm_100f on the later devices of its family. */
+/* Returns whether the device can run code of the architecture: its own or an older one. Code of
+ * sm_90a runs on 9.0 only, and code of sm_100f on the later devices of its family. */
 static bool can_run(int target, char variant) {
     int cc = acu_sim_configuration()->cc;
     return variant == 'a'   ? target == cc
@@ -198,7 +198,7 @@ static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
 
 /* ---- any code ---- */
 
-/* Whether the code begins with the four bytes; text may be shorter. */
+/* Returns whether the code begins with the four bytes; text may be shorter. */
 static bool begins(const char *code, size_t size, const char magic[4]) {
     return strnlen(code, size < 4 ? size : 4) == 4 && memcmp(code, magic, 4) == 0;
 }

@@ -80,7 +80,7 @@ typedef struct acu_sim_options {
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
                              char *why, size_t room);
 
-/* Whether the text begins like PTX: with .version. */
+/* Returns whether the text begins like PTX: with .version. */
 bool acu_sim_ptx_is_text(const char *text);
 
 /* Returns the newest PTX version of a CUDA version: 90 for 13000. */
@@ -104,13 +104,13 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image);
 
-/* Whether CUDA knows all the options, and their arrays are not NULL. */
+/* Returns whether CUDA knows all the options, and their arrays are not NULL. */
 bool acu_sim_options_are_known(const acu_sim_options *options);
 
 /* Returns where the value of a JIT option is; NULL if the option was not given. */
 void **acu_sim_options_value(const acu_sim_options *options, int option);
 
-/* Whether the code begins like machine code, a fat binary or a wrapper of one. */
+/* Returns whether the code begins like machine code, a fat binary or a wrapper of one. */
 bool acu_sim_image_is_binary(const void *code, size_t size);
 
 /* Gives one reference up, and frees the image with the last one. NULL is allowed. */

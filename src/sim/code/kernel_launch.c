@@ -133,7 +133,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     longjmp(run->end, 1);
 }
 
-/* A kernel must not call CUDA, which `in_callback` makes fail. */
+/* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
 static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function) {
     const acu_sim_entry *entry = prepared->function->entry;
     struct acu_sim_run run = {.device = prepared->function->module->device};
@@ -174,7 +174,7 @@ static size_t volume(const unsigned extent[3]) {
     return (size_t)extent[0] * extent[1] * extent[2];
 }
 
-/* Whether the device allows the extents; `first` is the attribute of the limit in x. */
+/* Returns whether the device allows the extents; `first` is the attribute of the limit in x. */
 static bool is_within_limits(const acu_sim_device *device, const unsigned extent[3],
                              enum cudaDeviceAttr first) {
     for (int i = 0; i < 3; i++)

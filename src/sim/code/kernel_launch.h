@@ -33,7 +33,7 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
 /* Returns a copy that the caller frees; NULL without memory. */
 acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *prepared);
 
-/* NULL is allowed. */
+/* Frees a prepared launch; NULL is fine. */
 void acu_sim_kernel_launch_free(acu_sim_kernel_launch *prepared);
 
 /* Returns the kernel's name in its module. */

@@ -31,7 +31,7 @@ void acu_sim_module_release(acu_sim_module *module) {
     free(module);
 }
 
-/* calloc() of 0 elements may return NULL, which is no failure. */
+/* Returns a count for calloc(), which may return NULL of 0 elements although nothing failed. */
 static size_t at_least_one(size_t count) {
     return count ? count : 1;
 }

@@ -182,7 +182,8 @@ static const char option_names[] =
     "create-pch use-pch pch pch-dir pch-messages pch-verbose instantiate-templates-in-pch "
     "fdevice-time-trace frandom-seed no-cache ";
 
-/* The values of -D, -U and -I may follow the letter without a space. */
+/* Returns whether NVRTC knows the option. The values of -D, -U and -I may follow the letter without
+ * a space. */
 static bool is_option(const char *text) {
     char name[64];
     const int dashes = text[1] == '-' ? 2 : 1;

@@ -390,7 +390,7 @@ static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *
     return depth == 0 || refuse_word(p);
 }
 
-/* Whether a kernel or a variable has the current word as its name. */
+/* Returns whether a kernel or a variable has the current word as its name. */
 static bool is_taken(const parser *p) {
     for (size_t i = 0; i < p->image->entry_count; i++)
         if (p->image->entries[i].name && is(p, p->image->entries[i].name))
@@ -623,8 +623,8 @@ static bool read_alias(parser *p) {
 
 /* ---- the module ---- */
 
-/* PTX 7 came with CUDA 11, 8 with 12 and 9 with 13, at the same minor version. 12.6 had still 8.5.
- */
+/* Returns the newest version of PTX that a CUDA version reads. PTX 7 came with CUDA 11, 8 with 12
+ * and 9 with 13, at the same minor version. 12.6 had still 8.5. */
 int acu_sim_ptx_newest(int version) {
     int major = version / 1000, minor = version % 1000 / 10;
     return 10 * (major - 4) + minor - (major == 12 && minor >= 6);

@@ -180,7 +180,8 @@ int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr a
     return (size_t)attribute < sizeof attributes / sizeof *attributes ? attributes[attribute] : 0;
 }
 
-/* It is the driver that is asked, whatever the runtime; to it they are numbers without a gap. */
+/* Returns the driver's last attribute. The driver is asked, whatever the runtime; its attributes
+ * are numbers without a gap. */
 static int last_attribute(void) {
     static int last, driver;
     const acu_type *type = &acu_cudart_type_cudaDeviceAttr;
@@ -369,7 +370,7 @@ cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
     return cudaSuccess;
 }
 
-/* domain:bus:device.function, domain:bus:device or bus:device.function, in hexadecimal. */
+/* Parses domain:bus:device.function, domain:bus:device or bus:device.function, in hexadecimal. */
 static bool parse_pci(const char *text, unsigned long pci[4]) {
     char between[5] = "";
     unsigned long numbers[4] = {0};

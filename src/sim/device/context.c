@@ -78,7 +78,7 @@ unsigned long long acu_sim_context_new_id(void) {
     return ++last_id;
 }
 
-/* The second-level cache is set aside by tenths of what can be. */
+/* Returns the unit by which the second-level cache is set aside: a tenth of what can be. */
 size_t acu_sim_device_persisting_unit(const acu_sim_device *device) {
     return (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
 }

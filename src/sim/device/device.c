@@ -249,7 +249,7 @@ static size_t at_least(size_t value, size_t least) {
     return value < least ? least : value;
 }
 
-/* What becomes of a value that was asked for. */
+/* Returns what becomes of a value that was asked for. */
 static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
     size_t unit = acu_sim_device_persisting_unit(d);
     switch ((int)limit) {

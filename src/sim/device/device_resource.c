@@ -123,7 +123,7 @@ static cudaDevResource describe(hidden h, unsigned least, unsigned together, uns
     return resource;
 }
 
-/* An older driver reports only the size of a part. */
+/* Describes a part; an older driver reports only the size of a part. */
 static cudaDevResource describe_part(hidden h, unsigned least, unsigned together, unsigned flags) {
     bool all = acu_sim_behaviour_driver_knows_parts();
     return describe(h, all ? least : 0, all ? together : 0, all ? flags : 0);

@@ -74,7 +74,8 @@ acu_fn acu_sim_driver_symbol(const char *symbol) {
     return found ? found : older_one(symbol);
 }
 
-/* Under the lock. By the name without a version; what has no variant is the same for all. */
+/* Finds an entry, under the lock, by the name without a version; what has no variant is the same
+ * for all. */
 CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
                                                    void **found) {
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -223,7 +224,7 @@ cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
     return cudaSuccess;
 }
 
-/* The numbers are the runtime's, which has not all of them. */
+/* Returns the attribute's value. The numbers are the runtime's, which has not all of them. */
 static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribute) {
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:

@@ -30,13 +30,13 @@ static inline void *acu_sim_driver_pointer(CUdeviceptr address) {
 /* Finds a device; `good`: the other arguments are valid, which the driver checks first. */
 cudaError_t acu_sim_driver_find_device(CUdevice number, bool good, acu_sim_device **device);
 
-/* The entry behind a symbol; NULL if there is no such symbol, or no driver. */
+/* Returns the entry behind a symbol; NULL if there is no such symbol, or no driver. */
 acu_fn acu_sim_driver_symbol(const char *symbol);
 
 /* Converts the runtime's error to the driver's. */
 CUresult acu_sim_driver_result(cudaError_t error);
 
-/* cuGetProcAddress(), and what the runtime makes of it. */
+/* Does cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int version, bool per_thread,
                                                    void **found);
 

@@ -32,8 +32,8 @@ static CUcontext current_handle(void) {
                                                 : &acu_sim_device_at(self->device)->own);
 }
 
-/* Whether a context can be made current. One that was created and has ended can be: only the calls
- * that then use it are refused. */
+/* Returns whether a context can be made current. One that was created and has ended can be: only
+ * the calls that then use it are refused. */
 static bool is_accepted(CUcontext handle) {
     const acu_sim_context *context = acu_sim_context_named(handle);
     return context && (context->made || acu_sim_device_has_primary(context->device));
@@ -318,13 +318,14 @@ cudaError_t acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greates
     return acu_sim_cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority);
 }
 
-/* The number of the device that a peer's context names; -1 if the context is invalid. */
+/* Returns the number of the device that a peer's context names; -1 if the context is invalid. */
 static int peer_of(CUcontext handle) {
     const acu_sim_device *device = acu_sim_context_device(handle);
     return device ? device->index : -1;
 }
 
-/* The driver names the context where the runtime names its device. */
+/* Turns an error about a device into one about a context: the driver names the context where the
+ * runtime names its device. */
 static cudaError_t as_context_error(cudaError_t result) {
     return result == cudaErrorInvalidDevice ? cudaErrorDeviceUninitialized : result;
 }

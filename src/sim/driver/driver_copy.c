@@ -89,7 +89,7 @@ typedef struct place {
     struct cudaPitchedPtr ptr;
 } place;
 
-/* The size of an array's element in bytes; 0 where there is no array. */
+/* Returns the size of an array's element in bytes; 0 where there is no array. */
 static size_t element_of(const side *s) {
     const acu_sim_array *array =
         s->type == CU_MEMORYTYPE_ARRAY ? acu_sim_array_of(as_array(s->array)) : NULL;
@@ -100,8 +100,9 @@ static bool is_type(CUmemorytype type) {
     return type >= CU_MEMORYTYPE_HOST && type <= CU_MEMORYTYPE_UNIFIED;
 }
 
-/* False if the rows do not fit into the pitch, or the slices into the height; a pitch counts only
- * where there is more than one row, a height where there is more than one slice. */
+/* Lays out memory; returns false if the rows do not fit into the pitch, or the slices into the
+ * height; a pitch counts only where there is more than one row, a height where there is more than
+ * one slice. */
 static bool lay_out(const side *s, const box *b, struct cudaPitchedPtr *ptr) {
     bool one_row = b->height == 1 && b->depth == 1 && !s->y && !s->z;
     bool one_slice = b->depth == 1 && !s->z;

@@ -95,7 +95,8 @@ cudaError_t acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
 
 /* ---- whole contexts ---- */
 
-/* The execution context that is the whole of a context's device; NULL if the context is invalid. */
+/* Returns the execution context that is the whole of a context's device; NULL if the context is
+ * invalid. */
 static cudaExecutionContext_t primary_of(CUcontext context) {
     acu_sim_device *device = acu_sim_context_device(context);
     acu_sim_execution_context *primary = device ? acu_sim_execution_context_primary(device) : NULL;

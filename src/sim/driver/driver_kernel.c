@@ -93,7 +93,8 @@ cudaError_t acu_sim_cuKernelSetAttribute(CUfunction_attribute attrib, int val, C
     return acu_sim_kernel_set(f, (int)attrib, val);
 }
 
-/* The configuration of the cache is validated, but not kept, because nothing depends on it. */
+/* Returns whether the configuration of the cache is valid. It is not kept, because nothing depends
+ * on it. */
 static bool is_cache(CUfunc_cache config) {
     return acu_sim_driver_knows(&acu_cuda_type_CUfunc_cache_enum, config);
 }

@@ -152,7 +152,7 @@ static cudaError_t validate_offers(linker *l, const part *added) {
     return result;
 }
 
-/* Whether every device has that symbol. */
+/* Returns whether every device has that symbol. */
 static bool is_built_in(const char *name) {
     static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -196,7 +196,7 @@ static cudaError_t load(linker *l, const char *text, acu_sim_image **image) {
     return result;
 }
 
-/* Whether a line belongs to the head of a file, which the text must have only once. */
+/* Returns whether a line belongs to the head of a file, which the text must have only once. */
 static bool is_head(const char *line) {
     line += strspn(line, " \t");
     return strncmp(line, ".version", 8) == 0 || strncmp(line, ".target", 7) == 0 ||
@@ -225,7 +225,7 @@ static cudaError_t append(linker *l, const char *text) {
     return cudaSuccess;
 }
 
-/* The linker takes the part over, unless this fails. */
+/* Lets the linker take the part over, unless this fails. */
 static cudaError_t take(linker *l, const char *text, const part *added) {
     part *grown = realloc(l->parts, (l->count + 1) * sizeof *grown);
     if (!grown)
@@ -249,7 +249,7 @@ static cudaError_t add_ptx(linker *l, const char *text, const char *name) {
     return result;
 }
 
-/* Whether the data is not of its type at all; if it is, the error is that the type is not
+/* Returns whether the data is not of its type at all; if it is, the error is that the type is not
  * simulated. */
 static bool is_garbage(CUjitInputType type, const void *data, size_t size) {
     return (type == CU_JIT_INPUT_CUBIN || type == CU_JIT_INPUT_FATBINARY ||

@@ -15,7 +15,7 @@ typedef struct acu_sim_api_entry {
 
 extern const acu_sim_api_entry acu_sim_cudart_entries[], acu_sim_cuda_entries[];
 
-/* NULL if no row has that symbol. */
+/* Returns the entry with that symbol; NULL if no row has it. */
 acu_fn acu_sim_entries_find(const acu_sim_api_entry *entries, const char *symbol);
 
 /* Declares an entry with the type that the function's slot has. */

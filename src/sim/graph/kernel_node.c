@@ -208,7 +208,7 @@ cudaError_t acu_sim_kernel_node_set_captured_priority(acu_sim_node *node, int pr
                : set_attribute(node, &attribute);
 }
 
-/* Before 12.3 edges have no data. */
+/* Returns the data of an edge to the operation; before 12.3 edges have none. */
 cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_sim_op *to) {
     const cudaLaunchAttribute *attribute =
         to->type == cudaGraphNodeTypeKernel && from->op->type == cudaGraphNodeTypeKernel

@@ -483,7 +483,7 @@ cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNod
     return cudaSuccess;
 }
 
-/* Like find(), but first returns an error if the driver lacks the function. */
+/* Does what find() does, but first returns an error if the driver lacks the function. */
 static cudaError_t find_newer(const acu_function *function, cudaGraphNode_t handle, const void *out,
                               acu_sim_node **node) {
     SIM_TRY(acu_sim_driver_has(function));

@@ -47,8 +47,8 @@ uint64_t acu_sim_node_new_mark(void);
 cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
                                    const cudaGraphEdgeData *data, size_t count);
 
-/* The calls that all types of nodes share: add a node, read its parameters, change them. A node
- * whose type is not `type` is refused. */
+/* Do what the calls for all types of nodes share: add a node, read its parameters, change them. A
+ * node whose type is not `type` is refused. */
 cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
                              const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
                              size_t count, struct cudaGraphNodeParams *params);

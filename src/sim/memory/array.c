@@ -49,7 +49,7 @@ static cudaArray_t handle_of(acu_sim_array *array) {
 
 /* ---- formats ---- */
 
-/* The bits of a channel in a normalized format; 0 for any other format. */
+/* Returns the bits of a channel in a normalized format; 0 for any other format. */
 static int bits_of(enum cudaChannelFormatKind kind) {
     switch ((int)kind) {
     case cudaChannelFormatKindUnsignedNormalized8X1:
@@ -71,7 +71,7 @@ static int bits_of(enum cudaChannelFormatKind kind) {
     }
 }
 
-/* An element has one, two or four channels, all of as many bits. */
+/* Returns the bytes of an element, which has one, two or four channels, all of as many bits. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc) {
     const int bits = desc->x, known = bits_of(desc->f);
     const int channels = 1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
@@ -128,8 +128,8 @@ static bool is_within(const acu_sim_device *device, size_t size, int attribute) 
            size <= (size_t)acu_sim_device_attribute(device, (enum cudaDeviceAttr)attribute);
 }
 
-/* Whether there are arrays of this shape. Only the layers of an array can be a third dimension
- * without a second one. */
+/* Returns whether there are arrays of this shape. Only the layers of an array can be a third
+ * dimension without a second one. */
 static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
     if (!extent->width || (layered && !extent->depth))
@@ -181,8 +181,8 @@ static void free_array(acu_sim_array *array) {
     free(array);
 }
 
-/* An array that has a handle, but is in no list and not charged to the device; NULL without memory.
- */
+/* Makes an array that has a handle, but is in no list and not charged to the device; NULL without
+ * memory. */
 static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                                 const struct cudaExtent *extent, unsigned flags) {
     acu_sim_array *array = calloc(1, sizeof *array);
@@ -206,8 +206,8 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     return NULL;
 }
 
-/* The bytes that an array takes of the device's memory. The limits of an extent keep the product
- * small enough. */
+/* Returns the bytes that an array takes of the device's memory. The limits of an extent keep the
+ * product small enough. */
 static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
                               const struct cudaExtent *extent) {
     return acu_sim_memory_rounded(acu_sim_array_format_size(desc) * extent->width *
@@ -292,7 +292,8 @@ static void free_mipmap(mipmapped *m) {
     free(m);
 }
 
-/* Each level is half as large as the one before it in each dimension, but has all layers. */
+/* Returns the extent of a level: each one is half as large as the one before it in each dimension,
+ * but has all layers. */
 static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned flags,
                                       unsigned level) {
     struct cudaExtent e = *extent;
@@ -305,7 +306,7 @@ static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned 
     return e;
 }
 
-/* The number of levels that an extent can have, if the program asks for so many. */
+/* Returns the number of levels that an extent can have, if the program asks for so many. */
 static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, unsigned levels) {
     size_t largest = extent->width > extent->height ? extent->width : extent->height;
     if (extent->depth > largest && !(flags & (cudaArrayLayered | cudaArrayCubemap)))

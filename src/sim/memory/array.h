@@ -22,13 +22,13 @@ struct acu_sim_array {
     acu_sim_array *next, *before; /* in the list of all arrays but levels */
 };
 
-/* The array of a handle; NULL if there is no such array. */
+/* Returns the array of a handle; NULL if there is no such array. */
 acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
 
-/* The first level of a mipmapped array; NULL if there is no such mipmapped array. */
+/* Returns the first level of a mipmapped array; NULL if there is no such mipmapped array. */
 const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle);
 
-/* The bytes of an element; 0 if no array can have this format. */
+/* Returns the bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);
 
 extern const acu_sim_noun acu_sim_array_noun;

@@ -115,7 +115,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Bytes of a row; memory is one row without an end. */
+/* Returns the bytes of a row; memory is one row without an end. */
 static size_t row_size(const position *place) {
     const acu_sim_array *array = acu_sim_array_of(place->array);
     return array ? array->pitch : SIZE_MAX;
@@ -138,7 +138,7 @@ static void advance(position *place, size_t width, size_t height) {
     }
 }
 
-/* Whether all of the run is inside of the array; of memory, that is validated later. */
+/* Returns whether all of the run is inside of the array; of memory, that is validated later. */
 static bool has_run(const position *place, size_t count) {
     const acu_sim_array *array = acu_sim_array_of(place->array);
     if (!array)
@@ -147,8 +147,8 @@ static bool has_run(const position *place, size_t count) {
            count <= (array->height - place->y) * array->pitch - place->x;
 }
 
-/* The largest box with which a run can begin: the rest of a row, or several whole rows, where the
- * rows of both ends are as long. */
+/* Computes the largest box with which a run can begin: the rest of a row, or several whole rows,
+ * where the rows of both ends are as long. */
 static void first_box(const position *to, const position *from, size_t count, size_t *width,
                       size_t *height) {
     const size_t row = smaller(row_size(to), row_size(from));

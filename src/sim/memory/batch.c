@@ -23,7 +23,7 @@ static bool are_valid_indices(const size_t *indices, size_t entries, size_t coun
     return true;
 }
 
-/* The entry of an element: that of the element before it (`last`), or the next one. */
+/* Returns the entry of an element: that of the element before it (`last`), or the next one. */
 static size_t entry_of(const size_t *indices, size_t entries, size_t element, size_t last) {
     return last + 1 < entries && indices[last + 1] == element ? last + 1 : last;
 }
@@ -220,7 +220,7 @@ bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to) {
 
 /* ---- copies of boxes ---- */
 
-/* Whether a row or layer is as long as what is copied of it, which 0 stands for. */
+/* Returns whether a row or layer is as long as what is copied of it, which 0 stands for. */
 static bool is_long_enough(size_t given, size_t least) {
     return !given || given >= least;
 }
@@ -244,7 +244,7 @@ static bool read_operand(const struct cudaMemcpy3DOperand *o, const struct cudaE
     return !__builtin_mul_overflow(row ? row : extent->width, element, &ptr->pitch);
 }
 
-/* The bytes of an element of an array; 0 if the operand is no array. */
+/* Returns the bytes of an element of an array; 0 if the operand is no array. */
 static size_t element_of(const struct cudaMemcpy3DOperand *o) {
     const acu_sim_array *array =
         o->type == cudaMemcpyOperandTypeArray ? acu_sim_array_of(o->op.array.array) : NULL;
@@ -300,7 +300,7 @@ typedef struct targets {
     size_t count;
 } targets;
 
-/* `to`: NULL where nothing is prefetched. */
+/* Validates the ranges; `to` is NULL where nothing is prefetched. */
 static cudaError_t validate_ranges(void *const *at, const size_t *sizes, size_t count,
                                    const targets *to, unsigned long long flags) {
     size_t entry = 0;

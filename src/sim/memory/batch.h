@@ -9,7 +9,7 @@ cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu
 /* Writes the parameters of the node, whose arrays stay the operation's. */
 void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodeParams *params);
 
-/* Whether a node of an instantiated graph that does `from` can be changed to do `to`. */
+/* Returns whether a node of an instantiated graph that does `from` can be changed to do `to`. */
 bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to);
 
 #endif

@@ -37,8 +37,8 @@ static bool is_direction(enum cudaMemcpyKind kind) {
     return (unsigned)kind <= cudaMemcpyDefault;
 }
 
-/* The bytes of what x and width count: elements of the arrays, if there are arrays; 0 if the
- * elements of two arrays differ in size. */
+/* Returns the bytes of what x and width count: elements of the arrays, if there are arrays; 0 if
+ * the elements of two arrays differ in size. */
 static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
     const acu_sim_array *from = acu_sim_array_of(copy->srcArray);
@@ -149,7 +149,7 @@ static cudaError_t validate_pitch(const struct cudaPitchedPtr *ptr, size_t x, si
     return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* Whether a slice of the memory has all rows that are copied. */
+/* Returns whether a slice of the memory has all rows that are copied. */
 static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cudaExtent *extent) {
     return !ptr->ptr || (extent->height <= ptr->ysize && y <= ptr->ysize - extent->height);
 }
@@ -219,7 +219,7 @@ static bool stage(acu_sim_op *op) {
     return true;
 }
 
-/* NULL without memory. */
+/* Makes the operation of a copy; returns NULL without memory. */
 static acu_sim_op *new_op(const struct cudaMemcpy3DParms *copy, const copy_options *options,
                           const acu_sim_endpoint *to, const acu_sim_endpoint *from) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemcpy, run);
@@ -242,7 +242,8 @@ cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op *
 
 /* ---- submitting ---- */
 
-/* Whether the host must wait for the copy; stages a small pageable source instead. */
+/* Returns whether the host must wait for the copy. Where a small pageable source alone would make
+ * it wait, the source is staged instead. */
 static bool must_wait(const acu_sim_stream *stream, acu_sim_op *op, const acu_sim_endpoint *to,
                       const acu_sim_endpoint *from, bool async) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
@@ -368,8 +369,8 @@ static cudaError_t submit_empty(acu_sim_stream *stream, const acu_sim_stream *be
     return acu_sim_stream_submit(stream, op, false);
 }
 
-/* The default stream of the device that the stream must be ordered with; NULL if the device has no
- * work, or is the stream's own. */
+/* Returns the default stream of the device that the stream must be ordered with; NULL if the device
+ * has no work, or is the stream's own. */
 static acu_sim_stream *other_default(const acu_sim_stream *stream, int index) {
     acu_sim_device *device = acu_sim_device_at(index);
     if (!device->active || device == stream->device)

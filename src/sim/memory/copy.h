@@ -34,10 +34,10 @@ cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOf
 
 /* Validates a copy and makes the operation of a node of it, which the caller owns. */
 cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
-/* The parameters that CUDA reports of a copy's node: in whole elements, also where a part of an
- * element is copied. */
+/* Returns the parameters that CUDA reports of a copy's node: in whole elements, also where a part
+ * of an element is copied. */
 struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op);
-/* The parameters of a copy of `count` bytes. */
+/* Returns the parameters of a copy of `count` bytes. */
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
                                              enum cudaMemcpyKind kind);
 

@@ -99,7 +99,7 @@ static cudaError_t import(const struct cudaExternalMemoryHandleDesc *desc, acu_s
     return cudaSuccess;
 }
 
-/* The import of a handle; NULL if there is none. */
+/* Returns the import of a handle; NULL if there is none. */
 static acu_sim_external *external_of(cudaExternalMemory_t handle) {
     acu_sim_external *external = (acu_sim_external *)(void *)handle;
     return acu_sim_set_has(&handles, external) ? external : NULL;

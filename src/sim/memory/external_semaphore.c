@@ -61,7 +61,7 @@ static acu_sim_set handles;
 
 static acu_sim_op *awaited; /* the marks of waits that are not over, the oldest one first */
 
-/* Whether all semaphores of a wait are signaled, so that it is over. */
+/* Returns whether all semaphores of a wait are signaled, so that it is over. */
 static bool is_signaled(const acu_sim_op *op) {
     const acu_sim_semaphores *s = op->with.semaphores;
     for (unsigned i = 0; i < s->params.numExtSems; i++) {
@@ -199,7 +199,7 @@ bool acu_sim_external_descriptor_name(int fd, char *name, size_t size) {
     return true;
 }
 
-/* The semaphore that was exported as the descriptor; NULL if there is none. */
+/* Returns the semaphore that was exported as the descriptor; NULL if there is none. */
 static acu_sim_semaphore *find(int fd) {
     char name[NAME], wanted[2 * NAME], found[2 * NAME];
     if (!acu_sim_external_descriptor_name(fd, found, sizeof found))
@@ -256,7 +256,7 @@ static void destroy(imported *it) {
     free(it);
 }
 
-/* The import of a handle; NULL if there is none. */
+/* Returns the import of a handle; NULL if there is none. */
 static imported *imported_of(cudaExternalSemaphore_t handle) {
     imported *it = (imported *)(void *)handle;
     return acu_sim_set_has(&handles, it) ? it : NULL;

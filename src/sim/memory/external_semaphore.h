@@ -10,7 +10,7 @@
 cudaError_t acu_sim_semaphores_op(const struct cudaGraphNodeParams *params, acu_sim_op **op);
 /* Writes the parameters of the node, whose arrays stay the operation's. */
 void acu_sim_semaphores_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
-/* The number of semaphores of the operation. */
+/* Returns the number of semaphores of the operation. */
 unsigned acu_sim_semaphores_count(const acu_sim_op *op);
 
 /* Begins the wait of a graph: `mark` is finished when the wait is over, perhaps at once. */

@@ -131,7 +131,8 @@ cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, siz
     return fill_bytes(devPtr, pitch, value, width, height, stream, true);
 }
 
-/* Whether the box has no more rows than a slice of the memory, and its slices fit into memory. */
+/* Returns whether the box has no more rows than a slice of the memory, and its slices fit into
+ * memory. */
 static bool fits(const struct cudaPitchedPtr *ptr, const struct cudaExtent *extent) {
     size_t slice, all;
     if (ptr->ysize < extent->height)

@@ -83,8 +83,8 @@ static void forget(const freed *old) {
 
 /* ---- zones ---- */
 
-/* The zone of a range, and its size; NULL if it has none: registered memory is the program's own,
- * and mapped memory is whole pages. */
+/* Returns the zone of a range, and its size; NULL if it has none: registered memory is the
+ * program's own, and mapped memory is whole pages. */
 static unsigned char *zone_of(const acu_sim_range *range, size_t *size) {
     if (!is_on() || range->bytes || range->kind == SIM_REGISTERED)
         return NULL;

@@ -8,7 +8,8 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
-/* Bytes of the zone that must lie behind an allocation of device memory; 0 without guard=1. */
+/* Returns the bytes of the zone that must lie behind an allocation of device memory; 0 without
+ * guard=1. */
 size_t acu_sim_guard_size(void);
 
 /* Maps host memory between two pages that fault; NULL without memory. */

@@ -23,7 +23,7 @@ typedef struct acu_sim_endpoint {
     const acu_sim_range *range; /* NULL: pageable memory, or an array */
 } acu_sim_endpoint;
 
-/* Whether a copy of this extent copies nothing. */
+/* Returns whether a copy of this extent copies nothing. */
 bool acu_sim_layout_is_empty(const struct cudaExtent *extent);
 
 /* Lays a box in memory out: its width and x are elements of `element` bytes. Returns false if a
@@ -40,11 +40,9 @@ bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos
 /* Finds the memory of a layout. Returns false if a part of it must not be accessed. */
 bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoint);
 
-/*
- * Where the bytes are now, when the operation runs: also in memory that was freed in stream order
- * but is not gone yet, because its stream comes to that later. `known`: CUDA knew the memory when
- * the call was made. NULL if the memory is gone, too small, or read-only and to be written.
- */
+/* Returns where the bytes are now, when the operation runs: also in memory that was freed in stream
+ * order but is not gone yet, because its stream comes to that later. `known`: CUDA knew the memory
+ * when the call was made. NULL if the memory is gone, too small, or read-only and to be written. */
 char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes);
 
 #endif

@@ -62,7 +62,7 @@ static void advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
     }
 }
 
-/* Whether the location means something with the advice; else CUDA does not look at it. */
+/* Returns whether the location means something with the advice; else CUDA does not look at it. */
 static bool needs_location(enum cudaMemoryAdvise advice) {
     return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
            advice == cudaMemAdviseUnsetAccessedBy;
@@ -123,7 +123,7 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
     return acu_sim_capture_allows(s, SIM_REFUSES);
 }
 
-/* The number of a location in the older attributes: a device, -1 for the CPU, or -2 for no
+/* Returns the number of a location in the older attributes: a device, -1 for the CPU, or -2 for no
  * location. */
 static int number_of(struct cudaMemLocation location) {
     switch ((int)location.type) {

@@ -63,7 +63,7 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     return true;
 }
 
-/* The first gap of that size between two addresses of the device; 0 if there is no gap. */
+/* Returns the first gap of that size between two addresses of the device; 0 if there is no gap. */
 static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
     while (to > from && to - from >= size) {
         const acu_sim_range *next = acu_sim_range_next(from);
@@ -192,7 +192,7 @@ static void keep_freed(size_t size, size_t page) {
     free(more);
 }
 
-/* Host memory of whole pages; NULL without memory. */
+/* Makes host memory of whole pages; NULL without memory. */
 static void *new_bytes(size_t size) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *at;
@@ -235,7 +235,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* The flags that cudaHostGetFlags() reports. */
+/* Returns the flags that cudaHostGetFlags() reports. */
 static unsigned reported_flags(unsigned flags) {
     return flags == cudaHostAllocPortable && !acu_sim_behaviour_reports_portable() ? 0 : flags;
 }
@@ -266,15 +266,15 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
 
 /* ---- registered host memory ---- */
 
-/* Whether all of the memory is mapped, which msync() reports. With MS_ASYNC it does nothing else.
- */
+/* Returns whether all of the memory is mapped, which msync() reports. With MS_ASYNC it does nothing
+ * else. */
 static bool is_mapped(const void *memory, size_t size) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)memory & ~(page - 1);
     return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
 }
 
-/* Whether a line of the list of mappings, which begins "from-to rwxp", forbids to write a part of
- * the memory. */
+/* Returns whether a line of the list of mappings, which begins "from-to rwxp", forbids to write a
+ * part of the memory. */
 static bool forbids_writing(const char *line, uintptr_t memory, size_t size) {
     char *rest;
     const uintptr_t from = strtoul(line, &rest, 16);
@@ -282,8 +282,8 @@ static bool forbids_writing(const char *line, uintptr_t memory, size_t size) {
     return from < memory + size && to > memory && rest[0] == ' ' && rest[2] == '-';
 }
 
-/* Whether all of the memory can be written, which registering it needs, unless the program asks for
- * read-only memory. True where the mappings cannot be read. */
+/* Returns whether all of the memory can be written, which registering it needs, unless the program
+ * asks for read-only memory. True where the mappings cannot be read. */
 static bool is_writable(const void *memory, size_t size) {
     char line[512];
     bool writable = true;
@@ -332,7 +332,7 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     return cudaSuccess;
 }
 
-/* The pinned or registered range that has the address; NULL if there is none. */
+/* Returns the pinned or registered range that has the address; NULL if there is none. */
 static acu_sim_range *host_range(const void *address) {
     acu_sim_range *range = acu_sim_range_of(address);
     return range && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED) ? range : NULL;
@@ -394,7 +394,7 @@ static void wait_for_users(const acu_sim_range *range) {
         acu_sim_stream_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
 }
 
-/* Whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
+/* Returns whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
 static bool can_free(const acu_sim_range *range, bool host) {
     return range->kind != SIM_REGISTERED && !range->of_module &&
            (!range->bytes || range->external) && host == (range->kind == SIM_PINNED);

@@ -80,12 +80,12 @@ acu_sim_pool *acu_sim_pool_default(acu_sim_device *device) {
     return device->default_pool;
 }
 
-/* The pool that cudaMallocAsync() allocates from; NULL without memory. */
+/* Returns the pool that cudaMallocAsync() allocates from; NULL without memory. */
 static acu_sim_pool *current_pool(acu_sim_device *device) {
     return device->pool ? device->pool : acu_sim_pool_default(device);
 }
 
-/* The pool of a handle; NULL if there is no such pool. */
+/* Returns the pool of a handle; NULL if there is no such pool. */
 static acu_sim_pool *pool_of(cudaMemPool_t handle) {
     acu_sim_pool *pool = (acu_sim_pool *)(void *)handle;
     return acu_sim_set_has(&handles, pool) ? pool : NULL;

@@ -5,17 +5,17 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
-/* The default pool of the device, which is made at the first call; NULL without memory. */
+/* Returns the default pool of the device, which is made at the first call; NULL without memory. */
 acu_sim_pool *acu_sim_pool_default(acu_sim_device *device);
 
 /* Takes an allocation out of the pool's counts. The pool may be gone afterwards. */
 void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size);
 
-/* Whether the program granted the device access to the pool. Access of devices to each other does
- * not matter for pools. */
+/* Returns whether the program granted the device access to the pool. Access of devices to each
+ * other does not matter for pools. */
 bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device);
 
-/* What every synchronisation does: pools give back what they hold above their thresholds. */
+/* Does what every synchronisation does: pools give back what they hold above their thresholds. */
 void acu_sim_pools_trim(void);
 
 extern const acu_sim_noun acu_sim_pool_noun;

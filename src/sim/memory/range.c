@@ -14,7 +14,7 @@
 static acu_sim_range **ranges;
 static size_t count, room;
 
-/* The index of the first range that ends behind the address. */
+/* Returns the index of the first range that ends behind the address. */
 static size_t first_after(uintptr_t address) {
     size_t low = 0, high = count;
     while (low < high) {

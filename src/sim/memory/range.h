@@ -44,31 +44,32 @@ struct acu_sim_range {
     uint64_t accessed_by; /* a bit per device */
 };
 
-/* The range that has the address and that the program may use; NULL if there is none. */
+/* Returns the range that has the address and that the program may use; NULL if there is none. */
 acu_sim_range *acu_sim_range_of(const void *address);
 
-/* The first range with one of these bytes, also if it was freed in stream order; NULL if there is
- * none. */
+/* Returns the first range with one of these bytes, also if it was freed in stream order; NULL if
+ * there is none. */
 acu_sim_range *acu_sim_range_overlapping(uintptr_t base, size_t size);
 
-/* The first range that ends behind the address; NULL if there is none. */
+/* Returns the first range that ends behind the address; NULL if there is none. */
 acu_sim_range *acu_sim_range_next(uintptr_t address);
 
-/* Whether only devices can have memory at the address, allocated or not. */
+/* Returns whether only devices can have memory at the address, allocated or not. */
 bool acu_sim_range_is_device_address(const void *address);
 
-/* Whether the program grants access to the range to each device by itself, as in pools and in
- * mapped memory; false for NULL. */
+/* Returns whether the program grants access to the range to each device by itself, as in pools and
+ * in mapped memory; false for NULL. */
 bool acu_sim_range_has_grants(const acu_sim_range *range);
 
-/* Whether kernels of the device may read the range, and whether they may write it. */
+/* Return whether kernels of the device may read the range, and whether they may write it. */
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device);
 bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device);
 
-/* Whether this is host memory that was registered so that devices only read it; false for NULL. */
+/* Returns whether this is host memory that was registered so that devices only read it; false for
+ * NULL. */
 bool acu_sim_range_is_read_only(const acu_sim_range *range);
 
-/* Where the simulator can reach the byte of an address in the range. */
+/* Returns where the simulator can reach the byte of an address in the range. */
 void *acu_sim_range_bytes(const acu_sim_range *range, const void *address);
 
 /* Makes a range and adds it to all ranges; NULL without memory. */

@@ -28,7 +28,7 @@ typedef struct object {
 static object *objects;
 static acu_sim_set handles;
 
-/* The object of a handle; NULL if there is no such object, or one of the other sort. */
+/* Returns the object of a handle; NULL if there is no such object, or one of the other sort. */
 static object *object_of(unsigned long long handle, bool is_surface) {
     object *o = (object *)(uintptr_t)handle;
     return acu_sim_set_has(&handles, o) && o->is_surface == is_surface ? o : NULL;
@@ -62,7 +62,7 @@ static void free_object(object *o) {
 
 /* ---- validating ---- */
 
-/* Whether this is memory that devices can access, all of it in one allocation. */
+/* Returns whether this is memory that devices can access, all of it in one allocation. */
 static bool is_memory(const void *address, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(address);
     return range && size && size <= range->base + range->size - (uintptr_t)address;
@@ -72,8 +72,9 @@ static size_t attribute(const acu_sim_device *device, enum cudaDeviceAttr which)
     return (size_t)acu_sim_device_attribute(device, which);
 }
 
-/* The most elements of a texture in linear memory. The device's attribute is that of the largest
- * elements, which have 16 bytes; there are no more elements below 4 bytes than elements of 4. */
+/* Returns the most elements of a texture in linear memory. The device's attribute is that of the
+ * largest elements, which have 16 bytes; there are no more elements below 4 bytes than elements of
+ * 4. */
 static size_t linear_width(const acu_sim_device *device, size_t element) {
     const size_t size = element < 4 ? 4 : element;
     return attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / size;
@@ -139,7 +140,8 @@ static cudaError_t validate_resource(const acu_sim_device *device,
     return cudaErrorInvalidValue;
 }
 
-/* The format of what is sampled; None for a mipmapped array, where CUDA does not look at it. */
+/* Returns the format of what is sampled; None for a mipmapped array, where CUDA does not look at
+ * it. */
 static enum cudaChannelFormatKind kind_of(const struct cudaResourceDesc *resource) {
     switch (resource->resType) {
     case cudaResourceTypeArray:

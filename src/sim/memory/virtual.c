@@ -257,7 +257,7 @@ static void unmap(mapping *m) {
     free(m);
 }
 
-/* The first mapping that has a byte of these addresses; NULL if there is none. */
+/* Returns the first mapping that has a byte of these addresses; NULL if there is none. */
 static mapping *mapping_in(uintptr_t base, size_t size) {
     for (mapping *m = mappings; m; m = m->next)
         if (m->base < base + size && base < m->base + m->size)
@@ -265,7 +265,7 @@ static mapping *mapping_in(uintptr_t base, size_t size) {
     return NULL;
 }
 
-/* Whether these addresses are whole mappings, without gaps. */
+/* Returns whether these addresses are whole mappings, without gaps. */
 static bool are_mappings(uintptr_t base, size_t size) {
     uintptr_t at = base;
     for (const mapping *m = mapping_in(base, size); m && at < base + size && m->base == at;
@@ -274,7 +274,7 @@ static bool are_mappings(uintptr_t base, size_t size) {
     return size && at == base + size;
 }
 
-/* Whether a mapping is only partly at these addresses. */
+/* Returns whether a mapping is only partly at these addresses. */
 static bool cuts_a_mapping(uintptr_t base, size_t size) {
     for (const mapping *m = mapping_in(base, size); m && m->base < base + size; m = m->next)
         if (m->base < base || m->size > base + size - m->base)

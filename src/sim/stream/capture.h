@@ -43,18 +43,18 @@ typedef enum acu_sim_use {
     SIM_WAITS,    /* the host waits for the work of the stream, or asks about it */
 } acu_sim_use;
 
-/*
- * Whether a capture allows something: cudaSuccess, or the error. A capture that does not allow it
- * is invalid from then on, except with SIM_LOOKS.
- */
+/* Returns whether a capture allows something: cudaSuccess, or the error. A capture that does not
+ * allow it is invalid from then on, except with SIM_LOOKS. */
 cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
-/* Whether captures allow to wait for a whole context, or execution context. */
+/* Return cudaSuccess where captures allow to wait for a whole context, or execution context; else
+ * the error. */
 cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context);
 cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *execution);
-/* Whether captures allow calls that CUDA calls unsafe in them, like cudaMalloc(). */
+/* Returns cudaSuccess where captures allow calls that CUDA calls unsafe in them, like cudaMalloc();
+ * else the error. */
 cudaError_t acu_sim_capture_allows_unsafe(void);
-/* The error of asking about an event that was recorded in a capture; `looks`: about its time only,
- * which leaves the capture valid. */
+/* Returns the error of asking about an event that was recorded in a capture; `looks`: about its
+ * time only, which leaves the capture valid. */
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks);
 
 /* Hands an operation, an allocation or a free on a captured stream to the capture's graph. */
@@ -71,7 +71,7 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
 void acu_sim_capture_forget_stream(acu_sim_stream *stream);
 void acu_sim_capture_forget_event(acu_sim_event *event);
 
-/* The first capture under way; the others follow by `next`. */
+/* Returns the first capture under way; the others follow by `next`. */
 acu_sim_capture *acu_sim_capture_first(void);
 /* Begins a capture, whose other fields are set, on a stream. */
 void acu_sim_capture_begin(acu_sim_capture *capture, acu_sim_stream *stream);

@@ -169,7 +169,8 @@ static cudaError_t find(cudaExecutionContext_t handle, bool good,
     return *execution ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* Like find(), but also returns an error unless the device has its context, without a fault. */
+/* Does what find() does, but also returns an error unless the device has its context, without a
+ * fault. */
 static cudaError_t find_active(cudaExecutionContext_t handle, bool good,
                                acu_sim_execution_context **execution) {
     SIM_TRY(find(handle, good, execution));

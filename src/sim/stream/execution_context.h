@@ -41,7 +41,8 @@ bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *
 /* Returns whether all these events are done. */
 bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream);
 
-/* All of a context of the driver's, with which it goes; NULL without memory. */
+/* Makes an execution context of all of a context of the driver's, with which it goes; NULL without
+ * memory. */
 acu_sim_execution_context *acu_sim_execution_context_whole(acu_sim_context *context);
 
 /* Records an event, which is done when all work that is now in the streams is; and makes all later

@@ -32,7 +32,7 @@ static pthread_cond_t wake = PTHREAD_COND_INITIALIZER; /* for the conductor */
 static pthread_cond_t stepped =
     PTHREAD_COND_INITIALIZER; /* an operation was run, or none is ready */
 
-/* splitmix64 */
+/* Returns the next random number of the seed (splitmix64). */
 uint64_t acu_sim_schedule_random(void) {
     uint64_t z = conductor.state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

@@ -155,7 +155,7 @@ void acu_sim_op_finish(acu_sim_op *op) {
     wake_waiters();
 }
 
-/* The stream may be gone afterwards. */
+/* Takes a done operation off its stream, which may be gone afterwards. */
 static void complete(acu_sim_stream *stream, acu_sim_op *op) {
     stream->head = op->next;
     if (!stream->head)
@@ -169,7 +169,7 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
         free_stream(stream);
 }
 
-/* In a stream it is the first of the queue. */
+/* Runs an operation, which in a stream is the first of the queue. */
 void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op) {
     op->status = device->sticky;
     forget_waits(op);
@@ -188,12 +188,12 @@ void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op) {
         op->over(op);
 }
 
-/* A host function, of which one is called at a time. */
+/* Returns whether the operation is a host function, of which one is called at a time. */
 static bool is_called(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeHost && !acu_sim_configuration()->seeded;
 }
 
-/* By a thread that has nothing else to do, or not. */
+/* Begins an operation, by this thread where it has nothing else to do (`here`). */
 static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
     op->taken = true;
     if (!is_called(op))
@@ -224,7 +224,8 @@ static void serve(acu_sim_stream *stream) {
     free_stream(stream);
 }
 
-/* A thread whose stream is gone waits for another: to make one takes longer than most work does. */
+/* Lets a thread whose stream is gone wait for another stream: to make a thread takes longer than
+ * most work does. */
 static void park(spare *self) {
     if (spare_count == SPARES)
         return;
@@ -286,7 +287,7 @@ bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data) {
     return started;
 }
 
-/* With a seed all streams have the same one. */
+/* Gives the stream a thread; with a seed all streams have the same one. */
 static bool start_thread(acu_sim_stream *stream) {
     if (acu_sim_configuration()->seeded)
         return acu_sim_schedule_start();
@@ -332,8 +333,8 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* The legacy default stream and the blocking streams of a context order each other; execution
- * contexts wait for events. */
+/* Orders the operation: the legacy default stream and the blocking streams of a context order each
+ * other; execution contexts wait for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
     const acu_sim_stream *legacy = stream->context->legacy;
     if (!acu_sim_execution_contexts_order(stream, op))
@@ -396,10 +397,8 @@ bool acu_sim_stream_is_free(const acu_sim_stream *stream) {
            acu_sim_execution_contexts_are_open(stream);
 }
 
-/*
- * What was queued before this call, not what others add meanwhile: the newest operation of each
- * stream is noted before the first is waited for.
- */
+/* Waits for what was queued before this call, not what others add meanwhile: the newest operation
+ * of each stream is noted before the first is waited for. */
 static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *data),
                      const void *data) {
     size_t count = 0, i = 0;
