@@ -126,7 +126,7 @@ class Router:
         return Route(api, target, tuple(structs), decision)
 
     def _candidates(self, function: Function, api: Api) -> list[Function]:
-        """What the toolkit declares under the name, then under the name with a version suffix."""
+        """Returns what the toolkit declares under the name, then under the name with a version suffix."""
         found = [api.functions[function.name]] if function.name in api.functions else []
         if self.library.presented.functions.get(function.name) is not function:
             # A gone name keeps exactly its own meaning: what is declared under it, or renamed to it.
@@ -134,7 +134,7 @@ class Router:
         return found + api.versioned.get(function.name, []) + self._heir(function, api)
 
     def _heir(self, function: Function, api: Api) -> list[Function]:
-        """The bare name that took over a presented name_vN, in toolkits newer than the last that has both."""
+        """Returns the bare name that took over a presented name_vN, in toolkits newer than the last that has both."""
         base = api.functions.get(re.sub(r"_v\d+$", "", function.name))
         last = max(other.version for other in self.library.apis if function.name in other.functions)
         if base is None or base.name == function.name or api.version < last or function.name in api.functions:
@@ -143,7 +143,7 @@ class Router:
         return [base] if not isinstance(self._compare(function, home, base, api), str) else []
 
     def _folded(self, function: Function, candidate: Function) -> int:
-        """The N of a name_vN that the presented API has no more: its bare name has taken that meaning over.
+        """Returns the N of a name_vN that the presented API has no more: its bare name has taken that meaning over.
 
         12.8 has cudaEventElapsedTime and cudaEventElapsedTime_v2 with one signature and two meanings; from 13.0 on
         the bare name means what _v2 meant. A _vN that the presented API still has is a function of its own.
@@ -154,7 +154,7 @@ class Router:
     def _compare(
         self, function: Function, home: Api, candidate: Function, api: Api
     ) -> tuple[tuple[str, str], ...] | str:
-        """The structs to adapt, or why the two signatures cannot be proved to mean the same."""
+        """Returns the structs to adapt, or why the two signatures cannot be proved to mean the same."""
         if len(function.params) != len(candidate.params):
             return f"it takes {len(candidate.params)} parameters, not {len(function.params)}"
         ours, theirs = [p.name for p in function.params], [p.name for p in candidate.params]
@@ -204,7 +204,7 @@ class Router:
         return state
 
     def layout_state(self, home: Api, ours: Record, api: Api, theirs: Record) -> str:
-        """SAME, PREFIX or COPY."""
+        """Returns SAME, PREFIX or COPY."""
         key = (home.toolkit, ours.name, api.toolkit, theirs.name)
         if key not in self._layouts:
             self._layouts[key] = self._layout_state(home, ours, api, theirs)

@@ -213,7 +213,7 @@ def _row(library: Library, name: str, cells: list[Cell], symbol: str = "", remar
 
 
 def _span(library: Library, here: list[str]) -> tuple[str, str]:
-    """Since and until, "" where no toolkit is older or newer."""
+    """Returns since and until; "" where no toolkit is older or newer."""
     if not here:
         return "", ""
     since = "" if here[0] == library.oldest.toolkit else here[0]
@@ -258,7 +258,7 @@ def _what_changed(change: RecordChange) -> str:
 
 
 def _enumerators(library: Library) -> list[EnumeratorRow]:
-    """Those that came or went; the others are in every toolkit."""
+    """Returns the enumerators that came or went; the others are in every toolkit."""
     rows = []
     known: dict[str, tuple[str, int]] = {}
     for api in library.apis:

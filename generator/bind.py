@@ -64,7 +64,7 @@ def bind_all(libraries: list[Library], features: Sequence | None = None, spec: S
 
 
 def served(bindings: list[Bindings]) -> dict[str, tuple[int, int]]:
-    """Since and until of each function that users can call, adapters included."""
+    """Returns since and until of each function that users can call, adapters included."""
     return {slot.name: (slot.since, slot.until) for one in bindings for slot in one.slots}
 
 
@@ -102,7 +102,7 @@ def _slot(
 
 
 def _span(bindings: Bindings, function: Function, routes: list[Route]) -> tuple[int, int]:
-    """First and last version that can serve the function; 0 where that is beyond what is known."""
+    """Returns the first and the last version that can serve the function; 0 where that is beyond what is known."""
     library = bindings.library
     if not routes:
         return library.symbol_span(function.symbol)

@@ -87,7 +87,7 @@ class Changes:
     typedefs: list[Pair] = field(default_factory=list)
 
     def is_exported(self, function: Function) -> bool:
-        """A declaration that went while its symbol stayed."""
+        """Returns whether a declaration went while its symbol stayed."""
         return function.symbol in self.after.symbols
 
     def successor(self, record: str) -> str:
@@ -167,7 +167,7 @@ def _records(changes: Changes) -> None:
 
 
 def record_change(before: Record, after: Record) -> RecordChange | None:
-    """What differs between two layouts of one record; None where nothing but reserved space's names does."""
+    """Returns what differs between two layouts of one record; None where nothing but reserved space's names does."""
     old, new = fields(before), fields(after)
     both = [name for name in old if name in new]
     moved = [Pair(n, _place(old[n]), _place(new[n])) for n in both if _place(old[n]) != _place(new[n])]

@@ -46,7 +46,7 @@ def lay_out(text: str) -> str:
 
 
 def tokens(text: str) -> str:
-    """A macro's tokens as a person would write them: "( ( int ) - 1 )" becomes "((int)-1)"."""
+    """Spells a macro's tokens as a person would write them: "( ( int ) - 1 )" becomes "((int)-1)"."""
     text = re.sub(r"(?<=[(~]) | (?=\))", "", text)
     text = re.sub(r"\) (?=[\w-])", ")", text)
     return re.sub(r"- (?=\d)", "-", text)
@@ -64,7 +64,7 @@ def _laid_out(line: str) -> Iterator[str]:
 
 
 def _directive(line: str) -> Iterator[str]:
-    """A condition is broken before `||`, a definition before its value."""
+    """Lays a directive out: a condition is broken before `||`, a definition before its value."""
     if line.startswith("#define "):
         name, _, value = line.removeprefix("#define ").partition(" ")
         yield f"#define {name} \\"
@@ -96,7 +96,7 @@ def _comment(line: str) -> Iterator[str]:
 
 
 def _code(line: str) -> list[str]:
-    """Aligned behind the open bracket; where that does not fit, what is in brackets begins on a line of its own."""
+    """Aligns code behind the open bracket; where that does not fit, what is in brackets begins on a line of its own."""
     aligned = _broken(line, _places(line, PRICES))
     if max(map(len, aligned)) <= WIDTH:
         return aligned

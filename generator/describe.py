@@ -151,7 +151,7 @@ class Describer:
         )
 
     def direction(self, function: Function, home: Api, name: str) -> str:
-        """in, out or inout: what the spec says, else what `const` says; a struct that may be written has no default."""
+        """Returns in, out or inout: by the spec, else by `const`; a struct that may be written has no default."""
         param = next(p for p in function.params if p.name == name)
         given = self.parameters.param(function.name, name).get("direction")
         if given:
@@ -458,7 +458,7 @@ def _sized(width: int) -> str:
 
 
 def _names(path: str, listed: Iterable[str]) -> bool:
-    """True if the path, or a record that it lies in, is listed."""
+    """Returns whether the path, or a record that it lies in, is listed."""
     return any(path == one or path.startswith(f"{one}.") for one in listed)
 
 

@@ -84,7 +84,7 @@ class Unit:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def manifest(self) -> dict[str, Entry] | None:
-        """What was unpacked, by path; None if nothing was, from other pins, or by an anycuda that kept no list."""
+        """Returns what was unpacked, by path; None if nothing was, or not from these pins, or no list was kept."""
         try:
             stamp = json.loads((self.root / STAMP).read_text(encoding="utf-8"))
             if stamp["pins"] != self.pins:
@@ -94,7 +94,7 @@ class Unit:
             return None
 
     def damage(self) -> str | None:
-        """How the folder differs from what was unpacked, in a few words; None if it does not, or nothing was."""
+        """Returns how the folder differs from what was unpacked, in few words; None if it does not, or nothing was."""
         manifest = self.manifest()
         if manifest is None:
             return None
@@ -387,7 +387,7 @@ def _place(member: PurePosixPath) -> PurePosixPath | None:
 
 @contextlib.contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """One fetch at a time; whoever holds the lock may sweep what a killed run left behind."""
+    """Holds a lock, so that one fetch runs at a time; its holder may sweep what a killed run left behind."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         lock = (cache / ".lock").open("w")

@@ -86,7 +86,7 @@ def _items(feature: Any, key: str) -> Iterator[tuple[str, Location]]:
 
 
 def titles(features: yamlfile.Sequence, libraries: Iterable[Library]) -> dict[str, str]:
-    """function -> what messages call its feature."""
+    """Returns function -> what messages call its feature."""
     found = {
         name: feature["title"]
         for feature in features
@@ -224,7 +224,7 @@ class _Deriver:
 
     @cached_property
     def _attributes(self) -> dict[str, int]:
-        """Name -> number as the newest header has it: CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS moved once."""
+        """Returns name -> number by the newest header: CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS moved once."""
         found: dict[str, int] = {}
         for name in (name for name in ATTRIBUTES if name in self.libraries):
             for api in self.libraries[name].apis:
@@ -238,7 +238,7 @@ def _values(api: Api, enum: str) -> dict[str, int]:
 
 
 def _common(spans: list[Span]) -> Span:
-    """From the newest since to the oldest until."""
+    """Returns the range from the newest since to the oldest until."""
     return max(since for since, _ in spans), min((until for _, until in spans if until), default=0)
 
 

@@ -21,13 +21,13 @@ RESERVED = re.compile(r"^(reserved\w*|__?cudaReserved\w*|pad\w*|unused\w*|_+\w*)
 
 
 def number(version: str) -> int:
-    """ "12.4" as CUDA counts: 12040."""
+    """Returns "12.4" as CUDA counts: 12040."""
     major, minor = version.split(".")
     return int(major) * 1000 + int(minor) * 10
 
 
 def dotted(version: int) -> str:
-    """12040 as people write it: "12.4"."""
+    """Returns 12040 as people write it: "12.4"."""
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
@@ -175,7 +175,7 @@ class Api:
 
     @cached_property
     def versioned(self) -> dict[str, list[Function]]:
-        """name -> the functions name_v2, name_v3 … that are declared beside it or instead of it."""
+        """Returns name -> the functions name_v2, name_v3 … that are declared beside it or instead of it."""
         found: dict[str, list[Function]] = {}
         for function in self.functions.values():
             stem = re.sub(r"_v\d+$", "", function.name)
@@ -320,7 +320,7 @@ class Library:
         return self._span(api.version for api in self.apis if self.records_named(api, name))
 
     def field_since(self, record: str, path: str) -> int:
-        """0 also where the record is no older than the field: there is no layout without it."""
+        """Returns the version that brought the field; 0 also where no layout of the record lacks the field."""
         have = [api for api in self.apis if self.records_named(api, record)]
         first = next(
             (api for api in have if any(_has_path(api, entry, path) for entry in self.records_named(api, record))),

@@ -97,18 +97,18 @@ def write(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
 
 
 def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
-    """What is committed and is not what would be generated, in a line each."""
+    """Returns a line for each committed file that is not what would be generated."""
     found = []
     for path, text in outputs.items():
         file = folder / path
         if not file.exists():
-            found.append(f"{path}: is missing")
+            found.append(f"{path} is missing")
         elif textfile.read(file) != text:
-            found.append(f"{path}: differs")
+            found.append(f"{path} differs")
     for file in sorted(folder.rglob("*")):
         path = str(file.relative_to(folder))
         if file.is_file() and path not in outputs and file.name != "README.md":
-            found.append(f"{path}: is not generated")
+            found.append(f"{path} is not generated")
     return found
 
 

@@ -61,7 +61,7 @@ def compare_libraries(before: str, after: str, spec: Spec = SPEC) -> list[Change
 
 
 def render(name: str, **values: Any) -> str:
-    """One template; HTML is escaped."""
+    """Renders one template; HTML is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=name.endswith(".html.j2"),

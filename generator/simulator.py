@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def enters(self) -> bool:
-        """False where the entry only calls the body, without the lock."""
+        """Returns false where the entry only calls the body, without the lock."""
         return self.need != "own"
 
     @property

@@ -230,7 +230,7 @@ class Bindings:
 
     @property
     def ptds(self) -> bool:
-        """True if a function has another symbol with the per-thread default stream."""
+        """Returns whether a function has another symbol with the per-thread default stream."""
         return any(slot.ptds for slot in self.slots)
 
     @property
@@ -249,7 +249,7 @@ class Bindings:
 
     @property
     def sonames(self) -> list[str]:
-        """Newest first: what the toolkits' libraries call themselves, then what spec/libraries.yaml adds."""
+        """Returns, newest first, what the toolkits' libraries call themselves, then what spec/libraries.yaml adds."""
         found = [api.soname for api in reversed(self.library.apis) if api.soname]
         return list(dict.fromkeys([*found, *self.info.get("sonames", ())]))
 
@@ -261,7 +261,7 @@ class Bindings:
 
     @property
     def markers(self) -> list[tuple[int, str]]:
-        """Per version, the first symbol (by name) that no older one exports."""
+        """Returns, per version, the first symbol (by name) that no older one exports."""
         found = []
         for older, api in itertools.pairwise(self.library.apis):
             new = sorted(name for name in api.symbols if name not in older.symbols and not name.startswith("_"))

@@ -55,7 +55,7 @@ class Decision:
         return {arg for arg in self.args if re.fullmatch(r"\w+", arg)}
 
     def answers(self, function: Function, candidate: Function) -> bool:
-        """True if it says how the candidate serves the presented function."""
+        """Returns whether it says how the candidate serves the presented function."""
         if self.function != function.name or self.answers_to != candidate.signature:
             return False
         return self.presents in ((), function.signature)
@@ -99,7 +99,7 @@ class Parameters:
 
     @staticmethod
     def load(file: Path) -> Parameters:
-        """A library about which there is nothing to note has no file."""
+        """Loads a library's file; one about which there is nothing to note has none."""
         if not file.exists():
             return Parameters(yamlfile.Mapping(Location(yamlfile.name_of(file), 1)))
         return Parameters(yamlfile.load(file, SCHEMA / "parameters.json"))

@@ -158,5 +158,5 @@ def _mark(library: Library, record: str, path: str) -> str:
 
 
 def since_macro(version: int, prefix: str = "ACU_SINCE") -> str:
-    """12030 -> ACU_SINCE_12_3"""
+    """Returns ACU_SINCE_12_3 for 12030."""
     return f"{prefix}_{version // 1000}_{version % 1000 // 10}"

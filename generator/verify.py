@@ -46,7 +46,7 @@ def _raise(problems: Iterable[Problem]) -> None:
 
 
 def _unknown(what: str, name: str, at: Location, known: Collection[str]) -> Iterator[Problem]:
-    """A problem unless the name is known."""
+    """Returns a problem unless the name is known."""
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
@@ -54,7 +54,7 @@ def _unknown(what: str, name: str, at: Location, known: Collection[str]) -> Iter
 
 
 def _declared(library: Library) -> dict[str, list[Function]]:
-    """Each name that users or the library have for a function -> what the toolkits declare under it."""
+    """Returns each name that users or the library have for a function -> what the toolkits declare under it."""
     found: dict[str, list[Function]] = {}
     for api in library.apis:
         for function in api.functions.values():
