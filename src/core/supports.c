@@ -146,7 +146,9 @@ static int find_device(const acu_feature_info *feature, const asked_driver *driv
     if (result != CUDA_SUCCESS || count == 0)
         return failed(feature, "cuDeviceGetCount", result ? result : CUDA_ERROR_NO_DEVICE);
     if (ordinal < 0 || ordinal >= count)
-        return acu_record(cudaErrorInvalidDevice, "%s: there is no device %d; the driver sees %d",
+        return acu_record(cudaErrorInvalidDevice,
+                          count == 1 ? "%s: device %d does not exist; there is %d device"
+                                     : "%s: device %d does not exist; there are %d devices",
                           feature->title, ordinal, count);
     result = driver->device(device, ordinal);
     return result == CUDA_SUCCESS ? 0 : failed(feature, "cuDeviceGet", result);

@@ -43,6 +43,7 @@ static void beginnings_are_checked(void **state) {
     FAILS(acu_stream_end_capture(NULL, &graph), ACU_ERROR_ARGUMENT, "the stream is NULL");
     OK(acu_stream_begin_capture(a, NULL));
     FAILS(acu_stream_begin_capture(a, NULL), ACU_ERROR_CAPTURE, "is being captured");
+    assert_non_null(strstr(acu_last_error_details().hint, "before another one begins"));
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
     OK(acu_stream_release(legacy));

@@ -299,7 +299,7 @@ static void what_cannot_be_compiled(void **state) {
     FAILS(acu_module_compile(0, &program, NULL), ACU_ERROR_ARGUMENT, "'module' is NULL");
     FAILS(acu_module_compile(0, &(acu_module_program){0}, &module), ACU_ERROR_ARGUMENT,
           "'program->text' is NULL");
-    FAILS(acu_module_compile(9, &program, &module), 101, "there is no device 9");
+    FAILS(acu_module_compile(9, &program, &module), 101, "device 9 does not exist");
     assert_string_equal(acu_module_compile_log(), "");
 }
 

@@ -32,7 +32,7 @@ static void current_device_is_the_threads(void **state) {
     assert_int_equal(device, another_device());
     OK(acu_device_set_current(ACU_DEVICE_CURRENT));
     OK(acu_device_set_current(0));
-    FAILS(acu_device_set_current(5), 101, "there is no device 5; there are ");
+    FAILS(acu_device_set_current(5), 101, "device 5 does not exist; there ");
     FAILS(acu_device_get_current(NULL), ACU_ERROR_ARGUMENT, "NULL");
 }
 
@@ -49,7 +49,7 @@ static void a_guard_changes_it_back(void **state) {
     assert_int_equal(device, another_device());
     OK(acu_device_get_current(&device));
     assert_int_equal(device, 0);
-    FAILS(in_scope(9, &device), 101, "there is no device 9; there are ");
+    FAILS(in_scope(9, &device), 101, "device 9 does not exist; there ");
     FAILS(acu_device_enter(NULL, 0), ACU_ERROR_ARGUMENT, "'guard' is NULL");
     OK(acu_device_leave(NULL));
     acu_device_guard guard = {0};
@@ -85,7 +85,7 @@ static void describes(void **state) {
     OK(acu_device_get_uuid(device, uuid));
     assert_memory_equal(uuid, "GPU-", 4);
     assert_int_equal(strlen(uuid), 40);
-    FAILS(acu_device_get_info(64, &info), 101, "there is no device 64; there are ");
+    FAILS(acu_device_get_info(64, &info), 101, "device 64 does not exist; there ");
     FAILS(acu_device_get_info(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_get_attribute(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_get_attribute(0, -3, &value), 1, "cudaDeviceGetAttribute");
@@ -129,7 +129,7 @@ static void memory_limits_flags_priorities(void **state) {
     assert_int_equal(flags & 7u, ACU_DEVICE_BLOCK);
     FAILS(acu_device_get_flags(another_device(), NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_get_priority_range(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_get_memory(3, &left, NULL), 101, "there is no device 3; there are ");
+    FAILS(acu_device_get_memory(3, &left, NULL), 101, "device 3 does not exist; there ");
 }
 
 static void peers(void **state) {
@@ -144,9 +144,9 @@ static void peers(void **state) {
         OK(acu_device_disable_peer_access(0, 1));
     }
     FAILS(acu_device_can_access_peer(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_can_access_peer(0, 4, &can), 101, "there is no device 4; there are ");
-    FAILS(acu_device_enable_peer_access(0, 4), 101, "there is no device 4; there are ");
-    FAILS(acu_device_disable_peer_access(0, 4), 101, "there is no device 4; there are ");
+    FAILS(acu_device_can_access_peer(0, 4, &can), 101, "device 4 does not exist; there ");
+    FAILS(acu_device_enable_peer_access(0, 4), 101, "device 4 does not exist; there ");
+    FAILS(acu_device_disable_peer_access(0, 4), 101, "device 4 does not exist; there ");
 }
 
 static void reset_spares_what_is_alive(void **state) {
@@ -178,8 +178,8 @@ static void reset_spares_what_is_alive(void **state) {
     OK(acu_graph_release(graph));
     OK(acu_stream_release(stream));
     OK(acu_device_reset(0));
-    FAILS(acu_device_reset(3), 101, "there is no device 3; there are ");
-    FAILS(acu_device_synchronize(3), 101, "there is no device 3; there are ");
+    FAILS(acu_device_reset(3), 101, "device 3 does not exist; there ");
+    FAILS(acu_device_synchronize(3), 101, "device 3 does not exist; there ");
 }
 
 int main(void) {

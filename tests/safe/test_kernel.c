@@ -133,7 +133,7 @@ static void kernels_of_someone_else(void **state) {
     FAILS(acu_kernel_wrap(0, NULL, &other), ACU_ERROR_ARGUMENT, "'raw' is NULL");
     FAILS(acu_kernel_wrap(0, x, NULL), ACU_ERROR_ARGUMENT, "'kernel' is NULL");
     FAILS(acu_kernel_wrap_driver(0, NULL, &other), ACU_ERROR_ARGUMENT, "'raw' is NULL");
-    FAILS(acu_kernel_wrap(9, x, &other), 101, "there is no device 9");
+    FAILS(acu_kernel_wrap(9, x, &other), 101, "device 9 does not exist");
     OK(acu_buffer_release(x));
     OK(acu_kernel_release(scale));
     OK(acu_stream_release(stream));

@@ -67,7 +67,7 @@ static void what_is_no_source(void **state) {
     FAILS(acu_module_load(0, &(acu_module_source){.file = "/"}, &module), ACU_ERROR_ARGUMENT,
           "cannot read /");
     FAILS(acu_module_load(7, &(acu_module_source){.ptx = kernels_ptx}, &module), 101,
-          "there is no device 7");
+          "device 7 does not exist");
     FAILS(acu_module_load(0, NULL, &module), ACU_ERROR_ARGUMENT, "'source' is NULL");
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx}, NULL), ACU_ERROR_ARGUMENT,
           "'module' is NULL");
@@ -345,7 +345,7 @@ static void libraries_of_someone_else(void **state) {
     has_add(module);
     FAILS(acu_module_wrap(0, NULL, &module), ACU_ERROR_ARGUMENT, "'raw' is NULL");
     FAILS(acu_module_adopt(0, raw, NULL), ACU_ERROR_ARGUMENT, "'module' is NULL");
-    FAILS(acu_module_wrap(7, raw, &module), 101, "there is no device 7");
+    FAILS(acu_module_wrap(7, raw, &module), 101, "device 7 does not exist");
 }
 
 /* A handle that such a runtime cannot have made: what is asked of it is refused, with the reason.

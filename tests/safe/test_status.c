@@ -31,7 +31,7 @@ static void a_failure_has_parts(void **state) {
     (void)state;
     acu_stream *stream = NULL;
     int value;
-    FAILS(acu_device_get_attribute(7, 1, &value), 101, "there is no device 7; there are ");
+    FAILS(acu_device_get_attribute(7, 1, &value), 101, "device 7 does not exist; there ");
     acu_error error = acu_last_error_details();
     assert_int_equal(error.code, 101);
     assert_string_equal(error.call, "acu_device_get_attribute");

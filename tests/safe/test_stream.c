@@ -38,7 +38,7 @@ static void misuse(void **state) {
     acu_event *event = NULL;
     acu_quarantine(100);
     FAILS(acu_stream_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "'stream' is NULL");
-    FAILS(acu_stream_create(9, NULL, &stream), 101, "no device 9");
+    FAILS(acu_stream_create(9, NULL, &stream), 101, "device 9 does not exist");
     FAILS(acu_stream_create(0, &(acu_stream_options){.flags = 99}, &stream), ACU_ERROR_ARGUMENT,
           "no flags 0x63");
     assert_null(stream);

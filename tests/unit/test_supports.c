@@ -218,11 +218,14 @@ static void device_cannot_be_found(void **state) {
     (void)state;
     fake_driver(12080, 12080);
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 1, cudaErrorInvalidDevice,
-           "thread block clusters: there is no device 1; the driver sees 1");
+           "thread block clusters: device 1 does not exist; there is 1 device");
     expect(ACU_FEATURE_CLUSTER_LAUNCH, -2, cudaErrorInvalidDevice,
-           "thread block clusters: there is no device -2; the driver sees 1");
+           "thread block clusters: device -2 does not exist; there is 1 device");
     expect(ACU_FEATURE_BATCH_COPIES, 1, cudaErrorInvalidDevice, /* asks nothing of a device */
-           "batched copies: there is no device 1; the driver sees 1");
+           "batched copies: device 1 does not exist; there is 1 device");
+    fake.devices = 2;
+    expect(ACU_FEATURE_CLUSTER_LAUNCH, 2, cudaErrorInvalidDevice,
+           "thread block clusters: device 2 does not exist; there are 2 devices");
     fake.devices = 0;
     assert_int_equal(acu_supports(ACU_FEATURE_CLUSTER_LAUNCH, 0), cudaErrorNoDevice);
     fake.init = CUDA_ERROR_NO_DEVICE;
@@ -261,7 +264,7 @@ static void driver_feature(void **state) {
            "device 0 (Made-up GPU 0) does not support virtual memory management: "
            "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0");
     expect(ACU_FEATURE_VIRTUAL_MEMORY, 4, cudaErrorInvalidDevice,
-           "virtual memory management: there is no device 4; the driver sees 1");
+           "virtual memory management: device 4 does not exist; there is 1 device");
     assert_null(acu_loaded(ACU_CUDART));
 }
 

@@ -44,8 +44,10 @@ SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
 static int check_known(const char *call, acu_device device, int known) {
     if (device >= 0 && device < known)
         return 0;
-    return acu_fail(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d", device,
-                    known);
+    return acu_fail(call, "", cudaErrorInvalidDevice,
+                    known == 1 ? "device %d does not exist; there is %d device"
+                               : "device %d does not exist; there are %d devices",
+                    device, known);
 }
 
 /* Records how many devices there are, which CUDA does not report; returns 0 if the device exists.

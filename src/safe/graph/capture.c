@@ -265,7 +265,11 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
     if (stream->raw == cudaStreamLegacy)
         return refuse_legacy(call);
     int code = o->into ? acu_graph_check_uncaptured(call, o->into) : 0;
-    return code ? code : acu_outcome(call, stream, acu_stream_check_uncaptured(stream));
+    if (!code)
+        code = acu_outcome(call, stream, acu_stream_check_uncaptured(stream));
+    if (code == ACU_ERROR_CAPTURE)
+        acu_fail_hint("end the capture that is under way before another one begins");
+    return code;
 }
 
 static int begin(const char *call, acu_stream *stream, const acu_capture_options *options) {
