@@ -123,6 +123,15 @@ ACU_CHECKED acu_result acu_stream_get_capture_dependencies(acu_stream *stream, a
                                                            acu_edge *edges, size_t *count);
 
 /**
+ * Finds the node that was just captured on the stream, for acu_exec_set_launch() and its like.
+ *
+ * Errors: ACU_ERROR_STATE where anycuda does not capture the stream, where nothing was captured
+ * yet, or where the next node depends on several, because the stream has just waited for another
+ * one.
+ */
+ACU_CHECKED acu_result acu_stream_get_captured_node(acu_stream *stream, acu_node *node);
+
+/**
  * Sets what the next captured node depends on; with `add` these nodes are added to those that it
  * depends on already.
  *

@@ -137,6 +137,25 @@ ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph,
 ACU_CHECKED acu_result acu_exec_set_kernel(acu_exec *exec, acu_node node, acu_kernel *kernel,
                                            const acu_grid *grid, const acu_arg *args,
                                            size_t arg_count);
+
+/**
+ * Sets kernel, grid and arguments as acu_launch() takes them:
+ * `acu_exec_set_launch(exec, node, kernel, grid, arguments…)` calls acu_exec_set_kernel().
+ */
+#if !defined(__cplusplus)
+#define acu_exec_set_launch(exec, node, kernel, ...)                                               \
+    acu_exec_set_kernel((exec), (node), (kernel), ACU_LAUNCH_GRID(__VA_ARGS__),                    \
+                        ACU_LAUNCH_ARGS(__VA_ARGS__), ACU_COUNT(__VA_ARGS__) - 1)
+#else
+ACU_END_C
+template <typename... Values>
+ACU_CHECKED inline acu_result acu_exec_set_launch(acu_exec *exec, acu_node node, acu_kernel *kernel,
+                                                  const acu_grid &grid, const Values &...values) {
+    const acu_arg args[] = {acu_arg_of(values)..., acu_bytes(nullptr, 0)};
+    return acu_exec_set_kernel(exec, node, kernel, &grid, args, sizeof...(values));
+}
+ACU_BEGIN_C
+#endif
 /** Sets what a copy node copies. */
 ACU_CHECKED acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy);
 /** Sets what a copy node copies, by CUDA's own parameters; the caller keeps the memory alive. */

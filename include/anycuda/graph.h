@@ -97,6 +97,28 @@ ACU_CHECKED acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *af
                                             size_t arg_count, acu_node *node);
 
 /**
+ * Adds the launch of a kernel as acu_launch() takes it:
+ * `acu_graph_add_launch(graph, after, after_count, node, kernel, grid, arguments…)` calls
+ * acu_graph_add_kernel(). `node` is where the new node is written to, or NULL.
+ */
+#if !defined(__cplusplus)
+#define acu_graph_add_launch(graph, after, after_count, node, kernel, ...)                         \
+    acu_graph_add_kernel((graph), (after), (after_count), (kernel), ACU_LAUNCH_GRID(__VA_ARGS__),  \
+                         ACU_LAUNCH_ARGS(__VA_ARGS__), ACU_COUNT(__VA_ARGS__) - 1, (node))
+#else
+ACU_END_C
+template <typename... Values>
+ACU_CHECKED inline acu_result
+acu_graph_add_launch(acu_graph *graph, const acu_node *after, size_t after_count, acu_node *node,
+                     acu_kernel *kernel, const acu_grid &grid, const Values &...values) {
+    const acu_arg args[] = {acu_arg_of(values)..., acu_bytes(nullptr, 0)};
+    return acu_graph_add_kernel(graph, after, after_count, kernel, &grid, args, sizeof...(values),
+                                node);
+}
+ACU_BEGIN_C
+#endif
+
+/**
  * Adds a copy between buffers.
  *
  * For a copy from one device to another, the destination's device must be able to access the

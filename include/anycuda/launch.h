@@ -294,11 +294,19 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
  * compound literal needs parentheses around it, as in every macro.
  */
 #define acu_launch(stream, kernel, ...)                                                            \
-    acu_launch_args((stream), (kernel), (const acu_grid[]){ACU_FIRST(__VA_ARGS__, 0)},             \
-                    (const acu_arg[]){ACU_CONCAT(ACU_ARGS_, ACU_COUNT(__VA_ARGS__))(               \
-                        __VA_ARGS__, 0) acu_arg_same((acu_arg){ACU_ARG_BYTES, 0, {0}})},           \
-                    ACU_COUNT(__VA_ARGS__) - 1)
+    acu_launch_args((stream), (kernel), ACU_LAUNCH_GRID(__VA_ARGS__),                              \
+                    ACU_LAUNCH_ARGS(__VA_ARGS__), ACU_COUNT(__VA_ARGS__) - 1)
 
+/* The grid, and the arguments after it, as arrays. */
+#define ACU_LAUNCH_GRID(...)                                                                       \
+    (const acu_grid[]) {                                                                           \
+        ACU_FIRST(__VA_ARGS__, 0)                                                                  \
+    }
+#define ACU_LAUNCH_ARGS(...)                                                                       \
+    (const acu_arg[]) {                                                                            \
+        ACU_CONCAT(ACU_ARGS_, ACU_COUNT(__VA_ARGS__))(__VA_ARGS__, 0)                              \
+            acu_arg_same((acu_arg){ACU_ARG_BYTES, 0, {0}})                                         \
+    }
 #define ACU_FIRST(first, ...) first
 #define ACU_CONCAT(a, b)      ACU_CONCAT_(a, b)
 #define ACU_CONCAT_(a, b)     a##b

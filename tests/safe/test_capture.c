@@ -267,6 +267,46 @@ static void tells_what_it_knows(void **state) {
     expect(x, 2);
 }
 
+/* The parameters of a captured launch change between replays. */
+static void a_captured_launch_is_changed(void **state) {
+    (void)state;
+    float back[8];
+    acu_node node, none;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_kernel *kernel = kernel_on(0, "scale");
+    acu_buffer *numbers = numbers_on(a, 8);
+    FAILS(acu_stream_get_captured_node(a, &none), ACU_ERROR_STATE, "is not capturing the stream");
+    OK(acu_stream_begin_capture(a, NULL));
+    FAILS(acu_stream_get_captured_node(a, &none), ACU_ERROR_STATE, "nothing was captured");
+    OK(acu_launch(a, kernel, acu_grid_1d(8, 8), numbers, 1.0f, 8));
+    OK(acu_stream_get_captured_node(a, &node));
+    OK(acu_stream_fork(a, &b, 1));
+    fill(x, a, 1);
+    fill(y, b, 1);
+    OK(acu_stream_join(a, &b, 1));
+    FAILS(acu_stream_get_captured_node(a, &none), ACU_ERROR_STATE, "depends on several");
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 1; i <= 3; i++) {
+        OK(acu_exec_set_launch(exec, node, kernel, acu_grid_1d(8, 8), numbers, (float)i, 8));
+        OK(acu_exec_launch(exec, a));
+    }
+    OK(acu_buffer_read(numbers, back, 8));
+    assert_true(back[7] == 7 * 1 * 2 * 3);
+    OK(acu_node_set_launch(node, kernel, acu_grid_1d(8, 8), numbers, 10.0f, 8));
+    OK(acu_graph_add_launch(graph, &node, 1, &none, kernel, acu_grid_1d(8, 8), numbers, 2.0f, 8));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, a));
+    OK(acu_buffer_read(numbers, back, 8));
+    assert_true(back[7] == 42 * 20);
+    OK(acu_kernel_release(kernel));
+    OK(acu_buffer_release(numbers));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
 static void a_lost_graph_has_no_nodes(void **state) {
     (void)state;
     acu_graph *graph = NULL;
@@ -378,6 +418,7 @@ int main(void) {
         TEST(captures_behind_nodes_of_a_graph),
         TEST(a_graph_goes_with_a_capture_into_it_that_fails),
         TEST(tells_what_it_knows),
+        TEST(a_captured_launch_is_changed),
         TEST(a_lost_graph_has_no_nodes),
         TEST(launches_are_captured),
         TEST(a_launch_is_not_captured),

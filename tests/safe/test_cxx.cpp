@@ -90,6 +90,16 @@ acu_result launches(std::vector<float> &back) {
         return ACU_ERROR_STATE;
     if (acu_launch(s, k, grid, b, 1.0, 3, acu_bytes(&one, sizeof one)) != ACU_ERROR_ARGUMENT)
         return ACU_ERROR_STATE;
+    ACU_AUTO(acu_graph) *graph = nullptr;
+    ACU_AUTO(acu_exec) *exec = nullptr;
+    acu_node node;
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(acu_graph_add_launch(graph, nullptr, 0, &node, k, grid, b, 9.0f, 3,
+                                 acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_node_set_launch(node, k, grid, b, 8.0f, 3, acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_graph_instantiate(graph, nullptr, &exec));
+    ACU_TRY(acu_exec_set_launch(exec, node, k, grid, b, 1.0f, 3, acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_exec_launch(exec, s));
     return acu_buffer_read(b, back.data(), back.size());
 }
 
@@ -125,7 +135,7 @@ int main() {
         std::printf("another type: %s\n", acu_last_error_message());
         return 1;
     }
-    if (launches(back) || back != std::vector<float>{5, 7, 9}) {
+    if (launches(back) || back != std::vector<float>{6, 8, 10}) {
         std::printf("launches: %s\n", acu_last_error_message());
         return 1;
     }

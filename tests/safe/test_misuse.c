@@ -142,6 +142,7 @@ static void captures(void **state) {
     acu_buffer *made = NULL;
     acu_capture_status status;
     acu_capture_info info;
+    acu_node node;
     HANDLE(acu_stream_begin_capture(bad, NULL));
     OPTIONAL_HANDLE(
         acu_stream_begin_capture(good.stream, &(acu_capture_options){.into = (acu_graph *)bad}));
@@ -152,6 +153,7 @@ static void captures(void **state) {
     HANDLE(acu_stream_get_capture_status(bad, &status));
     HANDLE(acu_stream_get_capture_info(bad, &info));
     HANDLE(acu_stream_get_capture_dependencies(bad, NULL, NULL, &count));
+    HANDLE(acu_stream_get_captured_node(bad, &node));
     HANDLE(acu_stream_set_capture_dependencies(bad, NULL, NULL, 0, false));
     NOT_NULL(acu_stream_end_capture(good.stream, NULL));
     NOT_NULL(acu_stream_capture(good.stream, NULL, NULL, NULL, &graph));
@@ -159,6 +161,7 @@ static void captures(void **state) {
     NOT_NULL(acu_stream_get_capture_status(good.stream, NULL));
     NOT_NULL(acu_stream_get_capture_info(good.stream, NULL));
     NOT_NULL(acu_stream_get_capture_dependencies(good.stream, NULL, NULL, NULL));
+    NOT_NULL(acu_stream_get_captured_node(good.stream, NULL));
     NOT_NULL(acu_stream_set_capture_dependencies(good.stream, NULL, NULL, 1, false));
     assert_null(graph);
     OK(acu_stream_synchronize(good.stream)); /* which is not captured */

@@ -523,6 +523,25 @@ acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nod
     return 0;
 }
 
+acu_result acu_stream_get_captured_node(acu_stream *stream, acu_node *node) {
+    capture_state s = {.status = cudaStreamCaptureStatusNone};
+    acu_graph *graph = NULL;
+    ACU_NEED_POINTER(node);
+    *node = (acu_node){NULL, 0};
+    ACU_TRY(need_active(__func__, stream, &s, &graph));
+    ACU_REQUIRE_OF(stream, s.count == 1, ACU_ERROR_STATE, "%s",
+                   s.count == 0 ? "nothing was captured on the stream yet"
+                                : "the stream has just waited for another one: the next node "
+                                  "depends on several");
+    acu_graph_lock();
+    bool memory = acu_graph_reserve_nodes(graph, 1);
+    if (memory)
+        acu_node_list(graph, s.nodes, 1, node, 1);
+    acu_graph_unlock();
+    ACU_REQUIRE(memory, ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    return 0;
+}
+
 acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_node *nodes,
                                                const acu_edge *edges, size_t count, bool add) {
     capture_state s = {.status = cudaStreamCaptureStatusNone};
