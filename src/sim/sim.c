@@ -172,26 +172,27 @@ static void prepare_process(void) {
     (void)atexit(at_exit);
 }
 
-/* Returns how many of the devices CUDA_VISIBLE_DEVICES lists. As in CUDA, the first entry that
- * names none ends the list; a device that is listed twice leaves none. */
-static int count_visible(int devices) {
+/*
+ * Leaves as many devices as CUDA_VISIBLE_DEVICES lists. As on a GPU, what follows a number up to
+ * the next comma does not matter, the first entry that names no device ends the list, and a device
+ * that is listed twice is an error of every call.
+ */
+static void leave_visible(acu_sim_config *config) {
     const char *list = acu_platform_env("CUDA_VISIBLE_DEVICES");
     uint64_t seen = 0;
     int count = 0;
     if (!list)
-        return devices;
-    while (*list) {
-        char *end;
+        return;
+    for (char *end; *list; list = end + (*end == ',')) {
         const long device = strtol(list, &end, 10);
-        if (end == list || device < 0 || device >= devices || (*end && *end != ','))
+        if (end == list || device < 0 || device >= config->devices)
             break;
-        if (seen >> device & 1)
-            return 0;
+        config->listed_twice = config->listed_twice || (seen >> device & 1);
         seen |= (uint64_t)1 << device;
         count++;
-        list = end + (*end == ',');
+        end += strcspn(end, ",");
     }
-    return count;
+    config->devices = config->listed_twice ? 0 : count;
 }
 
 static void configure(const char *text) {
@@ -201,7 +202,7 @@ static void configure(const char *text) {
                                   .runtime = CUDART_VERSION,
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
-    sim.config.devices = count_visible(sim.config.devices);
+    leave_visible(&sim.config);
     acu_sim_nouns_configure(&sim.config);
     acu_sim_caller_reset(sim.config.leaks || sim.config.guard);
     sim.configured = true;

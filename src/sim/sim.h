@@ -56,8 +56,9 @@ typedef struct acu_sim_external acu_sim_external;
 
 typedef struct acu_sim_config {
     int devices;
-    uint64_t memory; /* per device */
-    int cc;          /* 90 */
+    bool listed_twice; /* CUDA_VISIBLE_DEVICES lists a device twice; there are no devices then */
+    uint64_t memory;   /* per device */
+    int cc;            /* 90 */
     int runtime, driver;
     bool leaks;
     bool guard;

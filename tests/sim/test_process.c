@@ -40,8 +40,7 @@ static int alone(const char *configuration, int (*body)(void)) {
 
 static int count_devices(void) {
     int count = 99;
-    (void)cudaGetDeviceCount(&count);
-    return count;
+    return cudaGetDeviceCount(&count) == cudaErrorNoDevice ? 0 : count;
 }
 
 TEST(reads_the_environment) {
@@ -122,6 +121,7 @@ TEST(a_process_may_be_short_of_addresses) {
     assert_string_equal(said, "");
 }
 
+/* What an H100 with a driver 13.0 answered. */
 static int with_visible(const char *configuration, const char *visible) {
     setenv("CUDA_VISIBLE_DEVICES", visible, 1);
     int count = alone(configuration, count_devices);
@@ -136,6 +136,10 @@ TEST(only_visible_devices_are_there) {
     assert_int_equal(with_visible("devices=4", ""), 0);
     assert_int_equal(with_visible("devices=4", "-1"), 0);
     assert_int_equal(with_visible("devices=4", "0,1,2,3"), 4);
+    assert_int_equal(with_visible("devices=4", " 0x,+1 ,,2"), 2);
+    assert_int_equal(with_visible("devices=4", ",0"), 0);
+    assert_int_equal(with_visible("devices=4", "GPU-0"), 0);
+    assert_int_equal(with_visible("devices=4", "0,1,0"), 99); /* cudaErrorInvalidDevice */
 }
 
 TEST(the_loader_hears_the_version) {

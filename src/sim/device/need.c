@@ -8,6 +8,8 @@
 static cudaError_t validate_machine(const acu_sim_config *config) {
     if (config->driver / 1000 < config->runtime / 1000)
         return cudaErrorInsufficientDriver;
+    if (config->listed_twice)
+        return cudaErrorInvalidDevice;
     return config->devices ? cudaSuccess : cudaErrorNoDevice;
 }
 

@@ -184,6 +184,8 @@ CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr) {
 cudaError_t acu_sim_cuInit(unsigned int Flags) {
     if (Flags)
         return cudaErrorInvalidValue;
+    if (acu_sim_configuration()->listed_twice)
+        return cudaErrorInvalidDevice;
     if (!acu_sim_configuration()->devices)
         return cudaErrorNoDevice;
     acu_sim_init();
