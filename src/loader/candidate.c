@@ -34,7 +34,13 @@ static void consider_file(acu_search *s, const char *path, void *handle, acu_elf
         return;
     s->seen++;
     *c = (acu_candidate){.id = id, .handle = handle};
-    c->path = strlen(path) < ACU_PATH_SIZE ? strdup(path) : NULL;
+    if (strlen(path) >= ACU_PATH_SIZE) {
+        (void)acu_search_refuse(s, path, s->library->info->error_missing,
+                                "its path has %zu characters, and the system takes at most %d",
+                                strlen(path), ACU_PATH_SIZE - 1);
+        return;
+    }
+    c->path = strdup(path);
     if (c->path && acu_validate_file(s, c, elf, wrong))
         s->count++;
     else

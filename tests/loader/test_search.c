@@ -266,6 +266,13 @@ static void driver_that_does_not_say(void) {
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "driver: does not report its version");
 }
 
+static void path_that_is_too_long(void) {
+    static char path[5001] = "/";
+    memset(path + 1, 'a', sizeof path - 2);
+    assert_int_equal(load_path(path, 0), MISSING);
+    expect_refused(MISSING, "its path has 5000 characters, and the system takes at most 4095");
+}
+
 static void stub_by_its_folder(void) {
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "lib64/stubs/libacutest.so.12"), 0),
                      STUB);
@@ -525,7 +532,8 @@ static void ucx_10787_renamed(void) {
     assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest.so.13");
 }
 
-/* candle issue 3900: a program starts where there is no CUDA, and its first call returns that error. */
+/* candle issue 3900: a program starts where there is no CUDA, and its first call returns that
+ * error. */
 static void candle_3900_starts_without_cuda(void) {
     assert_int_equal(acu_last_error(), 0);
     assert_string_equal(acu_last_error_message(), "");
@@ -571,6 +579,7 @@ int main(void) {
         ALONE(driver_too_old),
         ALONE(only_one_and_the_driver_too_old),
         ALONE(driver_that_does_not_say),
+        ALONE(path_that_is_too_long),
         ALONE(stub_by_its_folder),
         ALONE(stub_by_its_symbols),
         ALONE(another_soname),
