@@ -33,7 +33,7 @@ all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
 	@$(COMPILE) $(BUILD)/release
 
-demo: cmake ## build and run an example, on a GPU or simulated: DEMO=vector_add
+demo: cmake ## run an example, on a GPU or simulated: DEMO=vector_add
 	@test -f examples/$(DEMO).c || { echo "error: there is no example '$(DEMO)'; there are $(EXAMPLES)" >&2; exit 2; }
 	@echo 'Building anycuda … (a minute or two; $(BUILD)/demo.log)'
 	@mkdir -p $(BUILD)

@@ -164,15 +164,14 @@ static const char *read_result(const char *at, rule *r) {
     return code ? at : NULL;
 }
 
-/* Returns whether any library has an error of this name; a success is none. */
-static bool is_error(const char *name) {
-    for (int id = 0; acu_library_of((acu_library_id)id); id++) {
-        const acu_library_info *about = acu_library_about(acu_library_of((acu_library_id)id));
-        const acu_value *error = acu_value_find(about->result_type, name);
-        if (error && error->value)
-            return true;
-    }
-    return false;
+/* Returns whether the name may be an error's. The runtime's names are looked up; the tables of the
+ * other libraries would be linked into each program for that, so their names are looked up when the
+ * rule applies to a call. */
+static bool may_be_error(const char *name) {
+    if (strncmp(name, "cuda", 4) != 0)
+        return !strstr(name, "SUCCESS");
+    const acu_value *error = acu_value_find(acu_library_about(&acu_cudart)->result_type, name);
+    return error && error->value;
 }
 
 /* Reads FUNCTION@WHEN:RESULT; returns what is wrong with it, or NULL. */
@@ -192,7 +191,7 @@ static const mistake *read_rule(const char *at, rule *r) {
     at = read_result(at + 1, r);
     if (!at || *at)
         return &no_error;
-    return r->code || is_error(r->result) ? NULL : &unknown_error;
+    return r->code || may_be_error(r->result) ? NULL : &unknown_error;
 }
 
 /* Reads one item of the list, without blanks around it; returns what is wrong with it, or NULL. */

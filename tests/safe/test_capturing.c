@@ -148,6 +148,7 @@ static void a_capture_is_told_what_it_uses(void **state) {
     acu_buffer *refused = NULL;
     FAILS(acu_buffer_create(a, ACU_F32, 8, &refused), ACU_ERROR_CAPTURE, "belong to the graph");
     a->capture = NULL;
+    acu_capture_order_destroy(&r.capture.order);
     OK(acu_buffer_release(y));
 }
 

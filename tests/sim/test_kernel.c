@@ -139,7 +139,9 @@ static size_t illegal_bytes;
 
 static void touch(const acu_sim_launch *launch_, void *const *args) {
     (void)args;
-    memset(acu_sim_at(launch_, illegal, illegal_bytes), 0, illegal_bytes);
+    void *at = acu_sim_at(launch_, illegal, illegal_bytes);
+    if (illegal_bytes)
+        memset(at, 0, illegal_bytes);
 }
 
 static void touches(void *at, size_t bytes, cudaError_t code) {
