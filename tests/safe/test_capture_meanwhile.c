@@ -60,6 +60,7 @@ static void what_would_break_it_elsewhere_is_refused(void **state) {
     FAILS(acu_buffer_synchronize(y), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_buffer_get_host(pinned, &host), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_device_synchronize(ACU_DEVICE_CURRENT), ACU_ERROR_CAPTURE, "would break the capture");
     if (another_device() != 0)
         OK(acu_device_synchronize(another_device())); /* no stream of that one is captured */
     OK(acu_stream_end_capture(a, &graph));

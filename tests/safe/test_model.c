@@ -242,7 +242,7 @@ static void choose_streams(captured *c) {
 
 static void capture(const captured *c, acu_graph **graph) {
     OK(acu_stream_begin_capture(c->streams[0], NULL));
-    for (size_t i = 1; i < c->stream_count; i++)
+    for (size_t i = 1; i < c->stream_count; i++) /* each joins by any of those before it */
         OK(acu_stream_wait_stream(c->streams[i], c->streams[(i * 7 + c->work_count) % i]));
     for (size_t i = 0; i < c->work_count; i++) {
         issue(&c->works[i]);
