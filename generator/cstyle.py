@@ -109,7 +109,9 @@ def _places(line: str, prices: dict[str, int]) -> list[Place]:
     found: list[Place] = []
     brackets: list[int] = []
     for index, character in enumerate(line):
-        string = next((span for span in strings if span[0] < index < span[1]), None)
+        while strings and strings[0][1] <= index:
+            del strings[0]
+        string = strings[0] if strings and strings[0][0] < index else None
         inner = brackets[-1] if brackets else -1
         if string:
             if character == " " or line.startswith("\\0", index - 1):
