@@ -72,9 +72,13 @@ void acu_record_reason(const char *format, ...) {
     va_end(args);
 }
 
+void acu_record_forget_reason(void) {
+    record.reason[0] = '\0';
+}
+
 void acu_record_take_reason(char reason[ACU_REASON_SIZE]) {
     memcpy(reason, record.reason, sizeof record.reason);
-    record.reason[0] = '\0';
+    acu_record_forget_reason();
 }
 
 /* ---- reading ---- */

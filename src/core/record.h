@@ -58,6 +58,8 @@ void acu_record_take_note(char note[ACU_NOTE_SIZE]);
 /* Sets why the call fails that this thread is making, for its message: the simulator knows more
  * than a code. */
 void acu_record_reason(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
+/* Forgets the reason: the thread makes another call. */
+void acu_record_forget_reason(void);
 /* Copies the reason for the failing call and forgets it. */
 void acu_record_take_reason(char reason[ACU_REASON_SIZE]);
 

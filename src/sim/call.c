@@ -1,4 +1,5 @@
 /* The lock, the threads that call CUDA, and what the entry of a call does first and last. */
+#include "core/record.h"
 #include "sim/sim.h"
 
 /* The lock does not spin before it sleeps: waiting for a stream would take twice as long. */
@@ -30,6 +31,7 @@ static void exchange(acu_sim_call *call) {
 }
 
 void acu_sim_call_begin(acu_sim_call *call) {
+    acu_record_forget_reason();
     pthread_mutex_lock(&acu_sim_lock);
     (void)acu_sim_configuration();
     renew_thread();

@@ -1,6 +1,8 @@
 /* Launching kernels, and what functions say of themselves. */
 #include "kernels.h"
 
+#include <anycuda/cuda.h>
+
 static cudaLibrary_t library;
 static cudaKernel_t add, nothing;
 
@@ -126,6 +128,18 @@ TEST(a_kernel_without_a_function) {
     FAILS(cudaErrorNotSupported, launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     assert_non_null(strstr(acu_last_error_message(),
                            "the simulator has no C function for the kernel \"nothing\""));
+    /* A call that nobody explains leaves no reason for the next failure. */
+    CUresult (*raw)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                    unsigned, CUstream, void **, void **) = NULL;
+    void *found = NULL;
+    CUfunction function = NULL;
+    OK((cudaError_t)cuKernelGetFunction(&function, (CUkernel)nothing));
+    OK(cudaGetDriverEntryPoint("cuLaunchKernel", &found, cudaEnableDefault, NULL));
+    memcpy(&raw, &found, sizeof raw);
+    assert_int_equal(raw(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+                     CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
+    assert_null(strstr(acu_last_error_message(), "no C function"));
     OK(acu_sim_register("nothing", do_nothing));
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     SAYS(cudaErrorInvalidValue, acu_sim_register("", do_nothing));
