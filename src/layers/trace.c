@@ -311,6 +311,7 @@ static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
 /* ---- the target ---- */
 
 static atomic_int trace_fd = -1;
+static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER; /* while the target changes */
 /* The file that the trace opened; a program may close the descriptor and open another file there.
  */
 static _Atomic dev_t file_device;
@@ -341,12 +342,11 @@ static int open_file(const char *path) {
 /* Sets where the trace goes. The file's descriptor is never closed, only replaced, because another
  * thread may be about to write to it. */
 int acu_trace_set(const char *target, const char *about) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static int file = -1; /* under the lock */
     bool is_file = target && *target && strcmp(target, "stderr") != 0;
     int fd = target && *target ? STDERR_FILENO : -1;
     int error = 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&target_lock);
     if (is_file) {
         fd = open_file(target);
         error = fd < 0 ? errno : 0;
@@ -360,7 +360,7 @@ int acu_trace_set(const char *target, const char *about) {
         file = fd >= 0 ? fd : file;
     }
     atomic_store(&trace_fd, fd);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&target_lock);
     if (error) {
         acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
         acu_line_put_complaint(&out, about, " cannot open ", target, strlen(target));
@@ -375,15 +375,27 @@ bool acu_trace_on(void) {
     return atomic_load(&trace_fd) >= 0;
 }
 
+/* Ends the trace, with a message, if the file behind its descriptor is not the trace's. The lock
+ * tells that from a target that another thread is about to change. */
+static void end_lost_trace(int fd) {
+    pthread_mutex_lock(&target_lock);
+    const bool lost = atomic_load(&trace_fd) == fd && !is_our_file(fd);
+    if (lost)
+        atomic_store(&trace_fd, -1);
+    pthread_mutex_unlock(&target_lock);
+    if (lost) {
+        acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+        acu_line_put(&out, "anycuda: the trace ends, because the program closed its file");
+        acu_line_write(&out, STDERR_FILENO);
+    }
+}
+
 void acu_trace_call(const acu_call *call, uint64_t duration_ns) {
     int fd = atomic_load(&trace_fd);
     if (fd < 0)
         return;
     if (fd == STDERR_FILENO || is_our_file(fd))
         write_call(call, fd, duration_ns);
-    else if (atomic_compare_exchange_strong(&trace_fd, &fd, -1)) {
-        acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-        acu_line_put(&out, "anycuda: the trace ends, because the program closed its file");
-        acu_line_write(&out, STDERR_FILENO);
-    }
+    else
+        end_lost_trace(fd);
 }

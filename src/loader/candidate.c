@@ -70,6 +70,7 @@ static bool open_candidate(acu_search *s, acu_candidate *c) {
     memcpy(library->soname, c->soname, sizeof library->soname);
     library->loaded.is_sim = acu_library_sim_abi(library) != 0;
     library->path = c->path;
+    library->file = c->id;
     c->path = NULL;
     acu_search_succeed(s, library->path, version);
     return true;

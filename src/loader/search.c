@@ -154,8 +154,6 @@ bool acu_search_places(acu_search *s) {
 void acu_search_succeed(acu_search *s, const char *path, int version) {
     acu_library *library = s->library;
     library->loaded.path = path;
-    if (!acu_platform_file_id(path, &library->file))
-        library->file = (acu_file_id){0, 0};
     library->loaded.soname = library->soname;
     library->loaded.found = s->place;
     library->loaded.version = version;

@@ -67,13 +67,17 @@ bool acu_capture_join(uint64_t id, acu_stream *stream) {
 
 void acu_capture_leave(acu_stream *stream) {
     pthread_mutex_lock(&lock);
-    acu_stream **link = &stream->capture->joined;
-    while (*link != stream)
+    acu_capture *capture = stream->capture; /* NULL: another thread has ended it meanwhile */
+    acu_stream **link = capture ? &capture->joined : NULL;
+    while (link && *link != stream)
         link = &(*link)->next_joined;
-    *link = stream->next_joined;
-    set_capture(stream, NULL);
+    if (link) {
+        *link = stream->next_joined;
+        set_capture(stream, NULL);
+    }
     pthread_mutex_unlock(&lock);
-    (void)acu_object_release(NULL, stream, &acu_stream_class);
+    if (link)
+        (void)acu_object_release(NULL, stream, &acu_stream_class);
 }
 
 void acu_capture_end(acu_capture *capture) {
