@@ -24,6 +24,7 @@ PLACES = re.compile(
     """,
     re.VERBOSE,
 )
+PLACE_STARTS = ", ("  # the first characters of PLACES; asking here first is what makes rendering quick
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 PRICES = {"mark": 0, "comma": 10, "operator": 10, "assign": 100, "typedef": 150, "string": 200}
 STEPPED = {"open": 5, "assign": 6}  # where aligned lines would be too long
@@ -117,7 +118,7 @@ def _places(line: str, prices: dict[str, int]) -> list[Place]:
             if character == " " or line.startswith("\\0", index - 1):
                 found.append(Place(index + 1, prices["string"], inner, string[0]))
             continue
-        place = PLACES.match(line, index)
+        place = PLACES.match(line, index) if character in PLACE_STARTS else None
         if place and place.lastgroup in prices:
             price = 10 * len(brackets) + prices[place.lastgroup]
             bracket = index if place.lastgroup == "open" else inner
