@@ -49,7 +49,10 @@ static int outcome(const acu_node_change *c, int code) {
              acu_node_describe(c->node.graph, c->raw, node));
     acu_cuda_failed(c->call, text, code);
     if (code == cudaErrorInvalidValue)
-        acu_fail_hint("%s() needs a node of its own type; the message names the node's", c->call);
+        acu_fail_hint("%s() changes nodes of one type only, and the message names the type of this "
+                      "one; if the "
+                      "type is right, the parameters are not",
+                      c->call);
     return code;
 }
 
