@@ -228,7 +228,7 @@ static void put_record(acu_line *out, const acu_type *type, const char *record, 
 /* Returns whether the number of elements behind a pointer can be read. */
 static bool has_count(const acu_call *call, unsigned i) {
     const acu_param *params = call->function->params;
-    const int by = params[i].length;
+    const int by = (int)params[i].length;
     if (by < 0 || !params[by].depth)
         return true;
     const void *at = read_pointer(acu_argument_at(call->function, (unsigned)by, call->args));
