@@ -418,8 +418,9 @@ static void what_cannot_be_read_is_a_pointer(void **state) {
     int length = 4;
     const void *said[] = {&path, &name, &length, &unbounded};
     assert_non_null(strstr(traced(&texts, said, 0), "path=0x30, name=0x40, len=4"));
-    memcpy(end - 3, "abc", 3); /* a text without an end */
-    path = end - 3;
+    const char text[3] = {'a', 'b', 'c'}; /* without an end */
+    memcpy(end - sizeof text, text, sizeof text);
+    path = end - sizeof text;
     assert_non_null(strstr(traced(&texts, said, 0), "path=\"abc\", "));
     const size_t *sizes = (size_t *)(end - 8);
     size_t n = 3;
