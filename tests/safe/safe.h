@@ -117,6 +117,9 @@ void unlock_gate(gate *at); /* does not wait for the work */
 /* Checks that the stream's work is not done after it had time to end. */
 void still_waits(acu_stream *stream);
 
+/* Tries `count` seeds, or as many as the variable SEEDS says. Every version of the runtime has
+   seeds of its own, so that the runs of one test do not repeat each other. */
+void try_seeds(unsigned count, void (*try_with)(unsigned seed));
 /* any() returns a number below `below`: the same numbers after each beginning with the same seed.
  */
 void chance_begins(uint64_t seed);

@@ -309,8 +309,7 @@ static void nothing_is_lost(void **state) {
     (void)state;
     ONLY_SIMULATED("what a GPU does with random calls is of no interest");
     acu_quarantine(100000); /* the dead must be recognised */
-    for (unsigned seed = 1; seed <= SEEDS; seed++)
-        try_with(seed);
+    try_seeds(SEEDS, try_with);
     acu_quarantine(64);
 }
 
