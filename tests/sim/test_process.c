@@ -2,6 +2,7 @@
  * process. */
 #include "sim_test.h"
 
+#include <anycuda/anycuda.h>
 #include <anycuda/cuda.h>
 #include <anycuda/supports.h>
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char said[4096];
@@ -206,6 +208,32 @@ TEST(leaks_are_reported_at_exit) {
     assert_string_equal(said, "");
 }
 
+static void take_20_ms(void *unused) {
+    const struct timespec time = {.tv_nsec = 20000000};
+    (void)unused;
+    (void)nanosleep(&time, NULL);
+}
+
+static int releases_beside_a_launch(void) {
+    acu_stream *stream = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_buffer *buffer = NULL;
+    if (acu_stream_create(0, NULL, &stream) || acu_buffer_create(stream, ACU_F32, 1000, &buffer) ||
+        acu_stream_begin_capture(stream, NULL) || acu_buffer_zero(buffer, stream) ||
+        acu_stream_call_function(stream, take_20_ms, NULL) ||
+        acu_stream_end_capture(stream, &graph) || acu_graph_instantiate(graph, NULL, &exec) ||
+        acu_exec_launch(exec, stream))
+        return 1;
+    return acu_exec_release(exec) || acu_graph_release(graph) || acu_buffer_release(buffer) ||
+           acu_stream_release(stream);
+}
+
+TEST(what_waits_for_work_at_exit_is_no_leak) {
+    assert_int_equal(alone("leaks=1", releases_beside_a_launch), 0);
+    assert_string_equal(said, "");
+}
+
 static void late_call(void) {
     void *memory;
     fprintf(stderr, "late: %d\n", cudaMalloc(&memory, 10));
@@ -365,6 +393,7 @@ int main(void) {
         P(every_reported_runtime),
         P(an_older_runtime_lacks_functions),
         P(leaks_are_reported_at_exit),
+        P(what_waits_for_work_at_exit_is_no_leak),
         P(after_exit_began_cuda_is_gone),
         P(exit_does_not_wait_for_work),
         P(a_forked_child_reports_no_leak),

@@ -2,6 +2,7 @@
 #include "safe/base/object.h"
 
 #include <anycuda/cudart.h>
+#include <anycuda/load.h>
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -232,7 +233,22 @@ static bool is_delayed(const acu_object *object) {
            (!ACU_LIKELY(!ACU_WATCHED(captures)) && is_delayed_by_capture(object));
 }
 
+/* The simulator reports at exit what is left. Objects that wait for running work were released, so
+ * that work is waited for first. CUDA itself reports nothing, and there nobody waits. */
+static void destroy_at_exit(void) {
+    const acu_load_info *runtime = acu_loaded(ACU_CUDART);
+    if (!runtime || !runtime->is_sim)
+        return;
+    for (int device = 0; ACU_WATCHED(deferred) && device < ACU_WATCHED(devices); device++)
+        if (!is_delayed(NULL) && cudaSetDevice(device) == cudaSuccess &&
+            cudaDeviceSynchronize() == cudaSuccess)
+            acu_object_destroy_deferred();
+}
+
 static void defer(acu_object *object) {
+    static bool once; /* atomic */
+    if (!__atomic_exchange_n(&once, true, __ATOMIC_RELAXED))
+        (void)atexit(destroy_at_exit);
     pthread_mutex_lock(&lock);
     object->next = acu_watched.deferred;
     __atomic_store_n(&acu_watched.deferred, object, __ATOMIC_RELAXED);
