@@ -68,9 +68,10 @@ typedef struct acu_module_source {
  * Loads code for a device; the caller owns the module.
  *
  * With lazy loading, CUDA's default, code may be compiled, and fail, only when the first kernel is
- * asked for. Errors: ACU_ERROR_ARGUMENT (not exactly one source, no such file, an image that is
- * incomplete, a text that is not PTX), ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log of the
- * driver's compiler in the message.
+ * asked for. Errors: ACU_ERROR_ARGUMENT (not exactly one source, no such file, a cubin or fatbin
+ * that is incomplete, a text that is not PTX), ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log
+ * of the driver's compiler in the message. PTX that is cut off is the compiler's to judge: inside a
+ * function it does not compile, between two functions the module only lacks the later ones.
  */
 ACU_CHECKED acu_result acu_module_load(acu_device device, const acu_module_source *source,
                                        acu_module **module);
