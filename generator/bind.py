@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from . import facts, gates, groups, simulator, verify
+from . import codes, facts, gates, groups, simulator, verify
 from .abi import COPY, Route, Router
 from .describe import Describer
+from .gates import Feature
 from .groups import Group
 from .model import Api, Function, Library
 from .slots import Adapter, Bindings, Era, Refusal, Slot, StructArg, pointer_type
@@ -25,7 +26,7 @@ def load_libraries(presented: str | None = None, spec: Spec = SPEC) -> list[Libr
 
 
 def bind(
-    library: Library, driver: Library | None = None, features: dict[str, str] | None = None, spec: Spec = SPEC
+    library: Library, driver: Library | None = None, features: dict[str, Feature] | None = None, spec: Spec = SPEC
 ) -> Bindings:
     """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
     info = spec.libraries[library.name]
@@ -48,6 +49,7 @@ def bind(
         bindings.slots.append(_slot(bindings, parameters, function, home, grouped[function.name], features or {}))
     verify.used(router)
     bindings.simulated = simulator.entries(spec, library, bindings.slots)
+    bindings.codes = codes.read(spec.errors, library, info["result"])
     bindings.result_type = bindings.describer.result_type(info["result"])
     return bindings
 
@@ -55,8 +57,8 @@ def bind(
 def bind_all(libraries: list[Library], features: Sequence | None = None, spec: Spec = SPEC) -> list[Bindings]:
     """The libraries' bindings, each knowing what it shares with the others."""
     by_name = {library.name: library for library in libraries}
-    titles = gates.titles(features, libraries) if features is not None else {}
-    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
+    owners = gates.by_function(features, libraries) if features is not None else {}
+    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, owners, spec) for one in libraries]
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
         one.shared_records = one.presented.records.keys() & set().union(*others)
@@ -69,7 +71,12 @@ def served(bindings: list[Bindings]) -> dict[str, tuple[int, int]]:
 
 
 def _slot(
-    bindings: Bindings, parameters: Parameters, function: Function, home: Api, group: Group, features: dict[str, str]
+    bindings: Bindings,
+    parameters: Parameters,
+    function: Function,
+    home: Api,
+    group: Group,
+    features: dict[str, Feature],
 ) -> Slot:
     quirk = parameters.section("quirks").get(function.name)
     hook = quirk is not None

@@ -80,7 +80,7 @@ def _head(found: Found) -> Iterator[str]:
     if len(library.apis) > 1:
         yield from _item("since", since + until)
     if slot.feature:
-        yield from _item("feature", slot.feature)
+        yield from _item("feature", slot.feature.title)
     if slot.ptds:
         yield from _item("variant", "another symbol where the default stream is the thread's own (ptds)")
     for quirk in slot.quirks:

@@ -27,6 +27,14 @@ Span = tuple[int, int]  # since and until; 0 where that is beyond what is known
 
 
 @dataclass(frozen=True)
+class Feature:
+    """What code and what messages call a feature."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Gate:
     """One feature and all that it needs; versions are 12030, and 0 where nothing is asked."""
 
@@ -85,10 +93,10 @@ def _items(feature: Any, key: str) -> Iterator[tuple[str, Location]]:
         yield name, where(feature[key], index)
 
 
-def titles(features: yamlfile.Sequence, libraries: Iterable[Library]) -> dict[str, str]:
-    """Returns function -> what messages call its feature."""
+def by_function(features: yamlfile.Sequence, libraries: Iterable[Library]) -> dict[str, Feature]:
+    """Returns the feature of each function that belongs to one."""
     found = {
-        name: feature["title"]
+        name: Feature(feature["id"], feature["title"])
         for feature in features
         for key in ("functions", "driver_functions")
         for name in feature.get(key, ())

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .abi import Router
+from .codes import Code
 from .ctype import CType
 from .describe import Describer, ParamRow
+from .gates import Feature
 from .groups import Group
 from .model import Api, Field, Function, Library, Record
 from .typesheet import since_macro
@@ -90,7 +92,7 @@ class Slot:
     hook: bool
     quirks: list[str]
     results: list[str]
-    feature: str | None
+    feature: Feature | None
     group: Group
     interop: bool = False  # declared in the library's interop header
 
@@ -191,7 +193,7 @@ class Slot:
     @property
     def in_feature(self) -> str:
         """The feature, in brackets, for the line above the declaration."""
-        return f" ({self.feature})" if self.feature else ""
+        return f" ({self.feature.title})" if self.feature else ""
 
     @property
     def returns(self) -> str:
@@ -218,6 +220,7 @@ class Bindings:
 
     shared_records: set[str] = field(default_factory=set)
     result_type: str = ""
+    codes: list[Code] = field(default_factory=list)
 
     @property
     def presented(self) -> Api:

@@ -150,6 +150,12 @@ class Spec:
         return yamlfile.load(self.root / "groups.yaml", SCHEMA / "groups.json")
 
     @cached_property
+    def errors(self) -> yamlfile.Mapping:
+        """What the errors are about; a folder without the file says nothing of them."""
+        file = self.root / "errors.yaml"
+        return yamlfile.load(file, SCHEMA / "errors.json") if file.exists() else yamlfile.Mapping(Location("", 1))
+
+    @cached_property
     def decisions(self) -> list[Decision]:
         return load_decisions(self.root / "decisions.yaml")
 

@@ -80,7 +80,22 @@ const char *acu_last_error_message(void);
 /** Forgets this thread's last failure. */
 void acu_clear_error(void);
 
-/** A failure in all its parts; no text is NULL. */
+/** What a failure is about, for programs: one kind for many codes. */
+typedef enum acu_error_kind {
+    ACU_ERROR_KIND_NONE,     /* no failure */
+    ACU_ERROR_KIND_ARGUMENT, /* the call is wrong as it stands */
+    ACU_ERROR_KIND_STATE,    /* the call is right, but not now: a capture, a mapping */
+    ACU_ERROR_KIND_MEMORY,   /* the device or the host is out of memory */
+    ACU_ERROR_KIND_LIBRARY,  /* no library, or one that cannot be used */
+    ACU_ERROR_KIND_VERSION,  /* the loaded library lacks what was used */
+    ACU_ERROR_KIND_DRIVER,   /* no driver, or one that is too old */
+    ACU_ERROR_KIND_DEVICE,   /* no such device, or one that cannot do that, is broken or taken */
+    ACU_ERROR_KIND_CODE,     /* a kernel, its PTX or its source cannot be used */
+    ACU_ERROR_KIND_WORK,     /* queued work failed, and with it perhaps the whole process */
+    ACU_ERROR_KIND_OTHER     /* the system around CUDA, and codes newer than this library */
+} acu_error_kind;
+
+/** A failure in all its parts; no text is NULL. A version is 12040 for 12.4. */
 typedef struct acu_error {
     acu_result code;
     const char *call;    /* the function that failed: "cudaMalloc", "acu_launch"; of a macro the
@@ -88,6 +103,13 @@ typedef struct acu_error {
     const char *object;  /* "stream 0x55… on device 0"; "" if the call concerns no object */
     const char *message; /* everything in one line, as acu_last_error_message() returns it */
     const char *hint;    /* what to do about it; "" if nothing is known */
+    acu_error_kind kind;
+    int feature;      /* the acu_feature that is missing; -1 if the failure concerns none */
+    int since, until; /* the versions of the library that have what was used; 0: no limit */
+    /* The version that is needed and the one that was found, of the library (kind VERSION) or of
+     * the driver (kind DRIVER); of a device (kind DEVICE) the compute capability, 90 for 9.0; 0
+     * where no version is missing, or none was found. */
+    int needed, found;
 } acu_error;
 
 /** This thread's last failure, code 0 if there is none; its texts hold until the next failure. */
@@ -102,6 +124,21 @@ acu_error acu_last_error_details(void);
  */
 size_t acu_release_error(acu_error *error);
 
+/** A program's function for failures: acu_set_error_callback(). */
+typedef void acu_error_callback(const acu_error *error, void *data);
+
+/**
+ * Sets the function that is called for each failure, in the thread that fails and before the call
+ * returns; NULL: none. The process has one such function.
+ *
+ * A call of CUDA that fails inside a function of anycuda is a failure of its own, which comes first
+ * and which anycuda may overcome. The error and its texts are valid during the call; `hint` may
+ * still be the general one of the code. The function may use CUDA and anycuda; its own failures are
+ * neither reported nor recorded. Replacing the function waits for the threads that are in it, so
+ * that `data` can be freed afterwards. Errors: ACU_ERROR_STATE while the thread is in that function.
+ */
+ACU_CHECKED acu_result acu_set_error_callback(acu_error_callback *function, void *data);
+
 /**
  * The name of a code: "cudaErrorInvalidValue", "ACU_ERROR_RANGE"; never NULL.
  *
@@ -113,7 +150,7 @@ const char *acu_result_name(acu_result result);
 /**
  * What a code means, in a few words; never NULL.
  *
- * The text is the runtime's where it has one. It is valid until this thread calls this again.
+ * The text is anycuda's own, a constant. For codes newer than this library it is the runtime's.
  */
 const char *acu_result_string(acu_result result);
 

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <anycuda/features.h>
+
 /* For data of this library that is read often: the address is known at link time, so the code reads
  * it without a look-up in the global offset table. */
 #define ACU_OURS __attribute__((visibility("hidden")))
@@ -138,8 +140,9 @@ typedef struct acu_function {
     const acu_param *params;
     uint8_t era_count;
     uint8_t param_count;
-    uint8_t returns; /* acu_returns */
-    uint8_t quirks;  /* acu_quirk bits */
+    uint8_t returns : 2;    /* acu_returns */
+    uint8_t quirks : 6;     /* acu_quirk bits */
+    uint8_t feature_number; /* the number of `feature`, an acu_feature, + 1; 0: none */
     /* First and last version that has it; 0: the oldest or newest known version has it. */
     uint16_t since, until;
     /* Results that are answers (cudaErrorNotReady of a query); ends with 0; or NULL. */

@@ -1,8 +1,11 @@
 #include "core/explain.h"
 
+#include <anycuda/status.h>
+
 #include "core/newer.h"
 #include "core/record.h"
 #include "core/refuse.h"
+#include "core/translate.h"
 #include "core/values.h"
 #include "loader/driver.h"
 #include "loader/library.h"
@@ -69,17 +72,38 @@ static void explain_result(const acu_function *function, int result, char *why, 
         snprintf(why, size, "a stub library was loaded");
 }
 
+/* What else is known of a failure: the driver's version where the driver is too old, and which
+ * versions have a function that is not supported. */
+static acu_failure_facts facts_of(const acu_function *function, int result) {
+    const acu_library *library = function->library;
+    const acu_library_info *info = library->info;
+    acu_failure_facts facts = {0};
+    if (result == info->error_no_driver || result == info->error_newer_driver) {
+        int driver = acu_driver_version(library);
+        facts.kind = ACU_ERROR_KIND_DRIVER;
+        facts.found = driver > 0 ? driver : 0;
+        facts.needed = result == info->error_no_driver ? ACU_MAJOR(library->loaded.version) * 1000
+                       : function->since > facts.found ? function->since
+                                                       : 0;
+    }
+    if (facts.kind || result == info->error_unavailable) {
+        facts.feature = function->feature_number;
+        facts.since = function->since;
+        facts.until = function->until;
+    }
+    return facts;
+}
+
 /* ---- a failed call ---- */
 
-static int record_call(const char *call, int code, const char *format, ...)
+static void record_call(const char *call, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int record_call(const char *call, int code, const char *format, ...) {
+static void record_call(const char *call, int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
     acu_record_call(call, code, format, args);
     va_end(args);
-    return code;
 }
 
 static const char *newer_argument(const acu_function *function, const void *args, int *since) {
@@ -110,7 +134,11 @@ int acu_explain(const acu_function *function, int result, const void *args) {
         (void)acu_record_own_error(true);
     if (!*why)
         explain_result(function, result, why, sizeof why);
-    return record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s", function->name,
-                       acu_explain_code(library, result), result, note, *why ? ": " : "", why,
-                       acu_library_describe(library, "", loaded));
+    record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s", function->name,
+                acu_explain_code(library, result), result, note, *why ? ": " : "", why,
+                acu_library_describe(library, "", loaded));
+    const acu_failure_facts facts = facts_of(function, result);
+    acu_record_facts(acu_translate_result(library->id, result), &facts);
+    acu_record_complete();
+    return result;
 }

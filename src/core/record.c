@@ -18,7 +18,8 @@ void acu_record_call(const char *call, int code, const char *format, va_list arg
     for (char *c = record.last.message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
-    record.last.code = code;
+    record.last.code = record.last.runtime_code = code;
+    record.last.facts = (acu_failure_facts){0};
     record.last.call = call;
     record.last.object[0] = record.last.hint[0] = '\0';
     record.refused = NULL;
@@ -39,6 +40,24 @@ void acu_record_object(const char *call, const char *object) {
                       *object ? "; " : "", object));
     record.last.call = call;
     snprintf(record.last.object, sizeof record.last.object, "%s", object);
+    acu_record_complete();
+}
+
+void acu_record_facts(int runtime_code, const acu_failure_facts *facts) {
+    record.last.runtime_code = runtime_code;
+    record.last.facts = *facts;
+}
+
+static void (*observer)(void); /* atomic */
+
+void acu_record_observe(void (*observe)(void)) {
+    __atomic_store_n(&observer, observe, __ATOMIC_RELEASE);
+}
+
+void acu_record_complete(void) {
+    void (*observe)(void) = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
+    if (observe)
+        observe();
 }
 
 void acu_record_hint(const char *format, va_list args) {
@@ -47,7 +66,7 @@ void acu_record_hint(const char *format, va_list args) {
 
 int acu_record_recode(int from, int to) {
     if (record.last.code == from)
-        record.last.code = to;
+        record.last.code = record.last.runtime_code = to;
     return to;
 }
 
@@ -88,7 +107,8 @@ const acu_failure *acu_record_last(void) {
 }
 
 void acu_record_clear(void) {
-    record.last.code = 0;
+    record.last.code = record.last.runtime_code = 0;
+    record.last.facts = (acu_failure_facts){0};
     record.last.message[0] = record.last.object[0] = record.last.hint[0] = '\0';
     record.refused = record.last.call = NULL;
 }

@@ -18,9 +18,19 @@ enum {
     ACU_REASON_SIZE = 160
 };
 
+/* What a program may want to know of a failure. Zero: unknown, or no such thing. */
+typedef struct acu_failure_facts {
+    int kind;         /* an acu_error_kind; 0: the kind of the failure's code */
+    int feature;      /* an acu_feature, + 1 */
+    int since, until; /* the versions of the library that have what was used */
+    int needed, found;
+} acu_failure_facts;
+
 /* A failure in all its parts. */
 typedef struct acu_failure {
     int code;         /* 0: no failure */
+    int runtime_code; /* the code in the runtime's numbers, or one of anycuda's own */
+    acu_failure_facts facts;
     const char *call; /* a constant; "" or NULL if the failure is no call's */
     char object[ACU_OBJECT_TEXT];
     char message[ACU_MESSAGE_SIZE];
@@ -49,6 +59,12 @@ void acu_record_call(const char *call, int code, const char *format, va_list arg
 /* Puts the call that the user made, and its object, around the message just recorded. */
 void acu_record_object(const char *call, const char *object) ACU_COLD;
 void acu_record_hint(const char *format, va_list args) __attribute__((format(printf, 1, 0), cold));
+/* Adds facts to the failure just recorded, whose code means `runtime_code`. */
+void acu_record_facts(int runtime_code, const acu_failure_facts *facts) ACU_COLD;
+/* The failure just recorded is one that the program sees, and is complete. */
+void acu_record_complete(void) ACU_COLD;
+/* Sets what is called for each complete failure, in its thread; NULL: nothing. */
+void acu_record_observe(void (*observe)(void));
 /* Changes the code of the last failure from `from` to `to`, if it is `from`; returns `to`. */
 int acu_record_recode(int from, int to);
 /* Adds "(copy 3)" to the message of the call that is failing now. */

@@ -11,6 +11,7 @@
 #include <anycuda/cudart_types.h>
 
 #include "core/explain.h"
+#include "core/fail.h"
 #include "core/record.h"
 #include "core/supports.h"
 #include "loader/driver.h"
@@ -32,6 +33,30 @@ const char *acu_feature_id(acu_feature feature) {
     return info ? info->id : "unknown feature";
 }
 
+acu_result acu_feature_get_info(acu_feature feature, acu_feature_info *info) {
+    const acu_feature_info *found = find(feature);
+    if (!info)
+        return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'info' is NULL");
+    if (!found)
+        return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "there is no feature %d", (int)feature);
+    *info = *found;
+    return 0;
+}
+
+/* Completes the failure just recorded by what it is about; returns its code. */
+static int complete(const acu_feature_info *feature, int code, acu_error_kind kind, int needed,
+                    int found) {
+    const acu_failure_facts facts = {.kind = (int)kind,
+                                     .feature = (int)(feature - acu_features) + 1,
+                                     .since = feature->since,
+                                     .until = feature->until,
+                                     .needed = needed,
+                                     .found = found};
+    acu_record_facts(code, &facts);
+    acu_record_complete();
+    return code;
+}
+
 /* ---- the library ---- */
 
 static acu_library *library_of(const acu_feature_info *feature) {
@@ -47,8 +72,12 @@ static int need(const acu_feature_info *feature, acu_library *library) {
         int code = acu_load_why(library, why, sizeof why);
         if (code && library->id == ACU_NVRTC) /* NVRTC's numbers are not the runtime's */
             code = cudaErrorSharedObjectInitFailed;
-        if (code)
-            return acu_record(code, "%s: %s", feature->title, why);
+        if (code) {
+            acu_record(code, "%s: %s", feature->title, why);
+            bool driver = library->id == ACU_CUDA || code == (int)cudaErrorInsufficientDriver;
+            return complete(feature, code, driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,
+                            0, 0);
+        }
     } /* without a reason, another thread has loaded the library in the meantime */
     return 0;
 }
@@ -61,14 +90,19 @@ static int ask_library(const acu_feature_info *feature) {
     char text[ACU_LIBRARY_TEXT];
     acu_library_describe(library, " is", text);
     int version = library->loaded.version;
-    if (feature->since > version)
-        return acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
-                          ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
-    if (feature->gone && feature->gone <= version)
-        return acu_record(cudaErrorNotSupported,
-                          "%s: removed in CUDA %d.%d (last in %d.%d); loaded %s", feature->title,
-                          ACU_MAJOR(feature->gone), ACU_MINOR(feature->gone),
-                          ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
+    if (feature->since > version) {
+        acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
+                   ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
+        return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_VERSION, feature->since,
+                        version);
+    }
+    if (feature->removed && feature->removed <= version) {
+        acu_record(cudaErrorNotSupported, "%s: removed in CUDA %d.%d (last in %d.%d); loaded %s",
+                   feature->title, ACU_MAJOR(feature->removed), ACU_MINOR(feature->removed),
+                   ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
+        return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_VERSION, feature->until,
+                        version);
+    }
     return 0;
 }
 
@@ -90,13 +124,19 @@ static int ask_driver(const acu_feature_info *feature) {
     if (version == 0 || !carries) {
         char why[160];
         acu_explain_driver(&acu_cudart, why, sizeof why);
-        return acu_record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
+        acu_record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
+        int runtime = ACU_MAJOR(acu_cudart.loaded.version) * 1000; /* the oldest of its major */
+        return complete(feature, cudaErrorInsufficientDriver, ACU_ERROR_KIND_DRIVER,
+                        feature->driver > runtime ? feature->driver : runtime, version);
     }
-    if (version > 0 && feature->driver > version)
-        return acu_record(cudaErrorNotSupported,
-                          "%s: needs driver %d.%d; the installed driver supports %d.%d",
-                          feature->title, ACU_MAJOR(feature->driver), ACU_MINOR(feature->driver),
-                          ACU_MAJOR(version), ACU_MINOR(version));
+    if (version > 0 && feature->driver > version) {
+        acu_record(cudaErrorNotSupported,
+                   "%s: needs driver %d.%d; the installed driver supports %d.%d", feature->title,
+                   ACU_MAJOR(feature->driver), ACU_MINOR(feature->driver), ACU_MAJOR(version),
+                   ACU_MINOR(version));
+        return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DRIVER, feature->driver,
+                        version);
+    }
     return 0;
 }
 
@@ -130,10 +170,12 @@ static int failed(const acu_feature_info *feature, const char *call, CUresult re
     char why[160];
     if (result == CUDA_ERROR_NO_DEVICE) {
         acu_explain_device(why, sizeof why);
-        return acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
+        acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
+        return complete(feature, cudaErrorNoDevice, ACU_ERROR_KIND_DEVICE, 0, 0);
     }
-    return acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
-                      acu_explain_code(&acu_cuda, (int)result), (int)result);
+    acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
+               acu_explain_code(&acu_cuda, (int)result), (int)result);
+    return complete(feature, (int)result, ACU_ERROR_KIND_NONE, 0, 0);
 }
 
 static int find_device(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
@@ -145,22 +187,25 @@ static int find_device(const acu_feature_info *feature, const asked_driver *driv
     result = driver->count(&count);
     if (result != CUDA_SUCCESS || count == 0)
         return failed(feature, "cuDeviceGetCount", result ? result : CUDA_ERROR_NO_DEVICE);
-    if (ordinal < 0 || ordinal >= count)
-        return acu_record(cudaErrorInvalidDevice,
-                          count == 1 ? "%s: device %d does not exist; there is %d device"
-                                     : "%s: device %d does not exist; there are %d devices",
-                          feature->title, ordinal, count);
+    if (ordinal < 0 || ordinal >= count) {
+        acu_record(cudaErrorInvalidDevice,
+                   count == 1 ? "%s: device %d does not exist; there is %d device"
+                              : "%s: device %d does not exist; there are %d devices",
+                   feature->title, ordinal, count);
+        return complete(feature, cudaErrorInvalidDevice, ACU_ERROR_KIND_DEVICE, 0, 0);
+    }
     result = driver->device(device, ordinal);
     return result == CUDA_SUCCESS ? 0 : failed(feature, "cuDeviceGet", result);
 }
 
 static int lacks(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
-                 CUdevice device, const char *why) {
+                 CUdevice device, const char *why, int needed, int found) {
     char name[256] = "";
     if (driver->name(name, sizeof name, device) != CUDA_SUCCESS)
         snprintf(name, sizeof name, "unknown name");
-    return acu_record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal,
-                      name, feature->title, why);
+    acu_record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal, name,
+               feature->title, why);
+    return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DEVICE, needed, found);
 }
 
 static int ask_attribute(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
@@ -177,7 +222,7 @@ static int ask_attribute(const acu_feature_info *feature, const asked_driver *dr
     if (value != 0)
         return 0;
     snprintf(why, sizeof why, "%s is 0", feature->attribute);
-    return lacks(feature, driver, ordinal, device, why);
+    return lacks(feature, driver, ordinal, device, why, 0, 0);
 }
 
 static int ask_compute_capability(const acu_feature_info *feature, const asked_driver *driver,
@@ -194,7 +239,7 @@ static int ask_compute_capability(const acu_feature_info *feature, const asked_d
         return 0;
     snprintf(why, sizeof why, "its compute capability is %d.%d, not %d.%d", major, minor,
              needed / 10, needed % 10);
-    return lacks(feature, driver, ordinal, device, why);
+    return lacks(feature, driver, ordinal, device, why, needed, major * 10 + minor);
 }
 
 static int ask_device(const acu_feature_info *feature, int ordinal) {
@@ -204,9 +249,11 @@ static int ask_device(const acu_feature_info *feature, int ordinal) {
     int code = need(feature, library);
     if (code)
         return code;
-    if (!bind_driver(library, &driver))
-        return acu_record(cudaErrorNotSupported,
-                          "%s: the driver lacks a function that queries devices", feature->title);
+    if (!bind_driver(library, &driver)) {
+        acu_record(cudaErrorNotSupported, "%s: the driver lacks a function that queries devices",
+                   feature->title);
+        return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DRIVER, 0, 0);
+    }
     code = find_device(feature, &driver, ordinal, &device);
     if (!code && feature->attribute)
         code = ask_attribute(feature, &driver, ordinal, device);
@@ -218,8 +265,8 @@ static int ask_device(const acu_feature_info *feature, int ordinal) {
 int acu_supports(acu_feature feature, int device) {
     const acu_feature_info *info = find(feature);
     if (!info)
-        return acu_record(cudaErrorInvalidValue, "acu_supports: there is no feature %d",
-                          (int)feature);
+        return acu_fail(__func__, "", cudaErrorInvalidValue, "there is no feature %d",
+                        (int)feature);
     int code = ask_library(info);
     if (!code)
         code = ask_driver(info);

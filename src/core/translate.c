@@ -16,13 +16,12 @@ typedef struct pair {
 static int translate(const pair *pairs, size_t count, int result, int otherwise) {
     for (size_t i = 0; i < count; i++)
         if (pairs[i].theirs == result)
-            return acu_record_recode(result, pairs[i].ours);
-    return acu_record_recode(result, otherwise);
+            return pairs[i].ours;
+    return otherwise;
 }
 
-/* Returns the runtime's number of the driver's error: the runtime has the same numbers, except for
- * those that it never returns. */
-int acu_translate_driver_error(int result) {
+/* The runtime has the driver's numbers, except for those that it never returns. */
+static int of_driver(int result) {
     static const pair pairs[] = {
         {CUDA_ERROR_MULTICAST_RESOURCE_FULL, cudaErrorUnknown},
         {CUDA_ERROR_CONTEXT_ALREADY_CURRENT, cudaErrorUnknown},
@@ -31,7 +30,7 @@ int acu_translate_driver_error(int result) {
     return translate(pairs, COUNT(pairs), result, result);
 }
 
-int acu_translate_nvrtc(int result) {
+static int of_nvrtc(int result) {
     static const pair pairs[] = {
         {NVRTC_SUCCESS, ACU_SUCCESS},
         {NVRTC_ERROR_OUT_OF_MEMORY, ACU_ERROR_HOST_MEMORY},
@@ -41,4 +40,18 @@ int acu_translate_nvrtc(int result) {
         {NVRTC_ERROR_COMPILATION, ACU_ERROR_COMPILE},
     };
     return translate(pairs, COUNT(pairs), result, cudaErrorUnknown);
+}
+
+int acu_translate_result(acu_library_id library, int result) {
+    return library == ACU_CUDA    ? of_driver(result)
+           : library == ACU_NVRTC ? of_nvrtc(result)
+                                  : result;
+}
+
+int acu_translate_driver_error(int result) {
+    return acu_record_recode(result, of_driver(result));
+}
+
+int acu_translate_nvrtc(int result) {
+    return acu_record_recode(result, of_nvrtc(result));
 }

@@ -5,8 +5,10 @@
 #ifndef ACU_TRANSLATE_H
 #define ACU_TRANSLATE_H
 
-#include <anycuda/base.h>
+#include <anycuda/load.h>
 
+/* Returns what a result of a library means in the runtime's numbers, or in anycuda's own. */
+int acu_translate_result(acu_library_id library, int result);
 /* Translate a failure; its record, if there is one, is given the new code, too. */
 int acu_translate_driver_error(int result);
 int acu_translate_nvrtc(int result);

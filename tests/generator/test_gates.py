@@ -125,10 +125,10 @@ def test_compute_capability(tmp_path: Path) -> None:
 
 
 def test_messages_know_the_driver_s_functions_by_their_symbols() -> None:
-    titles = gates.titles(gates.load(), load_libraries())
-    assert titles["cudaGraphConditionalHandleCreate"] == "graph conditional nodes"
-    assert titles["cuGraphConditionalHandleCreate"] == "graph conditional nodes"
-    assert titles["cuMemAdvise"] == "memory locations on host NUMA nodes"  # written as cuMemAdvise_v2
+    features = gates.by_function(gates.load(), load_libraries())
+    assert features["cudaGraphConditionalHandleCreate"].title == "graph conditional nodes"
+    assert features["cuGraphConditionalHandleCreate"].title == "graph conditional nodes"
+    assert features["cuMemAdvise"].title == "memory locations on host NUMA nodes"  # written as cuMemAdvise_v2
 
 
 def test_refusals_name_the_feature() -> None:

@@ -22,7 +22,14 @@ EXPECTED = GOLDEN / "expected"
 TOOLKITS = {"1.0": 10, "1.1": 11, "2.0": 20}
 
 # These templates speak of CUDA's own types.
-CUDA_ONLY = ("channel_descriptor.h.j2", "vector_functions.h.j2", "cudart_interop*.j2", "sim*.j2", "tests")
+CUDA_ONLY = (
+    "channel_descriptor.h.j2",
+    "vector_functions.h.j2",
+    "cudart_interop*.j2",
+    "sim*.j2",
+    "errors.c.j2",
+    "tests",
+)
 # Templates that make the same of any library, or that other tests read.
 SHOWN = ("made.h", "made_inline.h", "made_types.h", "made.c", "made_info.c", "made_abi.c", "features.h")
 

@@ -311,6 +311,29 @@ def test_a_call_that_a_toolkit_does_not_declare(spec: Spec) -> None:
     assert f"decisions.yaml:{line}: {expected}" in said
 
 
+def test_an_error_that_nothing_is_said_about(spec: Spec) -> None:
+    file = spec.root / "errors.yaml"
+    change(file, "    cudaErrorContained: an error that concerns only a part of the device\n", "")
+    line = file.read_text()[: file.read_text().index("cudart:\n")].count("\n") + 1
+    said = generating(spec)
+    assert f"errors.yaml:{line}: nothing says what cudaErrorContained is about: add it to its kind" in said
+
+
+def test_an_error_that_no_toolkit_has(spec: Spec) -> None:
+    line = change(spec.root / "errors.yaml", "cudaErrorContained: ", "cudaErrorContaine: ")
+    assert f"errors.yaml:{line}: no toolkit has the error `cudaErrorContaine`" in generating(spec)
+
+
+def test_an_error_of_two_kinds(spec: Spec) -> None:
+    line = change(spec.root / "errors.yaml", "cudaErrorUnknown: ", "cudaErrorContained: twice\n    cudaErrorUnknown: ")
+    assert f"errors.yaml:{line}: `cudaErrorContained` is cudaErrorContained, which is here already" in generating(spec)
+
+
+def test_a_kind_that_does_not_exist(spec: Spec) -> None:
+    line = change(spec.root / "errors.yaml", "  memory:  # room", "  memry:  # room")
+    assert f"errors.yaml:{line}: " in mistake(lambda: spec.errors)
+
+
 def test_a_mistake_in_libraries(spec: Spec) -> None:
     line = change(spec.root / "libraries.yaml", "  adapt: true\n", "  adapt: true\n  since: '11.7'\n") + 1
     assert f"libraries.yaml:{line}: unknown key `since`" in mistake(lambda: spec.libraries)

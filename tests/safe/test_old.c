@@ -8,6 +8,14 @@ static void stream_ids_came_with_12_0(void **state) {
     uint64_t id = 1;
     OK(acu_stream_create(0, NULL, &stream));
     FAILS(acu_stream_get_id(stream, &id), 801, "cudaStreamGetId needs CUDA 12.0");
+    const acu_error error = acu_last_error_details();
+    assert_int_equal(error.kind, ACU_ERROR_KIND_VERSION);
+    assert_int_equal(error.since, 12000);
+    assert_int_equal(error.needed, 12000);
+    assert_int_equal(error.found, acu_loaded(ACU_CUDART)->version);
+    acu_feature_info info;
+    OK(acu_feature_get_info((acu_feature)error.feature, &info));
+    assert_string_equal(info.functions[0], "cudaStreamGetId");
     assert_int_equal(id, 0);
     OK(acu_stream_release(stream));
 }
@@ -16,7 +24,7 @@ static void codes_that_it_does_not_know_have_names(void **state) {
     (void)state;
     /* cudaErrorTensorMemoryLeak came with 12.8 */
     assert_string_equal(acu_result_name(721), "cudaErrorTensorMemoryLeak");
-    assert_string_equal(acu_result_string(721), "tensor memory leak");
+    assert_string_equal(acu_result_string(721), "a kernel ended with tensor memory allocated");
 }
 
 int main(void) {

@@ -1,7 +1,12 @@
 /* Results, their names, and what is kept of a failure. */
 #include "safe.h"
 
+#include <anycuda/cuda.h>
+#include <anycuda/cudart.h>
+#include <anycuda/nvrtc.h>
+
 #include <ctype.h>
+#include <pthread.h>
 
 static void every_code_has_a_name(void **state) {
     (void)state;
@@ -53,6 +58,131 @@ static void a_failure_has_parts(void **state) {
     assert_int_equal(error.code, 0);
     assert_string_equal(error.object, "");
     assert_string_equal(error.message, "");
+}
+
+static void a_code_has_a_kind(void **state) {
+    static const struct {
+        const char *rule;
+        acu_error_kind kind;
+    } cases[] = {
+        {"cudaStreamSynchronize@1:1", ACU_ERROR_KIND_ARGUMENT},
+        {"cudaStreamSynchronize@1:2", ACU_ERROR_KIND_MEMORY},
+        {"cudaStreamSynchronize@1:36", ACU_ERROR_KIND_DRIVER},
+        {"cudaStreamSynchronize@1:801", ACU_ERROR_KIND_DEVICE},
+        {"cudaStreamSynchronize@1:209", ACU_ERROR_KIND_CODE},
+        {"cudaStreamSynchronize@1:700", ACU_ERROR_KIND_WORK},
+        {"cudaStreamSynchronize@1:900", ACU_ERROR_KIND_STATE},
+        {"cudaStreamSynchronize@1:999", ACU_ERROR_KIND_OTHER},
+        {"cudaStreamSynchronize@1:12345", ACU_ERROR_KIND_OTHER},
+    };
+    (void)state;
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        acu_inject_errors(cases[i].rule);
+        assert_int_not_equal(acu_stream_synchronize(stream), 0);
+        assert_int_equal(acu_last_error_details().kind, cases[i].kind);
+        assert_int_equal(acu_last_error_details().feature, -1);
+    }
+    OK(acu_stream_release(stream));
+    assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    assert_int_equal(acu_last_error_details().kind, ACU_ERROR_KIND_ARGUMENT);
+    acu_clear_error();
+    assert_int_equal(acu_last_error_details().kind, ACU_ERROR_KIND_NONE);
+    assert_int_equal(acu_last_error_details().feature, -1);
+}
+
+/* The driver's and NVRTC's numbers mean what they mean there. */
+static void each_library_has_codes_of_its_own(void **state) {
+    (void)state;
+    acu_inject_errors("nvrtcVersion@1:1;cuInit@1:202"); /* out of memory; already current */
+    int major, minor;
+    assert_int_equal(nvrtcVersion(&major, &minor), NVRTC_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(acu_last_error_details().kind, ACU_ERROR_KIND_MEMORY);
+    assert_int_equal(cuInit(0), CUDA_ERROR_CONTEXT_ALREADY_CURRENT);
+    assert_int_equal(acu_last_error_details().kind, ACU_ERROR_KIND_OTHER);
+}
+
+/* ---- the program's function ---- */
+
+typedef struct heard {
+    int count, code;
+    acu_error_kind kind;
+    char call[40], object[160];
+} heard;
+
+static void hear(const acu_error *error, void *data) {
+    heard *all = data;
+    all->count++;
+    all->code = error->code;
+    all->kind = error->kind;
+    snprintf(all->call, sizeof all->call, "%s", error->call);
+    snprintf(all->object, sizeof all->object, "%s", error->object);
+    /* What fails here is neither reported nor recorded. */
+    assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    assert_int_equal(acu_set_error_callback(NULL, NULL), ACU_ERROR_STATE);
+}
+
+static void failures_are_reported(void **state) {
+    (void)state;
+    heard all = {0};
+    OK(acu_set_error_callback(hear, &all));
+    assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    assert_int_equal(all.count, 1);
+    assert_string_equal(all.call, "acu_stream_synchronize");
+    assert_int_equal(all.kind, ACU_ERROR_KIND_ARGUMENT);
+    assert_int_equal(acu_last_error(), ACU_ERROR_ARGUMENT);
+
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    acu_inject_errors("cudaStreamSynchronize@1:719");
+    assert_int_equal(acu_stream_synchronize(stream), 719);
+    assert_int_equal(all.count, 3); /* CUDA's, then anycuda's */
+    assert_string_equal(all.call, "acu_stream_synchronize");
+    assert_non_null(strstr(all.object, "stream 0x"));
+    assert_int_equal(all.kind, ACU_ERROR_KIND_WORK);
+    assert_int_equal(acu_last_error(), 719);
+    OK(acu_stream_release(stream));
+
+    assert_int_equal(cudaSetDevice(12345), cudaErrorInvalidDevice);
+    assert_string_equal(all.call, "cudaSetDevice");
+    assert_int_equal(acu_supports((acu_feature)0, 12345), cudaErrorInvalidDevice);
+    assert_int_equal(all.count, 5);
+    assert_int_equal(all.kind, ACU_ERROR_KIND_DEVICE);
+
+    OK(acu_set_error_callback(NULL, NULL));
+    assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    assert_int_equal(all.count, 5);
+    acu_clear_error();
+    (void)cudaGetLastError();
+}
+
+static void count_failures(const acu_error *error, void *data) {
+    (void)error;
+    __atomic_add_fetch((int *)data, 1, __ATOMIC_RELAXED);
+}
+
+static void *fail_often(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    return NULL;
+}
+
+/* After acu_set_error_callback() has returned, no thread is in the old function. */
+static void it_may_be_replaced_while_threads_fail(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    for (size_t i = 0; i < COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, fail_often, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        int *count = calloc(1, sizeof *count);
+        OK(acu_set_error_callback(count_failures, count));
+        OK(acu_set_error_callback(NULL, NULL));
+        free(count);
+    }
+    for (size_t i = 0; i < COUNT(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
 static void a_failing_release_is_kept_and_hides_nothing(void **state) {
@@ -120,6 +250,10 @@ int main(void) {
         TEST(every_code_has_a_name),
         TEST(every_known_code_has_words),
         TEST(a_failure_has_parts),
+        TEST(a_code_has_a_kind),
+        TEST(each_library_has_codes_of_its_own),
+        TEST(failures_are_reported),
+        TEST(it_may_be_replaced_while_threads_fail),
         TEST(a_failing_release_is_kept_and_hides_nothing),
         TEST(try_returns_early),
         TEST(nothing_is_called_while_the_runtime_unloads), /* the last one */

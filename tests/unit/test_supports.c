@@ -125,6 +125,19 @@ static void expect_there(acu_feature feature, int device) {
     expect(feature, device, 0, "");
 }
 
+/* What the last failure says to a program. */
+static void expect_facts(acu_error_kind kind, acu_feature feature, int needed, int found) {
+    const acu_error error = acu_last_error_details();
+    acu_feature_info info;
+    assert_int_equal(acu_feature_get_info(feature, &info), 0);
+    assert_int_equal(error.kind, kind);
+    assert_int_equal(error.feature, feature);
+    assert_int_equal(error.since, info.since);
+    assert_int_equal(error.until, info.until);
+    assert_int_equal(error.needed, needed);
+    assert_int_equal(error.found, found);
+}
+
 /* ---- features of the runtime ---- */
 
 static void is_there(void **state) {
@@ -146,6 +159,7 @@ static void runtime_is_too_old(void **state) {
     fake_driver(12010, 13000);
     expect(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0, cudaErrorNotSupported,
            "graph conditional nodes: needs CUDA 12.3; loaded libcudart is 12.1 (resolver)");
+    expect_facts(ACU_ERROR_KIND_VERSION, ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 12030, 12010);
     assert_int_equal(fake.inits, 0); /* the first question that is answered with no ends it */
     fake_driver(12030, 13000);
     expect_there(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0);
@@ -157,6 +171,7 @@ static void runtime_is_too_new(void **state) {
     expect(ACU_FEATURE_TEXTURE_REFERENCES, -1, cudaErrorNotSupported,
            "texture and surface references: removed in CUDA 12.0 (last in 11.8); loaded libcudart "
            "is 13.0 (resolver)");
+    expect_facts(ACU_ERROR_KIND_VERSION, ACU_FEATURE_TEXTURE_REFERENCES, 11080, 13000);
     fake_driver(11080, 13000);
     expect_there(ACU_FEATURE_TEXTURE_REFERENCES, -1);
 }
@@ -166,6 +181,7 @@ static void driver_is_too_old(void **state) {
     fake_driver(12080, 12020);
     expect(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0, cudaErrorNotSupported,
            "graph conditional nodes: needs driver 12.3; the installed driver supports 12.2");
+    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 12030, 12020);
     expect_there(ACU_FEATURE_GRAPH_NODE_PARAMS, 0);
     fake_driver(11070, 11010); /* a floor that was typed */
     expect(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, -1, cudaErrorNotSupported,
@@ -177,6 +193,7 @@ static void driver_is_too_old_for_the_runtime(void **state) {
     fake_driver(12080, 11080);
     expect(ACU_FEATURE_MANAGED_MEMORY, -1, cudaErrorInsufficientDriver,
            "managed memory: driver 11.8 is older than libcudart 12.x needs");
+    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_MANAGED_MEMORY, 12000, 11080);
 }
 
 static void there_is_no_driver(void **state) {
@@ -184,6 +201,7 @@ static void there_is_no_driver(void **state) {
     fake_driver(12080, 0);
     expect(ACU_FEATURE_MANAGED_MEMORY, -1, cudaErrorInsufficientDriver,
            "managed memory: no NVIDIA driver is installed");
+    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_MANAGED_MEMORY, 12000, 0);
     expect(ACU_FEATURE_MANAGED_MEMORY, 0, cudaErrorInsufficientDriver,
            "managed memory: no NVIDIA driver is installed");
 }
@@ -194,6 +212,7 @@ static void there_is_no_runtime(void **state) {
     assert_int_not_equal(acu_load(&(acu_load_options){.path = "/nowhere/libcudart.so.12"}), 0);
     assert_int_equal(acu_supports(ACU_FEATURE_MANAGED_MEMORY, 0), cudaErrorSharedObjectInitFailed);
     assert_non_null(strstr(acu_last_error_message(), "managed memory: no usable libcudart: "));
+    expect_facts(ACU_ERROR_KIND_LIBRARY, ACU_FEATURE_MANAGED_MEMORY, 0, 0);
     assert_non_null(strstr(acu_last_error_message(), "/nowhere/libcudart.so.12"));
 }
 
@@ -207,11 +226,13 @@ static void device_lacks_it(void **state) {
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 0, cudaErrorNotSupported,
            "device 0 (Made-up GPU 0) does not support thread block clusters: "
            "cudaDevAttrClusterLaunch is 0");
+    expect_facts(ACU_ERROR_KIND_DEVICE, ACU_FEATURE_CLUSTER_LAUNCH, 0, 0);
     fake.values[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 8;
     fake.values[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = 6;
     expect(ACU_FEATURE_PROGRAMMATIC_LAUNCH, 0, cudaErrorNotSupported,
            "device 0 (Made-up GPU 0) does not support programmatic dependent launch: its compute "
            "capability is 8.6, not 9.0");
+    expect_facts(ACU_ERROR_KIND_DEVICE, ACU_FEATURE_PROGRAMMATIC_LAUNCH, 90, 86);
 }
 
 static void device_cannot_be_found(void **state) {
@@ -246,6 +267,7 @@ static void driver_fails(void **state) {
     fake.broken = CUDA_ERROR_DEINITIALIZED;
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 0, CUDA_ERROR_DEINITIALIZED,
            "thread block clusters: cuDeviceGetAttribute failed with CUDA_ERROR_DEINITIALIZED (4)");
+    expect_facts(ACU_ERROR_KIND_STATE, ACU_FEATURE_CLUSTER_LAUNCH, 0, 0);
     fake.init = CUDA_ERROR_UNKNOWN;
     expect(ACU_FEATURE_CLUSTER_LAUNCH, 0, CUDA_ERROR_UNKNOWN,
            "thread block clusters: cuInit failed with CUDA_ERROR_UNKNOWN (999)");
@@ -265,6 +287,7 @@ static void driver_feature(void **state) {
            "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0");
     expect(ACU_FEATURE_VIRTUAL_MEMORY, 4, cudaErrorInvalidDevice,
            "virtual memory management: device 4 does not exist; there is 1 device");
+    expect_facts(ACU_ERROR_KIND_DEVICE, ACU_FEATURE_VIRTUAL_MEMORY, 0, 0);
     assert_null(acu_loaded(ACU_CUDART));
 }
 
@@ -276,6 +299,7 @@ static void driver_feature_without_a_driver(void **state) {
     assert_int_equal(acu_supports(ACU_FEATURE_VIRTUAL_MEMORY, -1), cudaErrorSharedObjectInitFailed);
     assert_non_null(
         strstr(acu_last_error_message(), "virtual memory management: no usable libcuda: "));
+    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_VIRTUAL_MEMORY, 0, 0);
 }
 
 static void compiler_feature(void **state) {
@@ -286,6 +310,7 @@ static void compiler_feature(void **state) {
     assert_int_equal(acu_supports(ACU_FEATURE_RUNTIME_COMPILATION, -1),
                      cudaErrorSharedObjectInitFailed);
     assert_non_null(strstr(acu_last_error_message(), "runtime compilation: no usable libnvrtc: "));
+    expect_facts(ACU_ERROR_KIND_LIBRARY, ACU_FEATURE_RUNTIME_COMPILATION, 0, 0);
     acu_load_options options = {.library = ACU_NVRTC, .resolve = resolve, .version = 12080};
     assert_int_equal(acu_load(&options), 0);
     expect_there(ACU_FEATURE_RUNTIME_COMPILATION, -1); /* without a driver */
@@ -312,6 +337,11 @@ static void feature_is_unknown(void **state) {
     assert_string_equal(acu_feature_name(numbered(ACU_FEATURE_COUNT)), "unknown feature");
     assert_string_equal(acu_feature_name(numbered(-1)), "unknown feature");
     assert_string_equal(acu_feature_id(numbered(-1)), "unknown feature");
+    acu_feature_info info;
+    assert_int_equal(acu_feature_get_info(numbered(-1), &info), ACU_ERROR_ARGUMENT);
+    assert_string_equal(acu_last_error_message(), "acu_feature_get_info: there is no feature -1");
+    assert_int_equal(acu_feature_get_info(ACU_FEATURE_MULTICAST, NULL), ACU_ERROR_ARGUMENT);
+    assert_string_equal(acu_last_error_message(), "acu_feature_get_info: 'info' is NULL");
 }
 
 static void names(void **state) {
@@ -320,6 +350,29 @@ static void names(void **state) {
     for (int i = 0; i < ACU_FEATURE_COUNT; i++) {
         assert_non_null(acu_feature_name((acu_feature)i));
         assert_memory_equal(acu_feature_id((acu_feature)i), "ACU_FEATURE_", 12);
+    }
+}
+
+static void what_a_feature_needs(void **state) {
+    (void)state;
+    acu_feature_info info;
+    assert_int_equal(acu_feature_get_info(ACU_FEATURE_CLUSTER_LAUNCH, &info), 0);
+    assert_string_equal(info.id, "ACU_FEATURE_CLUSTER_LAUNCH");
+    assert_string_equal(info.title, "thread block clusters");
+    assert_int_equal(info.library, ACU_CUDART);
+    assert_int_equal(info.since, 11080);
+    assert_int_equal(info.driver, 11080);
+    assert_string_equal(info.attribute, "cudaDevAttrClusterLaunch");
+    assert_int_equal(info.attribute_number, cudaDevAttrClusterLaunch);
+    assert_int_equal(acu_feature_get_info(ACU_FEATURE_TEXTURE_REFERENCES, &info), 0);
+    assert_int_equal(info.until, 11080);
+    assert_int_equal(info.removed, 12000);
+    assert_non_null(info.functions[0]);
+    for (int i = 0; i < ACU_FEATURE_COUNT; i++) {
+        assert_int_equal(acu_feature_get_info((acu_feature)i, &info), 0);
+        assert_string_equal(info.id, acu_feature_id((acu_feature)i));
+        for (size_t f = 0; info.functions[f]; f++)
+            assert_memory_equal(info.functions[f], info.library == ACU_NVRTC ? "nv" : "cu", 2);
     }
 }
 
@@ -349,6 +402,7 @@ int main(void) {
         cmocka_unit_test(compiler_feature),
         cmocka_unit_test(feature_is_unknown),
         cmocka_unit_test(names),
+        cmocka_unit_test(what_a_feature_needs),
         cmocka_unit_test(success_keeps_the_last_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
