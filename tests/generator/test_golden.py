@@ -81,10 +81,11 @@ def test_they_compile(made: Path) -> None:
         pytest.skip("neither gcc nor clang is installed")
     folders = (ROOT / "include", ROOT / "src", ROOT / "generated/include", ROOT / "generated/src")
     includes = [f"-I{folder}" for folder in (*folders, made / "generated/include", made / "generated/src")]
-    # The real since.h comes first, and knows nothing of these versions.
+    # The real since.h and features.h come first, and know nothing of these versions and features.
     marks = [
         f"-D{since_macro(number, prefix)}=" for number in (1010, 2000) for prefix in ("ACU_SINCE", "ACU_FIELD_SINCE")
     ]
+    marks += [f"-D{feature['id']}=0" for feature in gates.load(Spec(made / "spec").features)]
     declared = "extern acu_library acu_made;\nextern const acu_library_info acu_made_info;\n"
     (made / "declared.h").write_text('#include "core/abi.h"\n' + declared)
     for compiler in compilers():
