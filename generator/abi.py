@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from .ctype import CType
-from .errors import GeneratorError
+from .errors import GeneratorError, Stops
 from .model import Api, Function, Leaf, Library, Record
 from .spec import Decision, Parameters
 
@@ -51,6 +51,10 @@ class Undecided:
     presented: Function
     candidates: list[tuple[Function, str]] = field(default_factory=list)
 
+    @property
+    def signatures(self) -> list[tuple[str, ...]]:
+        return [candidate.signature for candidate, _ in self.candidates]
+
     def __str__(self) -> str:
         lines = [
             f"{self.function} on toolkit {self.toolkit}: no rule adapts it and spec/decisions.yaml does not answer"
@@ -76,18 +80,15 @@ class Router:
         """One route per toolkit, oldest first. `home` is the toolkit whose declaration users see."""
         key = (function, home.toolkit)
         if key not in self._routes:
-            found = []
-            for api in self.library.apis:
-                route = self._route(function, home, api)
-                if isinstance(route, Undecided):
-                    raise GeneratorError(str(route))
-                found.append(route)
-            self._routes[key] = found
+            found = [self._route(function, home, api) for api in self.library.apis]
+            self._decide({str(one.signatures): one for one in reversed(found) if isinstance(one, Undecided)})
+            self._routes[key] = [route for route in found if isinstance(route, Route)]
         return self._routes[key]
 
-    def undecided(self, function: Function, home: Api) -> list[Undecided]:
-        routes = (self._route(function, home, api) for api in self.library.apis)
-        return [route for route in routes if isinstance(route, Undecided)]
+    def _decide(self, undecided: dict[str, Undecided]) -> None:
+        """Raises each other set of signatures that needs a decision, with the oldest toolkit that has it."""
+        stops = Stops([GeneratorError(str(one)) for one in reversed(undecided.values())])
+        stops.end()
 
     def _route(self, function: Function, home: Api, api: Api) -> Route | Undecided:
         rejected: list[tuple[Function, str]] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 from . import codes, facts, gates, groups, simulator, verify
 from .abi import COPY, Route, Router
 from .describe import Describer
+from .errors import Stops
 from .gates import Feature
 from .groups import Group
 from .model import Api, Function, Library
 from .slots import Adapter, Bindings, Era, Refusal, Slot, StructArg, pointer_type
-from .spec import Decision, Parameters, Spec
+from .spec import Decision, Spec
 from .yamlfile import Sequence, where
 
 SPEC = Spec()
@@ -36,29 +37,56 @@ def bind(
     verify.decisions(router.decisions, library)
     describer = Describer(library, parameters, router, driver)
     bindings = Bindings(library.name, info, library, router, describer, groups.read(spec.groups, library))
+    _add_slots(bindings, features or {}, spec)
+    verify.used(router)
+    bindings.simulated = simulator.entries(spec, library, bindings.slots)
+    bindings.result_type = bindings.describer.result_type(info["result"])
+    return bindings
+
+
+def _add_slots(bindings: Bindings, features: dict[str, Feature], spec: Spec) -> None:
+    """Gives each function its slot, or raises everything that a person must decide first."""
+    library, stops = bindings.library, Stops()
+    with stops.gathered():
+        verify.renumbered(bindings.describer.parameters, library, bindings.info.get("version_macro", ""))
+    with stops.gathered():
+        bindings.codes = codes.read(spec.errors, library, bindings.info["result"])
+    homes = _homes(bindings)
+    grouped: dict[str, Group] = {}
+    with stops.gathered():
+        names = (function.name for function, _ in homes)
+        grouped = groups.sort(bindings.groups, names, where(spec.groups, library.name))
+    for function, home in homes:
+        group = grouped.get(function.name, bindings.groups[0])
+        with stops.gathered():
+            bindings.slots.append(_slot(bindings, function, home, group, features))
+    stops.end()
+
+
+def _homes(bindings: Bindings) -> list[tuple[Function, Api]]:
+    """Every function that users can call, and the toolkit that declares it for them."""
+    library = bindings.library
     homes = [(function, library.presented) for function in library.presented.functions.values()]
-    if info.get("adapt"):
+    if bindings.info.get("adapt"):
         for gone, api in library.gone_functions().values():
             alias = library.alias_of(gone)
             if alias is not None:
                 bindings.aliases.append((gone.name, alias.name))
             else:
                 homes.append((gone, api))
-    grouped = groups.sort(bindings.groups, (function.name for function, _ in homes), where(spec.groups, library.name))
-    for function, home in homes:
-        bindings.slots.append(_slot(bindings, parameters, function, home, grouped[function.name], features or {}))
-    verify.used(router)
-    bindings.simulated = simulator.entries(spec, library, bindings.slots)
-    bindings.codes = codes.read(spec.errors, library, info["result"])
-    bindings.result_type = bindings.describer.result_type(info["result"])
-    return bindings
+    return homes
 
 
 def bind_all(libraries: list[Library], features: Sequence | None = None, spec: Spec = SPEC) -> list[Bindings]:
     """The libraries' bindings, each knowing what it shares with the others."""
     by_name = {library.name: library for library in libraries}
     owners = gates.by_function(features, libraries) if features is not None else {}
-    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, owners, spec) for one in libraries]
+    bindings: list[Bindings] = []
+    stops = Stops()
+    for library in libraries:
+        with stops.gathered():
+            bindings.append(bind(library, by_name.get("cuda") if library.name == "cudart" else None, owners, spec))
+    stops.end()
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
         one.shared_records = one.presented.records.keys() & set().union(*others)
@@ -70,14 +98,8 @@ def served(bindings: list[Bindings]) -> dict[str, tuple[int, int]]:
     return {slot.name: (slot.since, slot.until) for one in bindings for slot in one.slots}
 
 
-def _slot(
-    bindings: Bindings,
-    parameters: Parameters,
-    function: Function,
-    home: Api,
-    group: Group,
-    features: dict[str, Feature],
-) -> Slot:
+def _slot(bindings: Bindings, function: Function, home: Api, group: Group, features: dict[str, Feature]) -> Slot:
+    parameters = bindings.describer.parameters
     quirk = parameters.section("quirks").get(function.name)
     hook = quirk is not None
     adapters: dict[object, Adapter] = {}

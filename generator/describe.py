@@ -9,7 +9,7 @@ from typing import Any
 from . import ctype
 from .abi import COPY, PREFIX, Router
 from .ctype import CType
-from .errors import GeneratorError
+from .errors import GeneratorError, Stops
 from .model import FOREIGN, Api, Field, Function, Library, Record
 from .spec import Parameters
 
@@ -122,7 +122,13 @@ class Describer:
 
     def params(self, function: Function, home: Api) -> list[ParamRow]:
         names = [param.name for param in function.params]
-        return [self._param(function, home, index, names) for index in range(len(names))]
+        rows: list[ParamRow] = []
+        stops = Stops()
+        for index in range(len(names)):
+            with stops.gathered():
+                rows.append(self._param(function, home, index, names))
+        stops.end()
+        return rows
 
     def _param(self, function: Function, home: Api, index: int, names: list[str]) -> ParamRow:
         param = function.params[index]
@@ -265,11 +271,9 @@ class Describer:
 
     def _number(self, name: str) -> int:
         for api in (self.library.presented, *reversed(self.library.apis)):
-            if name in api.enumerators:
-                return api.enumerators[name]
-            if name in api.macros:
-                text = api.macros[name].value.strip("() ").removesuffix("u").removesuffix("U")
-                return self._number(text) if text in api.enumerators or text in api.macros else int(text, 0)
+            known = api.constant(name)
+            if isinstance(known, int):
+                return known
         raise GeneratorError(f"{name} is no macro and no enumerator of any toolkit", self.parameters.document.at)
 
     def _enum(self, home: Api, name: str, width: int = 4) -> str:

@@ -174,6 +174,30 @@ class Api:
         return {name: value for enum in self.enums.values() for name, value in enum.values.items()}
 
     @cached_property
+    def _enumerators_by_stem(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.enumerators:
+            found.setdefault(re.sub(r"_[vV]\d+$", "", name), []).append(name)
+        return found
+
+    def names_like(self, enumerator: str) -> list[str]:
+        """The enumerators that have the same name but for a version suffix."""
+        return self._enumerators_by_stem.get(re.sub(r"_[vV]\d+$", "", enumerator), [])
+
+    def constant(self, name: str) -> int | str | None:
+        """The number of an enumerator or macro, or a macro's text where that is none; None: the toolkit lacks it."""
+        if name in self.enumerators:
+            return self.enumerators[name]
+        if name not in self.macros:
+            return None
+        text = self.macros[name].value
+        bare = re.sub(r"[uU]?[lL]*$", "", text.strip("() "))
+        known = self.constant(bare)
+        if known is None and re.fullmatch(r"0[xX][0-9a-fA-F]+|-?\d+", bare):
+            known = int(bare, 0)
+        return text if known is None else known
+
+    @cached_property
     def versioned(self) -> dict[str, list[Function]]:
         """Returns name -> the functions name_v2, name_v3 … that are declared beside it or instead of it."""
         found: dict[str, list[Function]] = {}
@@ -314,7 +338,18 @@ class Library:
         return self._span(api.version for api in self.apis if symbol in api.symbols)
 
     def enumerator_since(self, name: str) -> int:
-        return self._span(api.version for api in self.apis if name in api.enumerators or name in api.macros)[0]
+        return self._span(api.version for api in self.apis if self.constant_there(api, name) is not None)[0]
+
+    def constant_there(self, api: Api, name: str) -> int | str | None:
+        """What a toolkit has for the presented enumerator or macro (see Api.constant).
+
+        As with functions, `NAME_V2` means what `NAME` means later, and `NAME_V1` what it meant before: a toolkit that
+        has the presented number under such a name agrees.
+        """
+        ours = self.presented.enumerators.get(name)
+        if ours is not None and any(api.enumerators[one] == ours for one in api.names_like(name)):
+            return ours
+        return api.constant(name)
 
     def record_span(self, name: str) -> tuple[int, int]:
         return self._span(api.version for api in self.apis if self.records_named(api, name))

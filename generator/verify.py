@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from .abi import Router
-from .errors import GeneratorError, Location
+from .errors import GeneratorError, Location, Stops
 from .model import Function, Library, Record
 from .spec import Decision, Parameters
 from .yamlfile import Mapping, Sequence, where
@@ -23,6 +23,30 @@ Problem = tuple[Location, str]
 def parameters(given: Parameters, library: Library, driver: Library | None = None) -> None:
     """Raises the first mistake of spec/parameters/<library>.yaml, in the file's order."""
     _raise(_Checker(given.document, library, driver).problems())
+
+
+def renumbered(given: Parameters, library: Library, version_macro: str) -> None:
+    """Raises every enumerator and macro whose number another toolkit has otherwise, unless that is known to do no harm.
+
+    A program is compiled with the presented number, so a library of the other toolkit would take it for another one.
+    """
+    known = {version_macro}.union(*given.section("renumbered").values())
+    stops = Stops()
+    for name in sorted({*library.presented.enumerators, *library.presented.macros} - known):
+        ours = library.presented.constant(name)
+        theirs: dict[int | str, str] = {}
+        for api in library.apis:
+            found = library.constant_there(api, name)
+            if found is not None and found != ours:
+                theirs[found] = api.toolkit
+        if theirs:
+            listed = " and ".join(f"{value} in {toolkit}" for value, toolkit in theirs.items())
+            message = (
+                f"{name} is {ours} in {library.presented.toolkit}, but {listed}, and nothing translates it;"
+                " if no call is wrong for that, name it under `renumbered` with the reason"
+            )
+            stops.found.append(GeneratorError(message, given.at("renumbered")))
+    stops.end()
 
 
 def decisions(made: Iterable[Decision], library: Library) -> None:
@@ -107,6 +131,8 @@ class _Checker:
         for entry in self.section("values").values():
             yield from self.enum(entry, "enum")
             yield from self.listed(entry["types"])
+        for names in self.section("renumbered").values():
+            yield from self.listed(names)
         for section in ("results", "quirks"):
             for name in self.section(section):
                 yield from _unknown("a function", name, where(self.section(section), name), self.declared)
