@@ -17,13 +17,12 @@ SPEC = Spec()
 
 
 def load_libraries(presented: str | None = None, spec: Spec = SPEC) -> list[Library]:
-    """All libraries of spec/libraries.yaml that there are facts of."""
-    found = []
-    for name, info in spec.libraries.items():
-        folder = spec.facts / name
-        if any(folder.glob("*.json")):
-            found.append(Library(name, facts.read_all(folder), None if info.get("newest_only") else presented))
-    return found
+    """The libraries of spec/libraries.yaml."""
+    verify.names_of_libraries(spec)
+    return [
+        Library(name, facts.read_all(spec.facts / name), None if info.get("newest_only") else presented)
+        for name, info in spec.libraries.items()
+    ]
 
 
 def bind(
@@ -32,6 +31,7 @@ def bind(
     """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
     info = spec.libraries[library.name]
     parameters = spec.parameters(library.name)
+    verify.library_entry(info, library)
     verify.parameters(parameters, library, driver)
     router = Router(library, parameters, spec.decisions if info.get("adapt") else [])
     verify.decisions(router.decisions, library)

@@ -9,15 +9,36 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from .abi import Router
+from .ctype import BUILTINS
 from .errors import GeneratorError, Location, Stops
-from .model import Function, Library, Record
-from .spec import Decision, Parameters
-from .yamlfile import Mapping, Sequence, where
+from .model import Api, Function, Library, Record
+from .spec import Decision, Parameters, Spec
+from .yamlfile import ROOT, Mapping, Sequence, name_of, where
+
+STUBS = Path(__file__).parent / "stubs"
+HELPERS = ROOT / "src" / "core" / "decisions.h"
+CHANNEL_KIND = "cudaChannelFormatKind"
 
 Problem = tuple[Location, str]
+
+
+def names_of_libraries(spec: Spec) -> None:
+    """Raises the first part of spec/ that is about no library of spec/libraries.yaml."""
+    parts = [(name, where(document, name)) for document in (spec.groups, spec.simulator) for name in document]
+    parts += [(file.stem, Location(name_of(file), 1)) for file in sorted((spec.root / "parameters").glob("*.yaml"))]
+    facts = (folder for folder in sorted(spec.facts.iterdir()) if any(folder.glob("*.json")))
+    parts += [(folder.name, where(spec.libraries)) for folder in facts]
+    _raise((at, f"spec/libraries.yaml has no library `{name}`") for name, at in parts if name not in spec.libraries)
+
+
+def library_entry(info: Mapping, library: Library) -> None:
+    """Raises the first mistake in what spec/libraries.yaml says of one library, in the file's order."""
+    _raise(_library(info, library))
 
 
 def parameters(given: Parameters, library: Library, driver: Library | None = None) -> None:
@@ -52,7 +73,7 @@ def renumbered(given: Parameters, library: Library, version_macro: str) -> None:
 def decisions(made: Iterable[Decision], library: Library) -> None:
     """Raises the first decision that speaks of something that is not there."""
     declared = _declared(library)
-    _raise(problem for decision in made for problem in _decision(decision, declared))
+    _raise(problem for decision in made for problem in _decision(decision, library, declared))
 
 
 def used(router: Router) -> None:
@@ -77,6 +98,70 @@ def _unknown(what: str, name: str, at: Location, known: Collection[str]) -> Iter
         yield at, f"no toolkit has {what} `{name}`{hint}"
 
 
+def _library(info: Mapping, library: Library) -> Iterator[Problem]:
+    declared = _declared(library)
+    lasting = set.intersection(*({*api.functions, *api.symbols} for api in library.apis))
+    yield from _unknown("a function", info["version_symbol"], where(info, "version_symbol"), declared)
+    for index, name in enumerate(info["sentinels"]):
+        if name not in lasting:
+            yield from _unknown("a function", name, where(info["sentinels"], index), declared)
+            if name in declared:
+                yield where(info["sentinels"], index), f"not every toolkit has `{name}`, so it tells no stub"
+    if "version_macro" in info:
+        yield from _unknown("a macro", info["version_macro"], where(info, "version_macro"), library.presented.macros)
+    yield from _result(info, library)
+    yield from _file(info, library)
+    yield from _headers(info, library)
+    records = {name for api in library.apis for name in api.records}
+    for key in ("shared_guards", "cxx"):
+        for name in info.get(key, ()):
+            yield from _unknown("a struct or union", name, where(info[key], name), records)
+    kinds = {name.removeprefix(CHANNEL_KIND) for api in library.apis for name in _values_of(api, CHANNEL_KIND)}
+    for names in info.get("channel_bits", {}).values():
+        for index, name in enumerate(names):
+            yield from _unknown(f"a {CHANNEL_KIND}", name, where(names, index), kinds)
+
+
+def _result(info: Mapping, library: Library) -> Iterator[Problem]:
+    """The result type, and the errors by which anycuda answers."""
+    if info["result"] not in library.presented.typedefs:
+        yield from _unknown("a type", info["result"], where(info, "result"), library.presented.typedefs)
+        return
+    errors = _values_of(library.presented, library.presented.typedefs[info["result"]].type.base)
+    for key, name in info["errors"].items():
+        yield from _unknown(f"an enumerator of {info['result']}", name, where(info["errors"], key), errors)
+
+
+def _file(info: Mapping, library: Library) -> Iterator[Problem]:
+    """The name of the library's file, and of the variable by which users choose one."""
+    if info["environment"] != f"ANYCUDA_{library.name.upper()}":
+        yield where(info, "environment"), f"the variable of `{library.name}` is ANYCUDA_{library.name.upper()}"
+    named = [(api.soname, where(info, "file")) for api in library.apis if api.soname]
+    named += [(soname, where(info["sonames"], index)) for index, soname in enumerate(info.get("sonames", ()))]
+    for soname, at in named:
+        if not soname.startswith(f"{info['file']}.so."):
+            yield at, f"`{soname}` is no file of `{info['file']}`"
+
+
+def _headers(info: Mapping, library: Library) -> Iterator[Problem]:
+    """NVIDIA's headers, and those of anycuda that stand in for them."""
+    shipped = {header for api in library.apis for header in api.headers}
+    for key in ("headers", "interop"):
+        for index, header in enumerate(info.get(key, ())):
+            if not (STUBS / header).exists():
+                yield from _unknown("a header", header, where(info[key], index), shipped)
+    folders = (ROOT / "templates" / "include" / "anycuda", ROOT / "include" / "anycuda")
+    files = (str(file.relative_to(folder)) for folder in folders for file in folder.rglob("*.h*"))
+    ours = {file.removesuffix(".j2").replace("LIBRARY", library.name) for file in files}
+    for header, name in info.get("compat", {}).items():
+        if name not in ours:
+            yield where(info["compat"], header), f"anycuda has no header `{name}`"
+
+
+def _values_of(api: Api, enum: str) -> Collection[str]:
+    return api.enums[enum].values if enum in api.enums else ()
+
+
 def _declared(library: Library) -> dict[str, list[Function]]:
     """Returns each name that users or the library have for a function -> what the toolkits declare under it."""
     found: dict[str, list[Function]] = {}
@@ -87,7 +172,7 @@ def _declared(library: Library) -> dict[str, list[Function]]:
     return found
 
 
-def _decision(decision: Decision, declared: dict[str, list[Function]]) -> Iterator[Problem]:
+def _decision(decision: Decision, library: Library, declared: dict[str, list[Function]]) -> Iterator[Problem]:
     if decision.function not in declared:
         yield from _unknown("a function", decision.function, decision.where, declared)
         return
@@ -99,10 +184,78 @@ def _decision(decision: Decision, declared: dict[str, list[Function]]) -> Iterat
             yield decision.where, f"{what}: no toolkit declares {decision.function}({', '.join(signature)})"
     if decision.call:
         yield from _unknown("a function", decision.call, decision.where, declared)
-    params = {param.name for function in family for param in function.params}
-    for refusal in decision.refuse:
-        if refusal.what.split(".")[0] not in params:
-            yield decision.where, f"{decision.function} has no parameter `{refusal.what}` to refuse"
+    yield from _Fragments(decision, library, family).problems(declared)
+
+
+# What C and src/core/decisions.h have; a decision's fragments may speak of it.
+C_WORDS = {
+    *("NULL", "SIZE_MAX", "char", "const", "else", "enum", "if", "int", "long", "result", "return", "size_t"),
+    *("sizeof", "struct", "uintptr_t", "unsigned", "void"),
+}
+
+
+class _Fragments:
+    """The C of one decision: which names it uses, and whether they are there."""
+
+    def __init__(self, decision: Decision, library: Library, family: list[Function]) -> None:
+        self.decision = decision
+        self.library = library
+        presented = [function for function in family if function.signature == decision.presents]
+        newest = library.newest.functions.get(decision.function)
+        self.presented = presented[0] if presented else newest or family[-1]
+        self.answers = [function for function in family if function.signature == decision.answers_to]
+
+    def problems(self, declared: dict[str, list[Function]]) -> Iterator[Problem]:
+        made = self.decision
+        known = self.names()
+        for fragment in (*made.locals, *made.args, *made.after, *(refusal.condition for refusal in made.refuse)):
+            for name in _used_names(fragment) - known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f"; did you mean `{near[0]}`?" if near else ""
+                yield made.where, f"`{fragment}` speaks of `{name}`, which is not known there{hint}"
+        for refusal in made.refuse:
+            yield from self.refused(refusal.what)
+            if refusal.code:
+                yield from _unknown("an enumerator", refusal.code, made.where, self.library.presented.enumerators)
+        targets = declared.get(made.call, []) if made.call else self.answers
+        counts = sorted({len(function.params) for function in targets})
+        wanted = [0] if made.same or made.absent else counts
+        if wanted and len(made.args) not in wanted:
+            takes = " or ".join(map(str, wanted))
+            yield made.where, f"{made.call or made.function} is called with {len(made.args)} arguments, not {takes}"
+
+    def names(self) -> set[str]:
+        """What a fragment may speak of: parameters, its own variables, CUDA's constants and types, helpers."""
+        apis = self.library.apis
+        cuda = {name for api in apis for kind in (api.enumerators, api.macros, api.typedefs) for name in kind}
+        cuda |= {name for api in apis for kind in (api.records, api.enums) for name in kind}
+        variables = {match[1] for one in self.decision.locals if (match := re.search(r"(\w+)\s*[=;\[]", one))}
+        functions = {f"acu_function_{self.presented.name}"}
+        return {param.name for param in self.presented.params} | variables | cuda | functions | C_WORDS | _helpers()
+
+    def refused(self, path: str) -> Iterator[Problem]:
+        name, _, field = path.partition(".")
+        param = next((one for one in self.presented.params if one.name == name), None)
+        if param is None:
+            yield self.decision.where, f"{self.decision.function} has no parameter `{path}` to refuse"
+            return
+        records = [record for api in self.library.apis if (record := api.record_of(param.type))]
+        if field and not any(field in _paths(record) for record in records):
+            yield (
+                self.decision.where,
+                f"parameter `{name}` of {self.decision.function} has no field `{field}` to refuse",
+            )
+
+
+def _used_names(fragment: str) -> set[str]:
+    """The names in a piece of C, but for fields and what stands in quotes."""
+    bare = re.sub(r'"[^"]*"', "", fragment)
+    return set(re.findall(r"(?<![\w.])(?<!->)[A-Za-z_]\w*", bare))
+
+
+@cache
+def _helpers() -> frozenset[str]:
+    return frozenset(re.findall(r"\bacu_\w+(?=\()", HELPERS.read_text(encoding="utf-8")))
 
 
 class _Checker:
@@ -116,6 +269,7 @@ class _Checker:
         self.attributes = self.constants | (_constants(driver) if driver else set())
         self.enums = {name for api in self.apis for name in api.enums}
         self.typedefs = {name for api in self.apis for name in api.typedefs}
+        self.types = self.enums | self.typedefs | {name for api in self.apis for name in api.records}
         self.records: dict[str, set[str]] = {}
         for api in self.apis:
             for record in api.records.values():
@@ -131,6 +285,8 @@ class _Checker:
         for entry in self.section("values").values():
             yield from self.enum(entry, "enum")
             yield from self.listed(entry["types"])
+            for name in entry["types"]:
+                yield from self.type(entry["types"], name)
         for names in self.section("renumbered").values():
             yield from self.listed(names)
         for section in ("results", "quirks"):
@@ -141,6 +297,10 @@ class _Checker:
         for name, special in self.section("handles").items():
             yield from _unknown("a handle", name, where(self.section("handles"), name), self.typedefs)
             yield from self.listed(special)
+            for macro, value in special.items():
+                texts = {api.macros[macro].value for api in self.apis if macro in api.macros}
+                if not all(re.search(rf"\b(0x)?{value:x}\b", text) for text in texts):
+                    yield where(special, macro), f"{macro} is not {value}"
 
     def section(self, name: str) -> Mapping:
         found: Mapping = self.document.get(name) or Mapping(self.document.at)
@@ -155,6 +315,11 @@ class _Checker:
     def enum(self, entry: Mapping, key: str) -> Iterator[Problem]:
         if key in entry:
             yield from _unknown("an enum", entry[key], where(entry, key), self.enums | self.typedefs)
+
+    def type(self, entry: Mapping, key: str) -> Iterator[Problem]:
+        """The C type behind a void *."""
+        base = re.sub(r"\b(const|enum|struct|union)\b|\*", "", entry[key]).strip()
+        yield from _unknown("a type", base, where(entry, key), {*self.types, *BUILTINS})
 
     def sets(self, section: Mapping) -> Iterator[Problem]:
         for name, bits in section.items():
@@ -187,6 +352,8 @@ class _Checker:
                 if not any(other in names for names in having):
                     yield where(entry, key), f"{name} has no parameter `{other}` beside `{param}` in any toolkit"
             yield from self.named_sets(entry)
+            if "type" in entry:
+                yield from self.type(entry, "type")
 
     def record(self, name: str, entry: Mapping) -> Iterator[Problem]:
         if name not in self.records:
@@ -212,6 +379,9 @@ class _Checker:
 
     def union(self, record: str, union: Mapping, paths: set[str]) -> Iterator[Problem]:
         prefix = f"{union['at']}." if "at" in union else ""
+        if "at" in union and union["at"] not in paths:
+            yield from _field(record, union["at"], where(union, "at"), paths)
+            return
         if union["by"] != "argument":
             yield from _field(record, union["by"], where(union, "by"), paths)
         for member, values in union["members"].items():

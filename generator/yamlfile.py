@@ -11,6 +11,7 @@ import yaml
 
 from .errors import GeneratorError, Location
 
+UNKNOWN = "unknown key "
 ROOT = Path(__file__).resolve().parent.parent
 SPEC = ROOT / "spec"
 
@@ -77,7 +78,8 @@ def validate(document: Mapping, schema: Path) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
     found = [_describe(document, error) for error in validator.iter_errors(document)]
     if found:
-        at, message = min(found, key=lambda item: item[0].line)
+        # A misspelt key is unknown, and missing under its right name: the former is what a person can see.
+        at, message = min(found, key=lambda item: (not item[1].startswith(UNKNOWN), item[0].line))
         more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
         raise GeneratorError(message + more, at)
 
@@ -98,13 +100,21 @@ def _describe(document: Mapping, error: Any) -> tuple[Location, str]:
         unknown = [key for key in node if key not in allowed]
         if unknown:
             known = ", ".join(allowed) or "none"
-            return where(node, unknown[0]), f"unknown key `{unknown[0]}`; known here: {known}"
+            return where(node, unknown[0]), f"{UNKNOWN}`{unknown[0]}`; known here: {known}"
+    if isinstance(node, Mapping) and isinstance(error.instance, str) and error.instance in node:
+        at = where(node, error.instance)  # of `propertyNames`: the key itself
+    if error.validator == "const" and isinstance(error.instance, str):
+        return at, f"{label_of(path)}: {error.instance!r} is not {error.validator_value!r}"
     if isinstance(node, Mapping | Sequence) and error.validator in ("type", "required", "minProperties", "minItems"):
         message = error.message.replace(str(node), "this")
     else:
         message = error.message
-    label = ".".join(str(key) for key in path)
+    label = label_of(path)
     return at, f"{label}: {message}" if label else message
+
+
+def label_of(path: list[str | int]) -> str:
+    return ".".join(map(str, path))
 
 
 def _build(node: yaml.Node, name: str, loader: Any) -> Any:

@@ -233,6 +233,43 @@ def test_the_first_of_several_mistakes_is_told_and_the_others_counted(tmp_path: 
     answers: []
     reason: short  #! reason: 'short' is too short
 ---
+  - function: cudaMemPrefetchAsync  #! `acu_location_devise(&location)` speaks of `acu_location_devise`
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: [devPtr, count, acu_location_devise(&location), stream]
+---
+  - function: cudaMemPrefetchAsync  #! `dstDevice` speaks of `dstDevice`, which is not known there
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: [devPtr, count, dstDevice, stream]
+---
+  - function: cudaMemPrefetchAsync  #! cudaMemPrefetchAsync is called with 3 arguments, not 4
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: [devPtr, count, stream]
+---
+  - function: cudaMemPrefetchAsync  #! cudaMemPrefetchAsync is called with 4 arguments, not 0
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    same: true
+    args: [devPtr, count, flags, stream]
+---
+  - function: cudaMemPrefetchAsync  #! parameter `location` of cudaMemPrefetchAsync has no field `kind` to refuse
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: [devPtr, count, flags, stream]
+    refuse: [{if: flags != 0, newer: location.kind}]
+---
+  - function: cudaMemPrefetchAsync  #! no toolkit has an enumerator `cudaErrorInvalidValu`; did you mean
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: [devPtr, count, flags, stream]
+    refuse: [{if: flags, invalid: flags, why: must be 0, code: cudaErrorInvalidValu}]
+---
+  - function: cudaMemPrefetchAsync
+    answers: [const void *, size_t, int, cudaStream_t]
+    reasons: made up for a test  #! unknown key `reasons`
+---
   - function: cudaMemPrefetchAsync
     answers: [const void *, size_t, int, cudaStream_t]
     reason: made up for a test
@@ -338,6 +375,23 @@ def test_a_mistake_in_libraries(spec: Spec) -> None:
     line = change(spec.root / "libraries.yaml", "  adapt: true\n", "  adapt: true\n  since: '11.7'\n") + 1
     assert f"libraries.yaml:{line}: unknown key `since`" in mistake(lambda: spec.libraries)
     assert "soname" in mistake(lambda: Spec(spec.root).libraries)
+
+
+def test_a_sentinel_that_not_every_toolkit_has(spec: Spec) -> None:
+    line = change(spec.root / "libraries.yaml", "cudaStreamBeginCapture, ", "cudaStreamGetId, ")
+    assert f"libraries.yaml:{line}: not every toolkit has `cudaStreamGetId`, so it tells no stub" in generating(spec)
+
+
+def test_an_error_that_is_none(spec: Spec) -> None:
+    line = change(spec.root / "libraries.yaml", "no_device: cudaErrorNoDevice", "no_device: cudaMemcpyHostToHost")
+    said = generating(spec)
+    assert f"libraries.yaml:{line}: no toolkit has an enumerator of cudaError_t `cudaMemcpyHostToHost`" in said
+
+
+def test_parameters_of_no_library(spec: Spec) -> None:
+    (spec.root / "parameters" / "cudrt.yaml").write_text("quirks: {}\n")
+    said = mistake(lambda: load_libraries(spec=spec))
+    assert "cudrt.yaml:1: spec/libraries.yaml has no library `cudrt`" in said
 
 
 def test_a_pattern_that_fits_no_function(spec: Spec) -> None:
