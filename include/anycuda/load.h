@@ -72,6 +72,8 @@ const acu_load_info *acu_loaded(acu_library_id library);
  * Returns the search for a library: a line for each place and file, with the reason why it was
  * taken or not; never NULL.
  *
+ * After a search that found a library, the first call also looks at what was passed over.
+ *
  * The text is valid until an acu_load() of this library fails, in any thread.
  */
 const char *acu_load_trace(acu_library_id library);

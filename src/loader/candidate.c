@@ -26,6 +26,11 @@ static void consider_file(acu_search *s, const char *path, void *handle, acu_elf
     const acu_file_id id = elf->id;
     if (!id.inode && s->optional)
         return;
+    if (s->afterwards && id.device == s->library->file.device &&
+        id.inode == s->library->file.inode) {
+        s->seen++;
+        return;
+    }
     for (size_t i = 0; id.inode && i < s->count; i++)
         if (s->candidates[i].id.device == id.device && s->candidates[i].id.inode == id.inode)
             return;

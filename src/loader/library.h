@@ -43,7 +43,10 @@ struct acu_library {
     char *trace; /* owned */
     size_t trace_used, trace_room;
     bool trace_ends; /* the trace names the library that was loaded */
-    int code;        /* of the last load that failed */
+    bool searched;   /* the library was found by a search, in the place of this number */
+    size_t place;
+    unsigned flags; /* of that search */
+    int code;       /* of the last load that failed */
     char why[ACU_WHY_SIZE];
 
     /* The published slots; under ACU_LOCK_SLOTS. */

@@ -120,14 +120,13 @@ static bool load_any(acu_search *s) {
         return true;
     acu_library *l = s->library;
     if (!l->code) {
-        char names[256];
+        char names[128], where[256];
         acu_soname_list(info, names, sizeof names);
+        acu_search_list_places(l, where, sizeof where);
         l->code = info->error_missing;
-        snprintf(l->why, sizeof l->why, "found no %s in the process, through the system loader%s",
-                 names,
-                 s->library->wheel ? ", in VIRTUAL_ENV, CONDA_PREFIX, CUDA_PATH, CUDA_HOME and "
-                                     "/usr/local/cuda*"
-                                   : "");
+        snprintf(l->why, sizeof l->why,
+                 "found no %s in the process, or by %s; %s=/path/to/it chooses a file", names,
+                 where, info->env);
     }
     return false;
 }
@@ -157,6 +156,7 @@ static bool load(acu_library *library, const acu_load_options *options) {
     library->trace_used = library->trace_room = 0;
     library->code = 0;
     library->why[0] = '\0';
+    library->searched = false;
     if (!prepared)
         prepared = pthread_atfork(NULL, NULL, end_load_in_child) == 0;
     being_loaded = library;
@@ -308,7 +308,7 @@ static void forget(acu_library *library) {
     library->published_room = 0;
     library->trace = library->path = NULL;
     library->trace_used = library->trace_room = 0;
-    library->trace_ends = false;
+    library->trace_ends = library->searched = false;
     library->loaded = (acu_load_info){0};
     library->handle = library->data = NULL;
     library->resolve = NULL;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -38,6 +39,10 @@ void acu_platform_forget_locks(void) {
 
 const char *acu_platform_env(const char *name) {
     return secure_getenv(name);
+}
+
+bool acu_platform_is_setuid(void) {
+    return getauxval(AT_SECURE) != 0;
 }
 
 uint64_t acu_platform_now_ns(void) {
@@ -78,6 +83,10 @@ acu_fn acu_platform_symbol(void *handle, const char *name) {
     acu_fn fn = NULL;
     memcpy(&fn, &address, sizeof fn);
     return fn;
+}
+
+acu_fn acu_platform_program_symbol(const char *name) {
+    return acu_platform_symbol(RTLD_DEFAULT, name);
 }
 
 const char *acu_platform_path_of(void *handle) {

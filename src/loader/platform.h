@@ -11,8 +11,9 @@
  * No lock is recursive. A thread may take a later lock while it holds an earlier one.
  *
  * A thread that holds a lock and needs the system loader can deadlock with a thread that is inside
- * a constructor, holds the system loader and needs the lock. Therefore only a load uses the system
- * loader under a lock; all other code opens libraries and looks up symbols without one.
+ * a constructor, holds the system loader and needs the lock. Therefore only a load, and completing
+ * its trace, uses the system loader under a lock; all other code opens libraries and looks up
+ * symbols without one.
  */
 typedef enum acu_lock {
     ACU_LOCK_LOAD,    /* the search and its trace; held while libraries are opened */
@@ -29,6 +30,9 @@ void acu_platform_forget_locks(void);
 /* Returns the value of a variable; NULL if the variable is unset, and always NULL in a setuid
  * program, because its caller must not choose what it loads. */
 const char *acu_platform_env(const char *name);
+/* Returns whether the program has more rights than its caller, who must not choose what it loads.
+ */
+bool acu_platform_is_setuid(void);
 uint64_t acu_platform_now_ns(void);
 /* Returns whether the program can read all of these bytes now, for pointers that may be wrong. */
 bool acu_platform_is_readable(const void *at, size_t size);
@@ -39,6 +43,9 @@ bool acu_platform_is_readable(const void *at, size_t size);
  * unless that is NULL. `mapped`: only if the process has the library already. */
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
 acu_fn acu_platform_symbol(void *handle, const char *name);
+/* Returns a symbol that the program or a library it was linked with exports; NULL if there is none.
+ */
+acu_fn acu_platform_program_symbol(const char *name);
 /* Returns the file behind a handle; NULL if it is unknown. */
 const char *acu_platform_path_of(void *handle);
 
@@ -65,8 +72,8 @@ void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data);
  * `names` ends with NULL. Stops when `enough` returns true. */
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data);
-/* Visits each file that matches the pattern under the folder, last name first; the folder may be
- * "". */
+/* Visits each file or folder that matches the pattern under the folder, last name first; the folder
+ * may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 
 typedef struct acu_file_id {

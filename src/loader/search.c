@@ -5,9 +5,11 @@
 #include "loader/candidate.h"
 #include "loader/driver.h"
 #include "loader/platform.h"
+#include "loader/python.h"
 #include "loader/soname.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns whether a file has the library's exact name; "libcudart_static.so" and "mylibcudart.so"
@@ -39,7 +41,7 @@ static void look_at_process(acu_search *s, const char *unused) {
  * loader would take it, too, and the names are tried from the newest on. */
 static bool take_now(void *data) {
     acu_search *s = data;
-    if (s->count == 0)
+    if (s->count == 0 || s->afterwards)
         return false;
     const acu_candidate *last = &s->candidates[s->count - 1];
     return strcmp(last->soname, acu_soname_base(last->path)) == 0 && acu_candidate_take_best(s);
@@ -61,7 +63,7 @@ static void look_at_system(acu_search *s, const char *unused) {
      * they are opened, and a refused one stays open.
      */
     s->optional = false;
-    for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
+    for (const char *const *name = info->sonames; *name && s->seen == 0 && !s->taken; name++) {
         void *handle = acu_platform_open(*name, false, NULL, 0);
         const char *path = handle ? acu_platform_path_of(handle) : NULL;
         if (path)
@@ -69,31 +71,97 @@ static void look_at_system(acu_search *s, const char *unused) {
     }
 }
 
+/* Visits FOLDER/NAME; the file need not exist. */
+static void visit_in(acu_search *s, const char *folder, size_t length, const char *name) {
+    char path[ACU_PATH_SIZE];
+    int used = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, name);
+    if (used > 0 && (size_t)used < sizeof path)
+        visit(s, path);
+}
+
+/* Looks into one folder. The names that are known are tried one by one, because reading the folder
+ * takes a millisecond where it has thousands of files, as a Conda environment's. */
+static void look_in_folder(void *data, const char *folder) {
+    acu_search *s = data;
+    s->optional = true;
+    for (const char *const *name = s->library->info->sonames; *name; name++)
+        visit_in(s, folder, strlen(folder), *name);
+}
+
+static void visit_other_name(void *data, const char *path) {
+    const acu_search *s = data;
+    for (const char *const *name = s->library->info->sonames; *name; name++)
+        if (strcmp(*name, acu_soname_base(path)) == 0)
+            return;
+    visit(data, path);
+}
+
+/* Looks into each folder that matches. */
 static void look_in(acu_search *s, const char *root, const char *folder) {
     char pattern[256];
+    if (!s->other_names) {
+        acu_platform_match(root, folder, look_in_folder, s);
+        return;
+    }
+    s->optional = false;
     snprintf(pattern, sizeof pattern, "%s/%s*.so*", folder, s->library->info->name);
-    acu_platform_match(root, pattern, visit, s);
+    acu_platform_match(root, pattern, visit_other_name, s);
+}
+
+/* Adds why a place has no files, instead of that it has none; once. */
+static void note_no_place(acu_search *s, const char *why) {
+    if (!s->other_names)
+        acu_search_note(s, "%s", why);
+    s->seen++;
 }
 
 static const char *folder_of(acu_search *s, const char *variable) {
     const char *folder = acu_platform_env(variable);
     if (folder && *folder)
         return folder;
-    acu_search_note(s, "not set");
-    s->seen++; /* so that no second line is added for this place */
+    note_no_place(s, "not set");
     return NULL;
 }
 
-static void look_at_python(acu_search *s, const char *variable) {
-    char folder[128];
+/* The system loader would find the same files, but after a newer library of the machine's. An empty
+ * name means the current folder, as it does there. */
+static void look_at_library_path(acu_search *s, const char *variable) {
+    const char *folders = folder_of(s, variable), *end;
+    s->in_order = s->optional = true;
+    for (const char *const *name = s->library->info->sonames; folders && *name; name++)
+        for (const char *folder = folders;; folder = end + 1) {
+            size_t length = strcspn(folder, ":;");
+            end = folder + length;
+            visit_in(s, length ? folder : ".", length ? length : 1, *name);
+            if (take_now(s))
+                return;
+            if (!*end)
+                break;
+        }
+}
+
+/* NVIDIA's wheels have a folder for each library until 12, and one for all of a version from 13. */
+static void look_at_packages(void *data, const char *site) {
+    acu_search *s = data;
+    char folder[64];
+    snprintf(folder, sizeof folder, "nvidia/%s/lib", s->library->wheel);
+    look_in(s, site, folder);
+    look_in(s, site, "nvidia/cu[0-9]*/lib");
+}
+
+static void look_at_environment(acu_search *s, const char *variable) {
     const char *root = folder_of(s, variable);
     if (!root)
         return;
     look_in(s, root, "lib");
     look_in(s, root, "lib64");
-    snprintf(folder, sizeof folder, "lib/python3*/site-packages/nvidia/%s/lib", s->library->wheel);
-    look_in(s, root, folder);
-    look_in(s, root, "lib/python3*/site-packages/nvidia/cu[0-9]*/lib");
+    acu_platform_match(root, "lib/python3*/site-packages", look_at_packages, s);
+}
+
+static void look_at_python(acu_search *s, const char *unused) {
+    (void)unused;
+    if (!acu_python_packages(look_at_packages, s))
+        note_no_place(s, "none runs in this process");
 }
 
 static void look_at_toolkit(acu_search *s, const char *variable) {
@@ -112,19 +180,41 @@ static void look_at_usr_local(acu_search *s, const char *unused) {
     look_in(s, "", "usr/local/cuda*/targets/*/lib");
 }
 
+/* What the process or its user chose comes before what the machine has: a framework in the same
+ * process opens its library from there, and two runtimes in one process do not know each other. */
 static const struct {
     const char *name;
     void (*look)(acu_search *s, const char *name);
     bool installed; /* a place of toolkits and packages, which contain no driver */
 } places[] = {
     {"already in the process", look_at_process, false},
+    {"LD_LIBRARY_PATH", look_at_library_path, false},
+    {"VIRTUAL_ENV", look_at_environment, true},
+    {"CONDA_PREFIX", look_at_environment, true},
+    {"Python interpreter", look_at_python, true},
     {"system loader", look_at_system, false},
-    {"VIRTUAL_ENV", look_at_python, true},
-    {"CONDA_PREFIX", look_at_python, true},
     {"CUDA_PATH", look_at_toolkit, true},
     {"CUDA_HOME", look_at_toolkit, true},
     {"/usr/local/cuda*", look_at_usr_local, true},
 };
+
+enum { PLACES = sizeof places / sizeof *places };
+
+static bool is_searched(const acu_search *s, size_t place) {
+    return s->other_names ? places[place].installed && s->library->wheel
+                          : !places[place].installed || s->library->wheel;
+}
+
+/* Returns whether a library is loaded. */
+static bool look_at_place(acu_search *s, size_t place) {
+    s->place = places[place].name;
+    s->mapped = s->in_order = s->optional = false;
+    s->count = s->seen = 0;
+    places[place].look(s, places[place].name);
+    if (s->seen == 0)
+        note_no_place(s, "no library found");
+    return acu_candidate_take_best(s);
+}
 
 void acu_search_for(acu_search *s, const char *path) {
     s->chosen = s->in_order = true;
@@ -135,20 +225,41 @@ void acu_search_for(acu_search *s, const char *path) {
         acu_candidate_consider(s, path, NULL);
 }
 
-bool acu_search_places(acu_search *s) {
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (places[i].installed && !s->library->wheel)
-            continue;
-        s->place = places[i].name;
-        s->mapped = s->in_order = s->optional = false;
-        s->count = s->seen = 0;
-        places[i].look(s, places[i].name);
-        if (s->seen == 0)
-            acu_search_note(s, "no library found");
-        if (acu_candidate_take_best(s))
+static bool look_at_places(acu_search *s) {
+    for (size_t place = 0; place < PLACES; place++)
+        if (is_searched(s, place) && look_at_place(s, place)) {
+            s->library->place = place;
+            s->library->flags = s->options->flags;
+            s->library->searched = true;
             return true;
-    }
+        }
     return false;
+}
+
+bool acu_search_places(acu_search *s) {
+    s->other_names = false;
+    if (look_at_places(s))
+        return true;
+    s->other_names = true; /* such as an unknown version's, which the error then names */
+    return look_at_places(s);
+}
+
+void acu_search_rest(acu_library *library) {
+    acu_load_options options = {.flags = library->flags};
+    acu_search s = {.library = library, .options = &options, .taken = true, .afterwards = true};
+    for (size_t place = library->place; place < PLACES; place++)
+        if (is_searched(&s, place))
+            look_at_place(&s, place);
+    free(s.candidates);
+}
+
+void acu_search_list_places(const acu_library *library, char *list, size_t size) {
+    const acu_search s = {.library = (acu_library *)library};
+    size_t used = 0;
+    for (size_t place = 1; place < PLACES && used < size; place++)
+        if (is_searched(&s, place))
+            used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "",
+                                     places[place].name);
 }
 
 void acu_search_succeed(acu_search *s, const char *path, int version) {

@@ -24,10 +24,13 @@ static void note_text(const acu_search *s, const char *text) {
         l->trace = trace;
         l->trace_room = room;
     }
-    char *at = append_printable(l->trace + l->trace_used, s->place);
+    char *line = l->trace + l->trace_used, *at = append_printable(line, s->place);
     at = append_printable(append_printable(at, ": "), text);
     memcpy(at, "\n", 2);
-    l->trace_used += length - 1;
+    if (s->afterwards && strstr(l->trace, line) != line)
+        *line = '\0'; /* the search itself wrote this line */
+    else
+        l->trace_used += length - 1;
 }
 
 void acu_search_note(const acu_search *s, const char *format, ...) {
@@ -47,7 +50,7 @@ bool acu_search_refuse(const acu_search *s, const char *path, int code, const ch
     va_end(args);
     acu_search_note(s, "%s: refused: %s", path, why);
     acu_library *l = s->library;
-    if (!l->code) {
+    if (!l->code && !s->afterwards) {
         l->code = code;
         snprintf(l->why, sizeof l->why, "%.200s: %.300s", path, why);
     }
@@ -71,6 +74,8 @@ int acu_search_driver(acu_search *s) {
 
 void acu_search_end_trace(acu_library *library) {
     const acu_load_info *loaded = &library->loaded;
+    if (library->searched)
+        acu_search_rest(library);
     acu_search_note(&(acu_search){.library = library, .place = loaded->found},
                     "%s: taken: CUDA %d.%d%s", loaded->path, ACU_MAJOR(loaded->version),
                     ACU_MINOR(loaded->version),

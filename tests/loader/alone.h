@@ -19,12 +19,16 @@ extern const void *alone_with;
 
 void run_alone(void **state);
 
-#define ALONE(test)                                                                                \
+#define ALONE(test) ALONE_WITH(test, NULL)
+#define ALONE_WITH(test, argument)                                                                 \
     {                                                                                              \
         #test, run_alone, NULL, NULL, &(struct lonely) {                                           \
-            test, NULL                                                                             \
+            test, argument                                                                         \
         }                                                                                          \
     }
+
+/* Ends the test that runs, which counts as skipped. */
+_Noreturn void skip_alone(const char *why);
 
 #define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__)
 void check_contains(const char *text, const char *part, const char *file, int line);

@@ -8,8 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
+
+#define EXPORTED __attribute__((visibility("default")))
 
 /* Where the system loader looks in this program: its run path leads here. */
 static void put_in_system(const char *fake, const char *name) {
@@ -81,12 +87,77 @@ static void process_before_system(void) {
     expect(12040, "already in the process");
 }
 
-static void system_before_environments(void) {
-    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+/* What the process chose has the major that its other parts open; the machine's newer one would be
+ * a second runtime. */
+static void environments_before_system(void) {
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    put("12.4/libacutest.so.12", "lib/libacutest.so.12");
+    setenv(alone_with, scratch(), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, alone_with);
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART),
+                   "system loader: " SYSTEM "/libacutest.so.13: good, but ");
+}
+
+static void library_path_before_system(void) {
+    char folders[1024];
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    put("12.4/libacutest.so.12", "second/libacutest.so.12");
+    snprintf(folders, sizeof folders, "%s/nowhere;%s:%s", scratch(), in_scratch("first"),
+             in_scratch("second"));
+    setenv("LD_LIBRARY_PATH", folders, 1);
     setenv("VIRTUAL_ENV", scratch(), 1);
     put("13.0/libacutest.so.13", "lib/libacutest.so.13");
     assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "LD_LIBRARY_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "VIRTUAL_ENV: ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/lib/libacutest.so.13: good, but ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART),
+                   "system loader: " SYSTEM "/libacutest.so.13: good, but ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "CONDA_PREFIX: not set\n");
+}
+
+/* The newest of all its folders, and of one name the first, as the system loader takes it. */
+static void every_major_of_the_library_path(void) {
+    char folders[1024];
+    put("12.9/libacutest.so.12", "first/libacutest.so.12");
+    put("stub/libacutest.so.12", "first/libacutest.so.13"); /* refused, so the next one counts */
+    put("13.0/libacutest.so.13", "second/libacutest.so.13");
+    put("13.9/libacutest.so.13", "third/libacutest.so.13");
+    snprintf(folders, sizeof folders, "%s:%s:%s", in_scratch("first"), in_scratch("second"),
+             in_scratch("third"));
+    setenv("LD_LIBRARY_PATH", folders, 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(13000, "LD_LIBRARY_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "first/libacutest.so.13: refused: ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "first/libacutest.so.12: good, but ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "third/libacutest.so.13: good, but ");
+}
+
+static void empty_name_in_the_library_path(void) {
+    put("12.4/libacutest.so.12", "libacutest.so.12");
+    assert_int_equal(chdir(scratch()), 0);
+    setenv("LD_LIBRARY_PATH", "/nowhere:", 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "LD_LIBRARY_PATH");
+}
+
+static void process_before_library_path(void) {
+    assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
+    put("13.0/libacutest.so.13", "libacutest.so.13");
+    setenv("LD_LIBRARY_PATH", scratch(), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "already in the process");
+}
+
+static void system_before_toolkits(void) {
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
+    setenv("CUDA_PATH", scratch(), 1);
+    assert_int_equal(acu_load(NULL), 0);
     expect(12040, "system loader");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "CUDA_PATH: ");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/lib64/libacutest.so.13: good, but ");
 }
 
 static void newest_soname_of_system(void) {
@@ -187,11 +258,142 @@ static void first_good_file_of_a_name(void) {
 
 static void nothing_anywhere(void) {
     assert_int_equal(acu_load(NULL), MISSING);
-    expect_refused(MISSING, "found no libacutest.so.13, libacutest.so.12 or libacutest.so.11.0");
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "already in the process: no library found\n"
-                                               "system loader: no library found\n"
-                                               "VIRTUAL_ENV: not set\n");
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/usr/local/cuda*: no library found\n");
+    expect_refused(MISSING, "found no libacutest.so.13, libacutest.so.12 or libacutest.so.11.0 in "
+                            "the process, or by LD_LIBRARY_PATH, VIRTUAL_ENV, ");
+    CHECK_CONTAINS(acu_last_error_message(), "; ANYCUDA_CUDART=/path/to/it chooses a file");
+    assert_string_equal(acu_load_trace(ACU_CUDART),
+                        "already in the process: no library found\n"
+                        "LD_LIBRARY_PATH: not set\n"
+                        "VIRTUAL_ENV: not set\n"
+                        "CONDA_PREFIX: not set\n"
+                        "Python interpreter: none runs in this process\n"
+                        "system loader: no library found\n"
+                        "CUDA_PATH: not set\n"
+                        "CUDA_HOME: not set\n"
+                        "/usr/local/cuda*: no library found\n");
+}
+
+/* The names of known versions are tried; what has another name is looked for last, and named. */
+static void only_an_unknown_version(void) {
+    put("14.0/libacutest.so.14", "lib/libacutest.so.14");
+    setenv("CONDA_PREFIX", scratch(), 1);
+    assert_int_equal(acu_load(NULL), MISSING);
+    expect_refused(MISSING, "its soname, libacutest.so.14, is of an unknown version");
+    put("12.4/libacutest.so.12", "lib/libacutest.so.12.4.127");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "CONDA_PREFIX");
+}
+
+/* ---- a Python interpreter, as the loader sees one ---- */
+
+static const wchar_t *program_of_python, *prefix_of_python;
+
+EXPORTED int Py_IsInitialized(void);
+EXPORTED const char *Py_GetVersion(void);
+EXPORTED const wchar_t *Py_GetProgramFullPath(void);
+EXPORTED const wchar_t *Py_GetPrefix(void);
+
+int Py_IsInitialized(void) {
+    return prefix_of_python != NULL;
+}
+
+const char *Py_GetVersion(void) {
+    return "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]";
+}
+
+const wchar_t *Py_GetProgramFullPath(void) {
+    return program_of_python;
+}
+
+const wchar_t *Py_GetPrefix(void) {
+    return prefix_of_python;
+}
+
+/* The interpreter is SCRATCH/program, installed in SCRATCH/usr. */
+static void run_python(const char *program) {
+    static wchar_t paths[2][1024];
+    swprintf(paths[0], 1024, L"%s", in_scratch(program));
+    swprintf(paths[1], 1024, L"%s", in_scratch("usr"));
+    program_of_python = paths[0];
+    prefix_of_python = paths[1];
+}
+
+static const char wheel[] = "nvidia/cuda_runtime/lib/libacutest.so.12";
+
+/* Puts 12.4 into the packages in that folder. */
+static void install(const char *packages) {
+    char name[256];
+    snprintf(name, sizeof name, "%s/%s", packages, wheel);
+    put("12.4/libacutest.so.12", name);
+}
+
+static void expect_found_by_python(void) {
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "Python interpreter");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/libacutest.so.13: good, but ");
+}
+
+static void packages_of_an_installation(void) {
+    run_python("usr/bin/python3");
+    install(alone_with);
+    expect_found_by_python();
+}
+
+static void packages_of_the_user(void) {
+    run_python("usr/bin/python3");
+    install("home/.local/lib/python3.11/site-packages");
+    setenv("HOME", in_scratch("home"), 1);
+    setenv("PYTHONNOUSERSITE", "1", 1);
+    assert_int_equal(acu_load(NULL), MISSING);
+    unsetenv("PYTHONNOUSERSITE");
+    expect_found_by_python();
+}
+
+static void packages_of_the_users_base(void) {
+    run_python("usr/bin/python3");
+    install("base/lib/python3.11/site-packages");
+    setenv("PYTHONUSERBASE", in_scratch("base"), 1);
+    expect_found_by_python();
+}
+
+static void write_config(const char *text) {
+    char home[1024];
+    snprintf(home, sizeof home, "home = %s/usr/bin\n%s", scratch(), text);
+    write_file(in_scratch("venv/pyvenv.cfg"), home, strlen(home));
+}
+
+/* An environment that was not activated, as `.venv/bin/python` runs. */
+static void packages_of_an_environment(void) {
+    run_python("venv/bin/python");
+    write_config("include-system-site-packages = false\nversion = 3.11.2\n");
+    install("usr/lib/python3.11/site-packages"); /* hidden by the environment */
+    assert_int_equal(acu_load(NULL), MISSING);
+    install("venv/lib/python3.11/site-packages");
+    expect_found_by_python();
+}
+
+static void packages_that_an_environment_shows(void) {
+    run_python("venv/bin/python");
+    write_config("include-system-site-packages = true\n");
+    install("usr/lib/python3.11/site-packages");
+    expect_found_by_python();
+}
+
+static void environments_before_the_interpreter(void) {
+    run_python("usr/bin/python3");
+    install("usr/lib/python3.11/site-packages");
+    put("13.0/libacutest.so.13", "conda/lib/libacutest.so.13");
+    setenv("CONDA_PREFIX", in_scratch("conda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(13000, "CONDA_PREFIX");
+}
+
+static void interpreter_of_another_version_has_its_own_packages(void) {
+    run_python("usr/bin/python3");
+    install("usr/lib/python3.12/site-packages");
+    assert_int_equal(acu_load(NULL), MISSING);
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "Python interpreter: no library found\n");
 }
 
 static void bare_name_is_the_system_loaders(void) {
@@ -551,14 +753,79 @@ static void mapped_file_is_gone(void) {
     expect(12040, "already in the process");
 }
 
-int main(void) {
+/* ---- a setuid program, whose caller must not choose what it loads ---- */
+
+enum { NOT_SETUID = 77 };
+
+/* What this program does as a setuid one, with the interpreter installed in PREFIX. */
+static int load_as_setuid(const char *prefix) {
+    static wchar_t wide[1024];
+    if (getauxval(AT_SECURE) == 0)
+        return NOT_SETUID;
+    swprintf(wide, 1024, L"%s", prefix);
+    program_of_python = prefix_of_python = wide;
+    if (acu_load(NULL) == 0)
+        print_error("%s", acu_load_trace(ACU_CUDART));
+    return acu_loaded(ACU_CUDART) ? 1 : 0;
+}
+
+/* Makes a copy of this program that runs as another user. */
+static void make_setuid(const char *program) {
+    struct stat own;
+    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int to = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+    assert_int_equal(fstat(from, &own), 0);
+    for (off_t left = own.st_size; left > 0;) {
+        ssize_t sent = sendfile(to, from, NULL, (size_t)left);
+        assert_true(sent > 0);
+        left -= sent;
+    }
+    close(from);
+    close(to);
+    if (chown(program, 65534, 65534) != 0 || chmod(program, 04755) != 0)
+        skip_alone("only root can make a setuid program of another user");
+}
+
+static void setuid_program_ignores_its_environment(void) {
+    static const char *const variables[] = {"LD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+                                            "CUDA_PATH",       "CUDA_HOME",   "PYTHONUSERBASE"};
+    const char *program = in_scratch("program");
+    int status = -1;
+    put("12.4/libacutest.so.12", "lib/libacutest.so.12");
+    put("12.4/libacutest.so.12",
+        "usr/lib/python3.11/site-packages/nvidia/cu12/lib/libacutest.so.12");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        setenv(variables[i], i ? scratch() : in_scratch("lib"), 1);
+    make_setuid(program);
+    assert_int_equal(chmod(scratch(), 0755), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        execl(program, program, "setuid", in_scratch("usr"), (char *)NULL);
+        _exit(126);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_SETUID)
+        skip_alone("the folder for temporary files is in a file system without setuid programs");
+    assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "setuid") == 0)
+        return load_as_setuid(argv[2]);
     const struct CMUnitTest tests[] = {
         ALONE(path_before_all),
         ALONE(environment_before_search),
         ALONE(environment_fails_loudly),
         ALONE(path_fails_loudly),
         ALONE(process_before_system),
-        ALONE(system_before_environments),
+        ALONE_WITH(environments_before_system, "VIRTUAL_ENV"),
+        ALONE_WITH(environments_before_system, "CONDA_PREFIX"),
+        ALONE(library_path_before_system),
+        ALONE(every_major_of_the_library_path),
+        ALONE(empty_name_in_the_library_path),
+        ALONE(process_before_library_path),
+        ALONE(system_before_toolkits),
+        ALONE(setuid_program_ignores_its_environment),
         ALONE(newest_soname_of_system),
         ALONE(unopenable_in_system),
         ALONE(virtual_env_before_conda),
@@ -570,6 +837,17 @@ int main(void) {
         ALONE(file_that_has_no_name),
         ALONE(first_good_file_of_a_name),
         ALONE(nothing_anywhere),
+        ALONE(only_an_unknown_version),
+        ALONE_WITH(packages_of_an_installation, "usr/lib/python3.11/site-packages"),
+        ALONE_WITH(packages_of_an_installation, "usr/lib64/python3.11/site-packages"),
+        ALONE_WITH(packages_of_an_installation, "usr/lib/python3/dist-packages"),
+        ALONE_WITH(packages_of_an_installation, "usr/local/lib/python3.11/dist-packages"),
+        ALONE(packages_of_the_user),
+        ALONE(packages_of_the_users_base),
+        ALONE(packages_of_an_environment),
+        ALONE(packages_that_an_environment_shows),
+        ALONE(environments_before_the_interpreter),
+        ALONE(interpreter_of_another_version_has_its_own_packages),
         ALONE(bare_name_is_the_system_loaders),
         ALONE(bare_name_is_not_of_the_current_folder),
         ALONE(unknown_major),

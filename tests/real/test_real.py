@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import shutil
+import subprocess
+import venv
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -136,6 +139,40 @@ def test_libcudart(
     record_property("count: checks on real libcudarts", checks)
 
 
+# ---- in Python
+
+PLUGIN = """
+#include <anycuda/load.h>
+
+const char *search(void);
+
+const char *search(void) {
+    acu_load(NULL);
+    return acu_load_trace(ACU_CUDART);
+}
+"""
+
+
+def test_python_finds_the_packages_of_its_environment(library: Library, toolkits: Toolkits, tmp_path: Path) -> None:
+    """Of one that is not activated, so that no variable leads to it."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    (packages,) = (tmp_path / "venv").glob("lib/python3*/site-packages")
+    folder = packages / "nvidia/cuda_runtime/lib"
+    folder.mkdir(parents=True)
+    wheel = shutil.copy(toolkits["12.4"].libcudart(), folder)
+    plugin = tmp_path / "plugin.c"
+    plugin.write_text(PLUGIN)
+    shared = tmp_path / "plugin.so"
+    works([*compiler("gcc", "c11"), "-fPIC", "-shared", plugin, "-o", shared, *library.link])
+    script = (
+        f"import ctypes; p = ctypes.CDLL('{shared}'); p.search.restype = ctypes.c_char_p; print(p.search().decode())"
+    )
+    # Not run(), whose environment has the variables of this one.
+    command = [str(tmp_path / "venv/bin/python"), "-c", script]
+    trace = subprocess.run(command, check=True, capture_output=True, text=True, env={}).stdout
+    assert f"\nPython interpreter: {wheel}: taken: CUDA 12.4" in trace, trace
+
+
 # ---- the other libraries
 
 
@@ -162,7 +199,7 @@ def test_calls_of_an_absent_driver_are_refused(library: Library, tmp_path: Path)
         pytest.skip("this machine has a driver")
     for line in works([build(HERE / "driver.c", tmp_path, library)]).splitlines():
         assert line.startswith("303 303 cu"), line
-        assert "no usable libcuda: found no libcuda.so.1 in the process, through the system loader" in line
+        assert "no usable libcuda: found no libcuda.so.1 in the process, or by LD_LIBRARY_PATH, system loader; " in line
 
 
 def test_a_driver_that_is_chosen_and_missing_is_named(library: Library, tmp_path: Path) -> None:
