@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from generator import gates, groups, simulator, verify
+from generator import codes, gates, groups, simulator, verify
 from generator.bind import load_libraries
 from generator.errors import GeneratorError
 from generator.model import Library
@@ -30,6 +30,9 @@ FREE = {
     "*.title": "prose",
     "[].reason": "prose",
     "[].why": "prose",
+    ".text": "prose",
+    ".hint": "prose",
+    ".*.*.*": "prose: the text of an error",
     ".source": "prose; test_features.py holds the names of types in it",
     ".undiscriminated": "prose",
     ".compat_empty.*": "prose",
@@ -128,6 +131,8 @@ def check(spec: Spec, file: str) -> None:
             verify.parameters(spec.parameters(name), library, libraries()["cuda"] if name == "cudart" else None)
         elif file == "groups.yaml":
             groups.sort(groups.read(spec.groups, library), library.presented.functions, where(spec.groups, name))
+        elif file == "errors.yaml":
+            codes.read(spec.errors, library, spec.libraries[name]["result"])
         elif file == "simulator.yaml":
             simulator.entries(spec, library, [])
     if file == "decisions.yaml":
