@@ -254,12 +254,10 @@ const acu_code acu_codes[] = {
     {812, ACU_ERROR_KIND_CODE, "the code was compiled for other launches from kernels", ""},
     /* cudaErrorStreamCaptureUnsupported */
     {900, ACU_ERROR_KIND_STATE, "not possible while a stream is being captured",
-     "CUDA refuses this call while a stream is being captured, and has invalidated that capture: "
-     "call it before or after the capture"},
+     "CUDA has invalidated the capture; make this call before or after it"},
     /* cudaErrorStreamCaptureInvalidated */
     {901, ACU_ERROR_KIND_STATE, "an earlier error has invalidated the capture",
-     "an earlier call has invalidated the capture: end the capture, and look for the call that "
-     "failed with 900 to 908"},
+     "end the capture, and look for the earlier call that failed with 900 to 908"},
     /* cudaErrorStreamCaptureMerge */
     {902, ACU_ERROR_KIND_STATE, "two captures would become one",
      "the streams are in two different captures, which cannot join"},
@@ -277,8 +275,7 @@ const acu_code acu_codes[] = {
      "the legacy default stream would wait for the capture: use non-blocking streams"},
     /* cudaErrorCapturedEvent */
     {907, ACU_ERROR_KIND_STATE, "the event was recorded in a capture",
-     "the event was recorded in a capture; acu_event_record_external() records an event that can be "
-     "used outside"},
+     "acu_event_record_external() records an event that can be used outside the capture"},
     /* cudaErrorStreamCaptureWrongThread */
     {908, ACU_ERROR_KIND_STATE, "another thread began the capture",
      "end the capture in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
