@@ -38,9 +38,10 @@ where they are missing or no longer what was unpacked. With nothing to do it tak
 # pip takes the tags that it is given and derives none from them, so each one that a pin has or a
 # future one may have stands here.
 PLATFORMS = [
-    *("manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64"),
-    *(f"manylinux_2_{glibc}_x86_64" for glibc in (5, 12, 17, 24, 27, 28, 31, 34, 35)),
+    *("manylinux1", "manylinux2010", "manylinux2014"),
+    *(f"manylinux_2_{glibc}" for glibc in (5, 12, 17, 24, 27, 28, 31, 34, 35)),
 ]
+MACHINES = ("x86_64", "aarch64")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Wheel:
     @property
     def requirement(self) -> str:
         return f"{self.package}=={self.version} --hash=sha256:{self.sha256}"
+
+    @property
+    def machine(self) -> str:
+        return next((machine for machine in MACHINES if self.file.endswith(f"_{machine}.whl")), MACHINES[0])
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,7 @@ class Toolkit:
     version: str
     unit: Unit
     crt: Unit
+    aarch64: Unit | None = None  # the same runtime for that machine; None where no wheel has it
 
     @property
     def pins(self) -> tuple[Wheel, ...]:
@@ -191,7 +197,9 @@ class Toolkits:
                     f"{version} stands after {toolkits[-1].version}; toolkits stand oldest first, each once",
                     yamlfile.where(entry, "version"),
                 )
-            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), shared["crt"]))
+            unit = _unit(version, entry["wheels"], cache)
+            other = _unit(f"{version}-aarch64", entry["aarch64"], cache) if "aarch64" in entry else None
+            toolkits.append(Toolkit(version, unit, shared["crt"], other))
         return cls(tuple(toolkits), shared, cache)
 
     def __iter__(self) -> Iterator[Toolkit]:
@@ -212,7 +220,8 @@ class Toolkits:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        return (*self.shared.values(), *(toolkit.unit for toolkit in self.toolkits))
+        mine = (unit for toolkit in self.toolkits for unit in (toolkit.unit, toolkit.aarch64) if unit)
+        return (*self.shared.values(), *mine)
 
 
 def cache_folder() -> Path:
@@ -271,7 +280,8 @@ def _fetch_all(units: list[Unit], jobs: int) -> None:
 def _fetch_one(unit: Unit, stop: threading.Event) -> str:
     with tempfile.TemporaryDirectory(prefix=".part-", dir=unit.cache) as folder:
         temporary = Path(folder)
-        download([wheel.requirement for wheel in unit.wheels], temporary / "wheels", hashed=True, stop=stop)
+        requirements, machine = [wheel.requirement for wheel in unit.wheels], unit.wheels[0].machine
+        download(requirements, temporary / "wheels", hashed=True, machine=machine, stop=stop)
         ready = temporary / "unpacked"
         for wheel in unit.wheels:
             _unpack(_verified(temporary / "wheels" / wheel.file, wheel), ready)
@@ -280,16 +290,23 @@ def _fetch_one(unit: Unit, stop: threading.Event) -> str:
         if unit.root.exists():
             unit.root.rename(temporary / "old")
         ready.rename(unit.root)
-    return f"{unit.name:6} " + ", ".join(f"{wheel.package} {wheel.version}" for wheel in unit.wheels)
+    return f"{unit.name:12} " + ", ".join(f"{wheel.package} {wheel.version}" for wheel in unit.wheels)
 
 
-def download(requirements: list[str], folder: Path, *, hashed: bool, stop: threading.Event | None = None) -> None:
-    """Has pip bring wheels, so that the user's index, proxy and certificates hold."""
+def download(
+    requirements: list[str],
+    folder: Path,
+    *,
+    hashed: bool,
+    machine: str = MACHINES[0],
+    stop: threading.Event | None = None,
+) -> None:
+    """Has pip bring a machine's wheels, so that the user's index, proxy and certificates hold."""
     folder.mkdir(parents=True)
     listed = folder.parent / "requirements.txt"
     listed.write_text("\n".join(requirements) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
-    command += ["--no-deps", "--only-binary=:all:", *(f"--platform={platform}" for platform in PLATFORMS)]
+    command += ["--no-deps", "--only-binary=:all:", *(f"--platform={platform}_{machine}" for platform in PLATFORMS)]
     command += ["--require-hashes"] if hashed else []
     command += ["--dest", str(folder), "--requirement", str(listed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
@@ -431,15 +448,25 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     text += f'\n  - version: "{version}"\n    wheels:\n'
     for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
         text += _lines(_newest(package, version), "      ")
+    text += _for_aarch64(f"nvidia-cuda-runtime{suffix}", version)
     textfile.write(spec, text)
     print(f"pinned {version} in {spec.name}")
 
 
-def _newest(package: str, version: str) -> Wheel:
+def _for_aarch64(package: str, version: str) -> str:
+    """The pin of a runtime for aarch64; what it is for can do without it, as with older toolkits."""
+    try:
+        return "    aarch64:\n" + _lines(_newest(package, version, "aarch64"), "      ")
+    except GeneratorError as problem:
+        print(f"nothing pinned for aarch64: {problem}")
+        return ""
+
+
+def _newest(package: str, version: str, machine: str = MACHINES[0]) -> Wheel:
     """The newest wheel of a toolkit's version."""
     with tempfile.TemporaryDirectory() as folder:
         wheels = Path(folder) / "wheels"
-        download([f"{package}=={version}.*"], wheels, hashed=False)
+        download([f"{package}=={version}.*"], wheels, hashed=False, machine=machine)
         (file,) = wheels.iterdir()
         return Wheel(package, file.name.split("-")[1], file.name, hashlib.sha256(file.read_bytes()).hexdigest())
 

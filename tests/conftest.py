@@ -24,7 +24,7 @@ GROUPS = {
     "address": r"^tests/sanitize/.*(c_tests|safe_layer|real_libcudart)_",
     "thread": r"^tests/sanitize/.*many_threads",
     "consumer": r"^tests/(consumer/|tools/test_(demo|acu_info))",
-    "spies": r"^tests/abi/test_spies",
+    "spies": r"^tests/abi/test_(spies|aarch64)",
     "link time": r"test_link_time_optimisation",
     "real": r"^tests/real/",
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Sets up what the Makefile's targets need, once; with nothing to do it takes a moment.
 #
-#   tools/bootstrap.sh          all: a Python environment in .venv, CMake, Ninja, cmocka, and doxygen where it may
+#   tools/bootstrap.sh          all: a Python environment in .venv, CMake, Ninja, cmocka, and where it may doxygen,
+#                               and what tests for aarch64 need
 #   tools/bootstrap.sh c        what the C tests need: CMake, Ninja and cmocka
 #   tools/bootstrap.sh cmake    what building the library needs: CMake
 #
@@ -118,9 +119,15 @@ fi
 has_cmocka || { apt_install libcmocka-dev && has_cmocka; } ||
     fail "the C tests need cmocka, and it cannot be installed from here;" \
         "run \`apt-get install libcmocka-dev\` as root (or what your system calls it)"
-# The reference and its test need doxygen. Without it the test is skipped, so installing it is tried once only.
+# Without these some tests are skipped, so installing them is tried once only.
 if [ "${1:-all}" = all ] && [ ! -e "$venv/.doxygen" ]; then
     command -v doxygen >/dev/null || apt_install doxygen ||
         say "there is no doxygen, and it cannot be installed from here; \`make docs\` needs it"
     : >"$venv/.doxygen"
+fi
+if [ "${1:-all}" = all ] && [ ! -e "$venv/.aarch64" ]; then
+    { command -v qemu-aarch64 && command -v aarch64-linux-gnu-gcc; } >/dev/null ||
+        apt_install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross ||
+        say "there is no emulator or no compiler for aarch64, and they cannot be installed from here"
+    : >"$venv/.aarch64"
 fi

@@ -1,11 +1,13 @@
 """Builds the spies and their driver, from generated sources wherever they lie.
 
-`python -m tests.abi.spy_build 12.4` builds the spy of one toolkit in build/spies/ and runs every call against it.
+`python -m tests.abi.spy_build 12.4` builds the spy of one toolkit in build/spies/ and runs every call against it. CC
+is the compiler, and RUNNER stands in front of its programs: CC=aarch64-linux-gnu-gcc RUNNER="qemu-aarch64 -L …".
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,17 +22,35 @@ from . import spies
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-CC = os.environ.get("CC", "cc")
+VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
 # What stands below the wrappers; the rest of src/ is written against the newest API, and so are two files of the core.
 LIBRARY = ("src/core/*.c", "src/layers/*.c", "src/loader/*.c")
 NEWEST_ONLY = {ROOT / "src/core/supports.c", ROOT / "src/core/translate.c"}
 
 
-def compile_all(jobs: list[list[str]]) -> None:
-    """Runs compilers side by side; the first that fails says why."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in pool.map(lambda job: subprocess.run([CC, *job], check=False, capture_output=True, text=True), jobs):
-            assert done.returncode == 0, done.stderr[-4000:]
+@dataclass(frozen=True)
+class Machine:
+    """What compiles programs, and what stands in front of them if they are another processor's."""
+
+    cc: str
+    runner: tuple[str, ...] = ()
+
+    def compile_all(self, jobs: list[list[str]]) -> None:
+        """Runs compilers side by side; the first that fails says why."""
+
+        def compile_one(job: list[str]) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([self.cc, *job], check=False, capture_output=True, text=True)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in pool.map(compile_one, jobs):
+                assert done.returncode == 0, done.stderr[-4000:]
+
+    def run(self, *command: object) -> subprocess.CompletedProcess[str]:
+        arguments = [*self.runner, *map(str, command)]
+        return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=120)
+
+
+NATIVE = Machine(os.environ.get("CC", "cc"), tuple(shlex.split(os.environ.get("RUNNER", ""))))
 
 
 @dataclass
@@ -40,6 +60,8 @@ class Bench:
     folder: Path
     generated: Path
     presented: str | None = None
+    machine: Machine = NATIVE
+    archive: Path | None = None  # the library, if it is built already
 
     def includes(self) -> list[str]:
         return [
@@ -65,24 +87,29 @@ class Bench:
             if source.stem != "features"
         ]
 
-    def driver(self) -> Path:
-        """Compiles everything and links the program that runs the calls."""
-        apis = spies.write(self.folder, self.presented)
-        self.apis: list[Api] = apis
+    def driver(self, like: Bench | None = None) -> Path:
+        """Compiles everything, from the sources of another bench if one is given; returns the program that runs it."""
+        if like:
+            self.apis: list[Api] = like.apis
+            for source in like.folder.glob("*.c"):
+                (self.folder / source.name).symlink_to(source)
+        else:
+            self.apis = spies.write(self.folder, self.presented)
         calls = self.folder / "calls.c"
         newest = self.presented is None
-        jobs = [*self.library(), self._object(calls, self.folder / "calls.o")]
+        jobs = [*([] if self.archive else self.library()), self._object(calls, self.folder / "calls.o")]
         jobs.append(self._object(calls, self.folder / "calls_ptds.o", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"))
         jobs += [self._object(HERE / f"{name}.c", self.folder / f"{name}.o") for name in ("driver", "spy")]
         decisions = HERE / ("decisions.c" if newest else "no_decisions.c")
         jobs.append(self._object(decisions, self.folder / "decisions_test.o"))
-        compile_all(jobs)
+        self.machine.compile_all(jobs)
         return self.link()
 
     def link(self) -> Path:
         program = self.folder / "driver"
         objects = [str(file) for file in sorted(self.folder.glob("*.o")) if not file.name.startswith("spy_")]
-        compile_all([[*objects, "-ldl", "-lpthread", "-o", str(program)]])
+        objects += [str(self.archive)] if self.archive else []
+        self.machine.compile_all([[*objects, "-ldl", "-lpthread", "-o", str(program)]])
         return program
 
     def _object(self, source: Path, target: Path, *flags: str) -> list[str]:
@@ -90,34 +117,33 @@ class Bench:
 
     def run(self, toolkit: str, spy: Path) -> subprocess.CompletedProcess[str]:
         index = [api.toolkit for api in self.apis].index(toolkit)
-        arguments = [str(self.folder / "driver"), str(spy), str(self.apis[index].version), str(index)]
-        return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=120)
+        return self.machine.run(self.folder / "driver", spy, self.apis[index].version, index)
 
-
-def build_spies(folder: Path, toolkits: Toolkits, wanted: list[str]) -> dict[str, Path]:
-    """The spies of some toolkits, each compiled against its own headers, as shared objects."""
-    made = {}
-    objects, links = [], []
-    for version in wanted:
-        system = [f"-I{path}" for path in toolkits[version].include_dirs()]
-        common = [
-            "-w",
-            "-fPIC",
-            "-idirafter",
-            str(ROOT / "generator/stubs"),
-            "-D__CUDA_RUNTIME_H__",
-            f"-I{HERE}",
-            *system,
-        ]
-        source = str(folder / f"spy_{version}.c")
-        plain, ptds = str(folder / f"spy_{version}.o"), str(folder / f"spy_{version}_ptds.o")
-        objects.append([*common, "-c", source, "-o", plain])
-        objects.append([*common, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM", "-c", source, "-o", ptds])
-        made[version] = folder / f"spy_{version}.so"
-        links.append(["-shared", "-fPIC", plain, ptds, str(HERE / "spy.c"), f"-I{HERE}", "-o", str(made[version])])
-    compile_all(objects)
-    compile_all(links)
-    return made
+    def build_spies(self, toolkits: Toolkits, wanted: list[str]) -> dict[str, Path]:
+        """The spies of some toolkits, each compiled against its own headers, as shared objects."""
+        folder = self.folder
+        made = {}
+        objects, links = [], []
+        for version in wanted:
+            system = [f"-I{path}" for path in toolkits[version].include_dirs()]
+            common = [
+                "-w",
+                "-fPIC",
+                "-idirafter",
+                str(ROOT / "generator/stubs"),
+                "-D__CUDA_RUNTIME_H__",
+                f"-I{HERE}",
+                *system,
+            ]
+            source = str(folder / f"spy_{version}.c")
+            plain, ptds = str(folder / f"spy_{version}.o"), str(folder / f"spy_{version}_ptds.o")
+            objects.append([*common, "-c", source, "-o", plain])
+            objects.append([*common, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM", "-c", source, "-o", ptds])
+            made[version] = folder / f"spy_{version}.so"
+            links.append(["-shared", "-fPIC", plain, ptds, str(HERE / "spy.c"), f"-I{HERE}", "-o", str(made[version])])
+        self.machine.compile_all(objects)
+        self.machine.compile_all(links)
+        return made
 
 
 def main(versions: list[str]) -> int:
@@ -127,7 +153,7 @@ def main(versions: list[str]) -> int:
     bench.folder.mkdir(parents=True)
     bench.driver()
     failed = False
-    for version, spy in build_spies(bench.folder, Toolkits.load(), versions).items():
+    for version, spy in bench.build_spies(Toolkits.load(), versions).items():
         done = bench.run(version, spy)
         print(done.stdout, done.stderr, " ".join(done.args), sep="")
         failed = failed or done.returncode != 0

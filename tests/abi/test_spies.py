@@ -10,37 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from generator.render import render, write
 
 from . import spy_build as build
 
 ROOT = build.ROOT
-VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
-
-
-@pytest.fixture(scope="session")
-def toolkits() -> Toolkits:
-    found = Toolkits.load()
-    try:
-        for version in VERSIONS:
-            found[version].libcudart()
-    except GeneratorError as problem:
-        pytest.skip(f"the toolkits are not at hand: {problem}")
-    return found
-
-
-@pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory, toolkits: Toolkits) -> build.Bench:
-    made = build.Bench(tmp_path_factory.mktemp("spies"), ROOT / "generated")
-    made.driver()
-    return made
-
-
-@pytest.fixture(scope="session")
-def spies_built(bench: build.Bench, toolkits: Toolkits) -> dict[str, Path]:
-    return build.build_spies(bench.folder, toolkits, VERSIONS)
+VERSIONS = build.VERSIONS
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -130,7 +106,7 @@ def test_a_wrong_adapter_is_noticed(
     for made in bench.folder.glob("*.o"):
         if made.name != f"lib_{source.stem}.o":
             (tmp_path / made.name).symlink_to(made)
-    build.compile_all([job for job in mutant.library() if job[-1].endswith(f"/lib_{source.stem}.o")])
+    mutant.machine.compile_all([job for job in mutant.library() if job[-1].endswith(f"/lib_{source.stem}.o")])
     mutant.link()
     mutant.apis = bench.apis
     done = mutant.run(version, spies_built[version])
@@ -152,6 +128,6 @@ def older(tmp_path_factory: pytest.TempPathFactory, toolkits: Toolkits) -> Itera
 @pytest.mark.parametrize("version", ["13.5", "11.7", "12.9"])
 def test_an_older_presented_api(version: str, older: build.Bench, toolkits: Toolkits) -> None:
     """Code written for 12.9 on a newer and on an older library; some structs go through temporaries there."""
-    spy = build.build_spies(older.folder, toolkits, [version])[version]
+    spy = older.build_spies(toolkits, [version])[version]
     done = older.run(version, spy)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr

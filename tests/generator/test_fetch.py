@@ -59,9 +59,9 @@ class Shop:
         }
         self.write_spec()
 
-    def wheel(self, package: str, version: str, files: Files) -> dict[str, str]:
+    def wheel(self, package: str, version: str, files: Files, machine: str = "x86_64") -> dict[str, str]:
         name = package.replace("-", "_")
-        path = self.wheels / f"{name}-{version}-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+        path = self.wheels / f"{name}-{version}-py3-none-manylinux2014_{machine}.manylinux_2_17_{machine}.whl"
         info = f"{name}-{version}.dist-info"
         metadata = {
             f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
@@ -433,6 +433,37 @@ def test_pinning_appends_renews_what_is_shared_and_keeps_the_rest(shop: Shop) ->
     assert [unit.wheels[0].version for unit in toolkits.shared.values()] == ["100.0.2", "100.0.4"]
     assert toolkits.newest.pins[0].sha256 == newest["sha256"]
     assert fetch.fetch(toolkits) == 4
+
+
+def test_the_runtime_of_another_machine_has_a_folder_of_its_own(shop: Shop) -> None:
+    def runtime(machine: str) -> dict[str, str]:
+        files: Files = {"nvidia/cu100/include/a.h": "", "nvidia/cu100/lib/libcudart.so.100": machine}
+        return shop.wheel("nvidia-cuda-runtime", "101.0.1", files, machine)
+
+    shop.wheel("fake-crt", "101.0.2", {"nvidia/cu100/include/crt/host_defines.h": "/* crt */\n"})
+    shop.wheel("fake-nvrtc", "101.0.4", {"nvidia/cu100/include/nvrtc.h": "/* nvrtc */\n"})
+    shop.wheel("nvidia-cuda-profiler-api", "101.0.3", {"nvidia/cu100/include/p.h": "/* p */\n"})
+    runtime("x86_64")
+    pinned = runtime("aarch64")
+    fetch.pin("101.0", shop.spec)
+    toolkit = shop.load().newest
+    assert toolkit.aarch64 and vars(toolkit.aarch64.wheels[0]) == pinned
+    assert toolkit.pins[0].machine == "x86_64" and toolkit.aarch64.wheels[0].machine == "aarch64"
+    assert fetch.fetch(shop.load()) == 5
+    assert toolkit.libcudart().read_text() == "x86_64"
+    assert toolkit.aarch64.library("libcudart.so.*").read_text() == "aarch64"
+
+
+def test_a_runtime_without_another_machine_is_pinned_all_the_same(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.wheel("nvidia-cuda-runtime", "100.0.1", {"nvidia/cu100/include/a.h": ""})
+    shop.wheel("nvidia-cuda-profiler-api", "100.0.3", {"nvidia/cu100/include/p.h": ""})
+    shop.wheel("fake-crt", "100.0.2", {"nvidia/cu100/include/crt/host_defines.h": ""})
+    shop.wheel("fake-nvrtc", "100.0.4", {"nvidia/cu100/include/nvrtc.h": ""})
+    fetch.pin("100.0", shop.spec)
+    assert shop.load().newest.aarch64 is None
+    assert "nothing pinned for aarch64: cannot download nvidia-cuda-runtime==100.0.*" in capsys.readouterr().out
 
 
 def test_pinning_what_is_pinned_changes_nothing(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,12 +76,17 @@ def build(source: Path, folder: Path, library: Library, *more: object) -> Path:
     return program
 
 
-def build_real(folder: Path, library: Library, *flags: str) -> Path:
+def write_slots(folder: Path) -> Path:
     rows = [name for slot in model()[1] for name in (slot.name, *([slot.name + "_ptds"] if slot.ptds else []))]
     table = "".join(f'    {{"{name}", &acu_function_{name}}},\n' for name in rows)
     slots = folder / "slots.c"
     includes = '#include "slots.h"\n\n#include "cudart_abi.h"\n\n'
     slots.write_text(f"{includes}const struct slot slots[] = {{\n{table}    {{NULL, NULL}},\n}};\n")
+    return slots
+
+
+def build_real(folder: Path, library: Library, *flags: str) -> Path:
+    slots = write_slots(folder)
     own = [f"-I{HERE}", f"-I{ROOT / 'src'}", f"-I{ROOT / 'generated/src'}"]
     return build(HERE / "real.c", folder, library, slots, *own, *flags)
 

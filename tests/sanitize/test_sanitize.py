@@ -89,14 +89,13 @@ def test_real_libcudart_under_address_and_undefined(
 
 def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = tmp_path / "cc"
-    compiler.write_text(f'#!/bin/sh\nexec {shutil.which(build.CC)} {" ".join(ADDRESS)} "$@"\n')
+    compiler.write_text(f'#!/bin/sh\nexec {shutil.which(build.NATIVE.cc)} {" ".join(ADDRESS)} "$@"\n')
     compiler.chmod(0o755)
-    monkeypatch.setattr(build, "CC", str(compiler))
     for name, value in ENVIRONMENT.items():
         monkeypatch.setitem(os.environ, name, value)
-    bench = build.Bench(tmp_path, ROOT / "generated")
+    bench = build.Bench(tmp_path, ROOT / "generated", machine=build.Machine(str(compiler)))
     bench.driver()
-    for version, spy in build.build_spies(tmp_path, toolkits, list(SPIED_ON)).items():
+    for version, spy in bench.build_spies(toolkits, list(SPIED_ON)).items():
         done = bench.run(version, spy)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         assert ", 0 failed" in done.stdout
