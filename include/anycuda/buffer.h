@@ -201,7 +201,12 @@ ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, bool writes, acu_s
  * ACU_ERROR_CAPTURE.
  */
 
-/** Writes `count` elements from the host to the beginning, and waits; the type is the pointer's. */
+/**
+ * Writes `count` elements from the host to the beginning, and waits; the type is the pointer's.
+ *
+ * This is a macro, so that an array that is written in place needs parentheses around it, because
+ * of its commas: `acu_buffer_write(buffer, ((float[]){1, 2, 3}), 3)`.
+ */
 #define acu_buffer_write(buffer, host, count)                                                      \
     acu_buffer_write_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)
 

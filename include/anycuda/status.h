@@ -58,14 +58,21 @@ enum acu_result_code {
             return acu_try_result;                                                                 \
     } while (0)
 
+/* gcc before 14 only warns where the variable is an array, of which one element were released. */
+#if defined(__clang__) || defined(__cplusplus)
+#define ACU_ONE_VARIABLE
+#else
+#define ACU_ONE_VARIABLE _Pragma("GCC diagnostic error \"-Wincompatible-pointer-types\"")
+#endif
+
 /**
  * Declares a variable whose object is released when its scope ends: `ACU_AUTO(acu_stream) *s =
  * NULL;`
  *
- * The variable must be initialised. To keep the object, copy the pointer and set the variable to
- * NULL.
+ * The variable must be initialised, and an array does not compile. To keep the object, copy the
+ * pointer and set the variable to NULL.
  */
-#define ACU_AUTO(type) __attribute__((cleanup(type##_cleanup))) type
+#define ACU_AUTO(type) ACU_ONE_VARIABLE __attribute__((cleanup(type##_cleanup))) type
 
 /** The code of this thread's last failed call, 0 if none failed. */
 int acu_last_error(void);
@@ -135,7 +142,8 @@ typedef void acu_error_callback(const acu_error *error, void *data);
  * and which anycuda may overcome. The error and its texts are valid during the call; `hint` may
  * still be the general one of the code. The function may use CUDA and anycuda; its own failures are
  * neither reported nor recorded. Replacing the function waits for the threads that are in it, so
- * that `data` can be freed afterwards. Errors: ACU_ERROR_STATE while the thread is in that function.
+ * that `data` can be freed afterwards. Errors: ACU_ERROR_STATE while the thread is in that
+ * function.
  */
 ACU_CHECKED acu_result acu_set_error_callback(acu_error_callback *function, void *data);
 

@@ -106,6 +106,32 @@ def test_cmake_finds_the_headers_that_answer_to_nvidias_names(library: Library, 
     works(["cmake", "--build", tmp_path / "build"])
 
 
+# ---- macros of the safe layer
+
+CLEANED = """
+#include <anycuda/anycuda.h>
+acu_result use(acu_buffer *buffer, acu_stream **kept);
+acu_result use(acu_buffer *buffer, acu_stream **kept) {
+    ACU_AUTO(acu_stream) *stream = NULL;
+    ACU_AUTO(acu_buffer) *SECOND = {NULL};
+    ACU_TRY(acu_stream_create(0, NULL, &stream));
+    *kept = stream;
+    stream = NULL;
+    (void)second;
+    return acu_buffer_write(buffer, ((const float[]){1, 2, 3}), 3);
+}
+"""
+
+
+@every_compiler
+def test_variables_that_release_themselves_are_no_arrays(name: str, tmp_path: Path) -> None:
+    command = [*compiler(name, "c11"), *WARNINGS, "-fsyntax-only"]
+    works([*command, source(tmp_path, CLEANED.replace("SECOND", "second"))])
+    lenient = [*compiler(name, "c11"), "-fsyntax-only"]  # nothing but the macro makes this an error
+    errors = fails([*lenient, source(tmp_path, CLEANED.replace("SECOND", "second[2]"))])
+    assert any("acu_buffer_cleanup" in error for error in errors)
+
+
 # ---- one wrapper, one address
 
 
