@@ -11,10 +11,10 @@ from typing import Any
 
 import jinja2
 
-from . import cstyle, gates, report, textfile
+from . import cstyle, gates, report, textfile, ungated
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
-from .errors import GeneratorError
+from .errors import GeneratorError, Stops
 from .model import dotted
 from .slots import Bindings
 from .spec import Spec
@@ -116,7 +116,13 @@ def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, st
     """Sources and documents."""
     libraries = load_libraries(presented, spec)
     features = gates.load(spec.features)
-    bindings = bind_all(libraries, features, spec)
+    stops = Stops()
+    with stops.gathered():
+        ungated.check(spec.features, libraries)
+    bindings: list[Bindings] = []
+    with stops.gathered():
+        bindings = bind_all(libraries, features, spec)
+    stops.end()
     routers = {one.name: one.router for one in bindings}
     return {**sources(bindings, features), **report.outputs(libraries, spec, routers)}
 

@@ -769,10 +769,12 @@ static const acu_param params_cuCoredumpDeregisterCompleteCallback[] = {
     {&acu_type_handle, offsetof(struct args_cuCoredumpDeregisterCompleteCallback, callback), 0,
      ACU_IN, -1, -1, false},
 };
+static const char feature_cuCoredumpDeregisterCompleteCallback[] = "callbacks around coredumps";
 
 const acu_function acu_function_cuCoredumpDeregisterCompleteCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpDeregisterCompleteCallback,
+    .feature = feature_cuCoredumpDeregisterCompleteCallback,
     .params = params_cuCoredumpDeregisterCompleteCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -813,10 +815,12 @@ static const acu_param params_cuCoredumpDeregisterStartCallback[] = {
     {&acu_type_handle, offsetof(struct args_cuCoredumpDeregisterStartCallback, callback), 0, ACU_IN,
      -1, -1, false},
 };
+static const char feature_cuCoredumpDeregisterStartCallback[] = "callbacks around coredumps";
 
 const acu_function acu_function_cuCoredumpDeregisterStartCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpDeregisterStartCallback,
+    .feature = feature_cuCoredumpDeregisterStartCallback,
     .params = params_cuCoredumpDeregisterStartCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -970,10 +974,12 @@ static const acu_param params_cuCoredumpRegisterCompleteCallback[] = {
     {&acu_type_handle, offsetof(struct args_cuCoredumpRegisterCompleteCallback, callbackOut), 1,
      ACU_OUT, -1, -1, false},
 };
+static const char feature_cuCoredumpRegisterCompleteCallback[] = "callbacks around coredumps";
 
 const acu_function acu_function_cuCoredumpRegisterCompleteCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpRegisterCompleteCallback,
+    .feature = feature_cuCoredumpRegisterCompleteCallback,
     .params = params_cuCoredumpRegisterCompleteCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1026,10 +1032,12 @@ static const acu_param params_cuCoredumpRegisterStartCallback[] = {
     {&acu_type_handle, offsetof(struct args_cuCoredumpRegisterStartCallback, callbackOut), 1,
      ACU_OUT, -1, -1, false},
 };
+static const char feature_cuCoredumpRegisterStartCallback[] = "callbacks around coredumps";
 
 const acu_function acu_function_cuCoredumpRegisterStartCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpRegisterStartCallback,
+    .feature = feature_cuCoredumpRegisterStartCallback,
     .params = params_cuCoredumpRegisterStartCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2962,10 +2970,12 @@ static const acu_param params_cuDeviceGetCliqueCount[] = {
      false},
     {&acu_type_int, offsetof(struct args_cuDeviceGetCliqueCount, dev), 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetCliqueCount[] = "query of fabric cliques";
 
 const acu_function acu_function_cuDeviceGetCliqueCount = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetCliqueCount,
+    .feature = feature_cuDeviceGetCliqueCount,
     .params = params_cuDeviceGetCliqueCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3008,10 +3018,12 @@ static const acu_param params_cuDeviceGetCliqueInfo[] = {
      false},
     {&acu_type_int, offsetof(struct args_cuDeviceGetCliqueInfo, dev), 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetCliqueInfo[] = "query of fabric cliques";
 
 const acu_function acu_function_cuDeviceGetCliqueInfo = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetCliqueInfo,
+    .feature = feature_cuDeviceGetCliqueInfo,
     .params = params_cuDeviceGetCliqueInfo,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3243,10 +3255,12 @@ static const acu_param params_cuDeviceGetFabricClusterUuid[] = {
     {&acu_type_int, offsetof(struct args_cuDeviceGetFabricClusterUuid, dev), 0, ACU_IN, -1, -1,
      false},
 };
+static const char feature_cuDeviceGetFabricClusterUuid[] = "query of fabric cliques";
 
 const acu_function acu_function_cuDeviceGetFabricClusterUuid = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetFabricClusterUuid,
+    .feature = feature_cuDeviceGetFabricClusterUuid,
     .params = params_cuDeviceGetFabricClusterUuid,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11698,10 +11712,12 @@ static const acu_param params_cuKernelGetAttribute[] = {
      false},
     {&acu_type_int, offsetof(struct args_cuKernelGetAttribute, dev), 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuKernelGetAttribute[] = "library loading";
 
 const acu_function acu_function_cuKernelGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuKernelGetAttribute,
+    .feature = feature_cuKernelGetAttribute,
     .params = params_cuKernelGetAttribute,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12038,10 +12054,12 @@ static const acu_param params_cuKernelSetCacheConfig[] = {
      ACU_IN, -1, -1, false},
     {&acu_type_int, offsetof(struct args_cuKernelSetCacheConfig, dev), 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuKernelSetCacheConfig[] = "library loading";
 
 const acu_function acu_function_cuKernelSetCacheConfig = {
     .library = &acu_cuda,
     .name = name_cuKernelSetCacheConfig,
+    .feature = feature_cuKernelSetCacheConfig,
     .params = params_cuKernelSetCacheConfig,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13083,10 +13101,12 @@ static const acu_param params_cuLibraryGetModule[] = {
     {&acu_type_handle, offsetof(struct args_cuLibraryGetModule, pMod), 1, ACU_OUT, -1, -1, false},
     {&acu_type_handle, offsetof(struct args_cuLibraryGetModule, library), 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetModule[] = "library loading";
 
 const acu_function acu_function_cuLibraryGetModule = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetModule,
+    .feature = feature_cuLibraryGetModule,
     .params = params_cuLibraryGetModule,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21801,10 +21821,12 @@ static const acu_param params_cuModuleEnumerateFunctions[] = {
     {&acu_type_handle, offsetof(struct args_cuModuleEnumerateFunctions, mod), 0, ACU_IN, -1, -1,
      false},
 };
+static const char feature_cuModuleEnumerateFunctions[] = "enumeration of a module's functions";
 
 const acu_function acu_function_cuModuleEnumerateFunctions = {
     .library = &acu_cuda,
     .name = name_cuModuleEnumerateFunctions,
+    .feature = feature_cuModuleEnumerateFunctions,
     .params = params_cuModuleEnumerateFunctions,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21895,10 +21917,12 @@ static const acu_param params_cuModuleGetFunctionCount[] = {
     {&acu_type_handle, offsetof(struct args_cuModuleGetFunctionCount, mod), 0, ACU_IN, -1, -1,
      false},
 };
+static const char feature_cuModuleGetFunctionCount[] = "enumeration of a module's functions";
 
 const acu_function acu_function_cuModuleGetFunctionCount = {
     .library = &acu_cuda,
     .name = name_cuModuleGetFunctionCount,
+    .feature = feature_cuModuleGetFunctionCount,
     .params = params_cuModuleGetFunctionCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24173,10 +24197,12 @@ static const acu_param params_cuStreamBeginCaptureToCig[] = {
      offsetof(struct args_cuStreamBeginCaptureToCig, streamCigCaptureParams), 1, ACU_IN, -1, -1,
      false},
 };
+static const char feature_cuStreamBeginCaptureToCig[] = "capture into command lists of graphics";
 
 const acu_function acu_function_cuStreamBeginCaptureToCig = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToCig,
+    .feature = feature_cuStreamBeginCaptureToCig,
     .params = params_cuStreamBeginCaptureToCig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24208,6 +24234,7 @@ extern CUresult (*acu_slot_cuStreamBeginCaptureToCig_ptds)(
 const acu_function acu_function_cuStreamBeginCaptureToCig_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToCig,
+    .feature = feature_cuStreamBeginCaptureToCig,
     .eras = eras_cuStreamBeginCaptureToCig_ptds,
     .era_count = 1,
     .params = params_cuStreamBeginCaptureToCig,
@@ -24780,10 +24807,12 @@ static const acu_param params_cuStreamEndCaptureToCig[] = {
     {&acu_cuda_type_CUstream, offsetof(struct args_cuStreamEndCaptureToCig, hStream), 0, ACU_IN, -1,
      -1, false},
 };
+static const char feature_cuStreamEndCaptureToCig[] = "capture into command lists of graphics";
 
 const acu_function acu_function_cuStreamEndCaptureToCig = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCaptureToCig,
+    .feature = feature_cuStreamEndCaptureToCig,
     .params = params_cuStreamEndCaptureToCig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -24810,6 +24839,7 @@ extern CUresult (*acu_slot_cuStreamEndCaptureToCig_ptds)(CUstream hStream);
 const acu_function acu_function_cuStreamEndCaptureToCig_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCaptureToCig,
+    .feature = feature_cuStreamEndCaptureToCig,
     .eras = eras_cuStreamEndCaptureToCig_ptds,
     .era_count = 1,
     .params = params_cuStreamEndCaptureToCig,

@@ -661,6 +661,14 @@ const acu_feature_info acu_features[ACU_FEATURE_COUNT] = {
         .attribute_number = 122,
         .functions = acu_feature_stream_memory_operations_64,
     },
+    [ACU_FEATURE_STREAM_ATOMIC_REDUCTIONS] = {
+        .id = "ACU_FEATURE_STREAM_ATOMIC_REDUCTIONS",
+        .title = "atomic reductions by a stream",
+        .library = ACU_CUDA,
+        .driver = 13010,
+        .attribute = "CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED",
+        .attribute_number = 148,
+    },
     [ACU_FEATURE_STREAM_IDS] = {
         .id = "ACU_FEATURE_STREAM_IDS",
         .title = "stream ids",
@@ -939,6 +947,30 @@ const acu_feature_info acu_features[ACU_FEATURE_COUNT] = {
         .library = ACU_CUDA,
         .driver = 12010,
         .functions = acu_feature_coredumps,
+    },
+    [ACU_FEATURE_COREDUMP_CALLBACKS] = {
+        .id = "ACU_FEATURE_COREDUMP_CALLBACKS",
+        .title = "callbacks around coredumps",
+        .library = ACU_CUDA,
+        .driver = 13020,
+    },
+    [ACU_FEATURE_FABRIC_CLIQUES] = {
+        .id = "ACU_FEATURE_FABRIC_CLIQUES",
+        .title = "query of fabric cliques",
+        .library = ACU_CUDA,
+        .driver = 13040,
+    },
+    [ACU_FEATURE_GRAPHICS_CAPTURE] = {
+        .id = "ACU_FEATURE_GRAPHICS_CAPTURE",
+        .title = "capture into command lists of graphics",
+        .library = ACU_CUDA,
+        .driver = 13020,
+    },
+    [ACU_FEATURE_MODULE_FUNCTIONS] = {
+        .id = "ACU_FEATURE_MODULE_FUNCTIONS",
+        .title = "enumeration of a module's functions",
+        .library = ACU_CUDA,
+        .driver = 12040,
     },
     [ACU_FEATURE_LAZY_LOADING] = {
         .id = "ACU_FEATURE_LAZY_LOADING",

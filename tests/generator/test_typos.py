@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from generator import codes, gates, groups, simulator, verify
+from generator import codes, gates, groups, simulator, ungated, verify
 from generator.bind import load_libraries
 from generator.errors import GeneratorError
 from generator.model import Library
@@ -139,6 +139,7 @@ def check(spec: Spec, file: str) -> None:
         verify.decisions(spec.decisions, libraries()["cudart"])
     elif file == "features.yaml":
         gates.derive(gates.load(spec.features), libraries().values(), {})
+        ungated.check(spec.features, libraries().values())
 
 
 def misspelt(text: str) -> str:

@@ -343,14 +343,14 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev);
 CUresult cuDeviceGet(CUdevice *device, int ordinal);
 CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
-/** Since CUDA 13.4. */
+/** Since CUDA 13.4 (query of fabric cliques). */
 CUresult cuDeviceGetCliqueCount(size_t *count, CUdevice dev) ACU_SINCE_13_4;
-/** Since CUDA 13.4. */
+/** Since CUDA 13.4 (query of fabric cliques). */
 CUresult cuDeviceGetCliqueInfo(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev)
     ACU_SINCE_13_4;
 CUresult cuDeviceGetCount(int *count);
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev);
-/** Since CUDA 13.4. */
+/** Since CUDA 13.4 (query of fabric cliques). */
 CUresult cuDeviceGetFabricClusterUuid(CUuuid *uuid, CUdevice dev) ACU_SINCE_13_4;
 /** Since CUDA 13.0 (query of atomic capabilities). */
 CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
@@ -424,11 +424,11 @@ CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut);
 CUresult cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
                       CUlinkState *stateOut);
 CUresult cuLinkDestroy(CUlinkState state);
-/** Since CUDA 12.4. */
+/** Since CUDA 12.4 (enumeration of a module's functions). */
 CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
     ACU_SINCE_12_4;
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name);
-/** Since CUDA 12.4. */
+/** Since CUDA 12.4 (enumeration of a module's functions). */
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) ACU_SINCE_12_4;
 CUresult cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name);
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode);
@@ -443,7 +443,7 @@ CUresult cuModuleUnload(CUmodule hmod);
 
 /* ---- library management ---- */
 
-/** Since CUDA 12.0. */
+/** Since CUDA 12.0 (library loading). */
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
     ACU_SINCE_12_0;
 /** Since CUDA 12.0 (kernel handles). */
@@ -460,7 +460,7 @@ CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramO
 /** Since CUDA 12.0 (library loading). */
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
     ACU_SINCE_12_0;
-/** Since CUDA 12.0. */
+/** Since CUDA 12.0 (library loading). */
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) ACU_SINCE_12_0;
 /** Since CUDA 12.4 (library loading). */
 CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
@@ -475,7 +475,7 @@ CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) ACU_SINCE_1
 /** Since CUDA 12.0 (library loading). */
 CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
     ACU_SINCE_12_0;
-/** Since CUDA 12.0. */
+/** Since CUDA 12.0 (library loading). */
 CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library) ACU_SINCE_12_0;
 /** Since CUDA 12.0 (library loading). */
 CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
@@ -752,7 +752,7 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags);
 CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode);
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (capture into command lists of graphics). */
 CUresult cuStreamBeginCaptureToCig(CUstream hStream,
                                    CUstreamCigCaptureParams *streamCigCaptureParams) ACU_SINCE_13_2;
 /** Since CUDA 12.3 (stream capture to an existing graph). */
@@ -769,7 +769,7 @@ CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags);
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority);
 CUresult cuStreamDestroy(CUstream hStream);
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph);
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (capture into command lists of graphics). */
 CUresult cuStreamEndCaptureToCig(CUstream hStream) ACU_SINCE_13_2;
 CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value_out);
 /** Since CUDA 12.3. */
@@ -1015,9 +1015,9 @@ CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuin
 
 /* ---- coredump attributes ---- */
 
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (callbacks around coredumps). */
 CUresult cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandle callback) ACU_SINCE_13_2;
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (callbacks around coredumps). */
 CUresult cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle callback) ACU_SINCE_13_2;
 /** Since CUDA 12.1 (coredump settings). */
 CUresult cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value, size_t *size)
@@ -1025,10 +1025,10 @@ CUresult cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *value, size_t *
 /** Since CUDA 12.1 (coredump settings). */
 CUresult cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void *value, size_t *size)
     ACU_SINCE_12_1;
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (callbacks around coredumps). */
 CUresult cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback callback, void *userData,
                                             CUcoredumpCallbackHandle *callbackOut) ACU_SINCE_13_2;
-/** Since CUDA 13.2. */
+/** Since CUDA 13.2 (callbacks around coredumps). */
 CUresult cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback callback, void *userData,
                                          CUcoredumpCallbackHandle *callbackOut) ACU_SINCE_13_2;
 /** Since CUDA 12.1 (coredump settings). */

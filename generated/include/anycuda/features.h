@@ -114,6 +114,9 @@ typedef enum acu_feature {
     /** 64-bit stream memory operations: driver 11.7,
      * CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS. */
     ACU_FEATURE_STREAM_MEMORY_OPERATIONS_64,
+    /** Atomic reductions by a stream: driver 13.1,
+     * CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED. */
+    ACU_FEATURE_STREAM_ATOMIC_REDUCTIONS,
     /** Stream ids: CUDA 12.0, driver 12.0. */
     ACU_FEATURE_STREAM_IDS,
     /** Query of a stream's device: CUDA 12.8, driver 12.8. */
@@ -186,6 +189,14 @@ typedef enum acu_feature {
     ACU_FEATURE_CHECKPOINTS,
     /** Coredump settings: driver 12.1. */
     ACU_FEATURE_COREDUMPS,
+    /** Callbacks around coredumps: driver 13.2. */
+    ACU_FEATURE_COREDUMP_CALLBACKS,
+    /** Query of fabric cliques: driver 13.4. */
+    ACU_FEATURE_FABRIC_CLIQUES,
+    /** Capture into command lists of graphics: driver 13.2. */
+    ACU_FEATURE_GRAPHICS_CAPTURE,
+    /** Enumeration of a module's functions: driver 12.4. */
+    ACU_FEATURE_MODULE_FUNCTIONS,
     /** Query and control of lazy loading: driver 12.4. */
     ACU_FEATURE_LAZY_LOADING,
     /** Runtime compilation: every CUDA. */
@@ -195,6 +206,6 @@ typedef enum acu_feature {
 } acu_feature;
 
 /** The number of features; they are numbered from 0. */
-#define ACU_FEATURE_COUNT 87
+#define ACU_FEATURE_COUNT 92
 
 #endif
