@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
-from . import cstyle, gates, report, textfile, ungated
+from . import cstyle, gates, report, safe, textfile, ungated
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
 from .errors import GeneratorError, Stops
-from .model import dotted
+from .model import Library, dotted
+from .safe import Entry
 from .slots import Bindings
 from .spec import Spec
 from .typesheet import record_lines, since_macro, type_sheet
@@ -27,11 +29,31 @@ GENERATED = ROOT / "generated"
 
 def render(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     """Every generated source: its path below generated/, and its text."""
+    bindings, features, entries = decided(load_libraries(presented, spec), spec)
+    return sources(bindings, features, entries)
+
+
+def decided(libraries: list[Library], spec: Spec = SPEC) -> tuple[list[Bindings], Sequence, list[Entry]]:
+    """What is rendered: bindings, features, what the safe layer has; or everything that a person must decide first."""
     features = gates.load(spec.features)
-    return sources(bind_all(load_libraries(presented, spec), features, spec), features)
+    bindings: list[Bindings] = []
+    entries: list[Entry] = []
+    stops = Stops()
+    with stops.gathered():
+        bindings = bind_all(libraries, features, spec)
+    with stops.gathered():
+        ungated.check(spec.features, libraries)
+    by_name = {library.name: library for library in libraries}
+    if "cudart" in by_name:
+        with stops.gathered():
+            entries = safe.entries(spec, by_name["cudart"], by_name.get("cuda"))
+    stops.end()
+    return bindings, features, entries
 
 
-def sources(bindings: list[Bindings], features: Sequence, templates: Path = TEMPLATES) -> dict[str, str]:
+def sources(
+    bindings: list[Bindings], features: Sequence, entries: Iterable[Entry] = (), templates: Path = TEMPLATES
+) -> dict[str, str]:
     """What the templates make of the bindings."""
     libraries = [one.library for one in bindings]
     all_gates = gates.derive(features, libraries, served(bindings))
@@ -54,7 +76,8 @@ def sources(bindings: list[Bindings], features: Sequence, templates: Path = TEMP
                     outputs[path.replace("LIBRARY", one.name)] = cstyle.lay_out(text)
         else:
             bound = {one.name: one for one in bindings}
-            outputs[path] = cstyle.lay_out(template.render(all=bindings, versions=versions, gates=all_gates, **bound))
+            values = {"all": bindings, "versions": versions, "gates": all_gates, "safe": list(entries)}
+            outputs[path] = cstyle.lay_out(template.render(**values, **bound))
     return outputs
 
 
@@ -115,16 +138,9 @@ def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
 def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     """Sources and documents."""
     libraries = load_libraries(presented, spec)
-    features = gates.load(spec.features)
-    stops = Stops()
-    with stops.gathered():
-        ungated.check(spec.features, libraries)
-    bindings: list[Bindings] = []
-    with stops.gathered():
-        bindings = bind_all(libraries, features, spec)
-    stops.end()
+    bindings, features, entries = decided(libraries, spec)
     routers = {one.name: one.router for one in bindings}
-    return {**sources(bindings, features), **report.outputs(libraries, spec, routers)}
+    return {**sources(bindings, features, entries), **report.outputs(libraries, spec, routers)}
 
 
 def add_arguments(subparsers: Any) -> None:

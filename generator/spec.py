@@ -156,6 +156,12 @@ class Spec:
         return yamlfile.load(file, SCHEMA / "errors.json") if file.exists() else yamlfile.Mapping(Location("", 1))
 
     @cached_property
+    def safe(self) -> list[yamlfile.Mapping]:
+        """What the safe layer has of CUDA's enums; a folder without the file has no safe layer."""
+        file = self.root / "safe.yaml"
+        return list(yamlfile.load(file, SCHEMA / "safe.json")["safe"]) if file.exists() else []
+
+    @cached_property
     def decisions(self) -> list[Decision]:
         return load_decisions(self.root / "decisions.yaml")
 

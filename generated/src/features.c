@@ -232,6 +232,18 @@ static const char *const acu_feature_coredumps[] = {"cuCoredumpGetAttribute",
                                                     "cuCoredumpGetAttributeGlobal",
                                                     "cuCoredumpSetAttribute",
                                                     "cuCoredumpSetAttributeGlobal", NULL};
+static const char *const acu_feature_coredump_callbacks[] = {"cuCoredumpDeregisterCompleteCallback",
+                                                             "cuCoredumpDeregisterStartCallback",
+                                                             "cuCoredumpRegisterCompleteCallback",
+                                                             "cuCoredumpRegisterStartCallback",
+                                                             NULL};
+static const char *const acu_feature_fabric_cliques[] = {"cuDeviceGetCliqueCount",
+                                                         "cuDeviceGetCliqueInfo",
+                                                         "cuDeviceGetFabricClusterUuid", NULL};
+static const char *const acu_feature_graphics_capture[] = {"cuStreamBeginCaptureToCig",
+                                                           "cuStreamEndCaptureToCig", NULL};
+static const char *const acu_feature_module_functions[] = {"cuModuleEnumerateFunctions",
+                                                           "cuModuleGetFunctionCount", NULL};
 static const char *const acu_feature_lazy_loading[] = {"cuFuncIsLoaded", "cuFuncLoad",
                                                        "cuModuleGetLoadingMode", NULL};
 static const char *const acu_feature_runtime_compilation[] = {"nvrtcCompileProgram",
@@ -668,6 +680,7 @@ const acu_feature_info acu_features[ACU_FEATURE_COUNT] = {
         .driver = 13010,
         .attribute = "CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED",
         .attribute_number = 148,
+        .functions = none,
     },
     [ACU_FEATURE_STREAM_IDS] = {
         .id = "ACU_FEATURE_STREAM_IDS",
@@ -953,24 +966,28 @@ const acu_feature_info acu_features[ACU_FEATURE_COUNT] = {
         .title = "callbacks around coredumps",
         .library = ACU_CUDA,
         .driver = 13020,
+        .functions = acu_feature_coredump_callbacks,
     },
     [ACU_FEATURE_FABRIC_CLIQUES] = {
         .id = "ACU_FEATURE_FABRIC_CLIQUES",
         .title = "query of fabric cliques",
         .library = ACU_CUDA,
         .driver = 13040,
+        .functions = acu_feature_fabric_cliques,
     },
     [ACU_FEATURE_GRAPHICS_CAPTURE] = {
         .id = "ACU_FEATURE_GRAPHICS_CAPTURE",
         .title = "capture into command lists of graphics",
         .library = ACU_CUDA,
         .driver = 13020,
+        .functions = acu_feature_graphics_capture,
     },
     [ACU_FEATURE_MODULE_FUNCTIONS] = {
         .id = "ACU_FEATURE_MODULE_FUNCTIONS",
         .title = "enumeration of a module's functions",
         .library = ACU_CUDA,
         .driver = 12040,
+        .functions = acu_feature_module_functions,
     },
     [ACU_FEATURE_LAZY_LOADING] = {
         .id = "ACU_FEATURE_LAZY_LOADING",

@@ -140,7 +140,8 @@ typedef enum acu_device_limit {
     ACU_LIMIT_MALLOC_HEAP_SIZE = 2,
     ACU_LIMIT_PENDING_LAUNCHES = 4,
     ACU_LIMIT_L2_FETCH_GRANULARITY = 5,
-    ACU_LIMIT_PERSISTING_L2_SIZE = 6
+    ACU_LIMIT_PERSISTING_L2_SIZE = 6,
+    ACU_LIMIT_BLOCK_MEMORY_SIZE = 10 /* since CUDA 13.4 */
 } acu_device_limit;
 
 /** Asks for a limit of the device. */
@@ -157,7 +158,8 @@ enum acu_device_flag {
     ACU_DEVICE_YIELD = 2,
     ACU_DEVICE_BLOCK = 4,
     ACU_DEVICE_MAP_HOST = 8,
-    ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX = 16
+    ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX = 16,
+    ACU_DEVICE_SYNC_MEMORY_OPERATIONS = 128 /* copies and fills are synchronous; since CUDA 12.1 */
 };
 
 /** Asks for the device's flags; CUDA may add bits of its own. */

@@ -304,7 +304,8 @@ enum acu_dot_flag {
     ACU_DOT_SEMAPHORE_WAITS = 256,
     ACU_DOT_KERNEL_ATTRIBUTES = 512,
     ACU_DOT_HANDLES = 1024,
-    ACU_DOT_CONDITIONALS = 32768
+    ACU_DOT_CONDITIONALS = 32768, /* since CUDA 12.3 */
+    ACU_DOT_COPY_BATCHES = 65536  /* since CUDA 13.5 */
 };
 
 /** Writes the graph to a file, in the language of Graphviz. */

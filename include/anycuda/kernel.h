@@ -96,7 +96,8 @@ typedef enum acu_kernel_attribute {
     ACU_KERNEL_CLUSTER_HEIGHT = 12,
     ACU_KERNEL_CLUSTER_DEPTH = 13,
     ACU_KERNEL_BIG_CLUSTERS = 14, /* 1: clusters of more than 8 blocks are allowed */
-    ACU_KERNEL_CLUSTER_SCHEDULING = 15
+    ACU_KERNEL_CLUSTER_SCHEDULING = 15,
+    ACU_KERNEL_SHARED_MODE = 16 /* a cudaSharedMemoryMode; since CUDA 13.4 */
 } acu_kernel_attribute;
 
 /**

@@ -50,7 +50,10 @@ typedef enum acu_node_type {
     ACU_NODE_ALLOC = 10,
     ACU_NODE_FREE = 11,
     ACU_NODE_BATCH_MEM_OP = 12,
-    ACU_NODE_CONDITIONAL = 13
+    ACU_NODE_CONDITIONAL = 13,
+    ACU_NODE_COPY_BATCH = 14,       /* since CUDA 13.5 */
+    ACU_NODE_EXTERNAL_ENGINE = 17,  /* of NVIDIA's libraries; since CUDA 13.5 */
+    ACU_NODE_FABRIC_COPY_BATCH = 18 /* of the driver API; since CUDA 13.5 */
 } acu_node_type;
 
 /**

@@ -83,7 +83,16 @@ typedef enum acu_pool_attribute {
     ACU_POOL_RESERVED = 5,      /* bytes that the pool has; read only */
     ACU_POOL_RESERVED_HIGH = 6, /* the most bytes that it had; only 0 can be set */
     ACU_POOL_USED = 7,          /* bytes that are allocated from it; read only */
-    ACU_POOL_USED_HIGH = 8      /* the most bytes that were; only 0 can be set */
+    ACU_POOL_USED_HIGH = 8,     /* the most bytes that were; only 0 can be set */
+
+    /* How it was made; read only, since CUDA 13.2. */
+    ACU_POOL_ALLOCATION_TYPE = 9, /* a cudaMemAllocationType */
+    ACU_POOL_HANDLES = 10,        /* as acu_pool_options.handles */
+    ACU_POOL_LOCATION_ID = 11,    /* a device, or a NUMA node of the host */
+    ACU_POOL_LOCATION_TYPE = 12,  /* a cudaMemLocationType */
+    ACU_POOL_MAX_SIZE = 13,       /* as acu_pool_options.max_size, or what CUDA made of it */
+    ACU_POOL_HW_DECOMPRESS = 14,  /* 1: hardware can decompress into its memory */
+    ACU_POOL_LOCALITY_DOMAIN = 15 /* the locality domain of its memory; since CUDA 13.4 */
 } acu_pool_attribute;
 
 /** Asks for an attribute of the pool. */

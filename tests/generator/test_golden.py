@@ -28,6 +28,7 @@ CUDA_ONLY = (
     "cudart_interop*.j2",
     "sim*.j2",
     "errors.c.j2",
+    "safe*.j2",
     "tests",
 )
 # Templates that make the same of any library, or that other tests read.
@@ -49,7 +50,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(render.TEMPLATES, folder / "templates", ignore=shutil.ignore_patterns(*CUDA_ONLY))
     features = gates.load(spec.features)
     bindings = bind_all(load_libraries(spec=spec), features, spec)
-    render.write(render.sources(bindings, features, folder / "templates"), folder / "generated")
+    render.write(render.sources(bindings, features, templates=folder / "templates"), folder / "generated")
     return folder
 
 

@@ -24,6 +24,38 @@ static void life(void **state) {
     OK(acu_pool_release(NULL));
 }
 
+/* What is read only says how the pool was made; runtimes before 13.2 cannot report it. */
+static void reports_how_it_was_made(void **state) {
+    (void)state;
+    static const struct {
+        acu_pool_attribute attribute;
+        uint64_t value;
+    } made[] = {
+        {ACU_POOL_ALLOCATION_TYPE, cudaMemAllocationTypePinned},
+        {ACU_POOL_HANDLES, 0},
+        {ACU_POOL_LOCATION_TYPE, cudaMemLocationTypeDevice},
+        {ACU_POOL_HW_DECOMPRESS, 0},
+    };
+    acu_pool *pool = NULL;
+    uint64_t value = 7;
+    OK(acu_pool_create(another_device(), NULL, &pool));
+    if (acu_loaded(ACU_CUDART)->version < 13020) {
+        FAILS(acu_pool_get_attribute(pool, ACU_POOL_HANDLES, &value), 801, "needs CUDA 13.2");
+        OK(acu_pool_release(pool));
+        return;
+    }
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        OK(acu_pool_get_attribute(pool, made[i].attribute, &value));
+        assert_int_equal(value, made[i].value);
+        FAILS(acu_pool_set_attribute(pool, made[i].attribute, value), ACU_ERROR_ARGUMENT,
+              "only be read");
+    }
+    OK(acu_pool_get_attribute(pool, ACU_POOL_LOCATION_ID, &value));
+    assert_int_equal(value, another_device());
+    OK(acu_pool_get_attribute(pool, ACU_POOL_MAX_SIZE, &value));
+    OK(acu_pool_release(pool));
+}
+
 static void wrap_borrows_adopt_takes(void **state) {
     (void)state;
     acu_pool *pool = NULL;
@@ -182,6 +214,7 @@ static void a_full_pool_names_its_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(life),
+                                       TEST(reports_how_it_was_made),
                                        TEST(wrap_borrows_adopt_takes),
                                        TEST(memory_of_another_devices_pool),
                                        TEST(buffers_keep_their_pool),

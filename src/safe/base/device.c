@@ -6,40 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SAME(ours, cudas) static_assert((int)(ours) == (int)(cudas), #ours)
-SAME(ACU_DEVICE_MAX_THREADS_PER_BLOCK, cudaDevAttrMaxThreadsPerBlock);
-SAME(ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK, cudaDevAttrMaxSharedMemoryPerBlock);
-SAME(ACU_DEVICE_WARP_SIZE, cudaDevAttrWarpSize);
-SAME(ACU_DEVICE_CLOCK_KHZ, cudaDevAttrClockRate);
-SAME(ACU_DEVICE_MULTIPROCESSORS, cudaDevAttrMultiProcessorCount);
-SAME(ACU_DEVICE_INTEGRATED, cudaDevAttrIntegrated);
-SAME(ACU_DEVICE_CAN_MAP_HOST_MEMORY, cudaDevAttrCanMapHostMemory);
-SAME(ACU_DEVICE_COMPUTE_MODE, cudaDevAttrComputeMode);
-SAME(ACU_DEVICE_CONCURRENT_KERNELS, cudaDevAttrConcurrentKernels);
-SAME(ACU_DEVICE_MEMORY_CLOCK_KHZ, cudaDevAttrMemoryClockRate);
-SAME(ACU_DEVICE_MEMORY_BUS_BITS, cudaDevAttrGlobalMemoryBusWidth);
-SAME(ACU_DEVICE_L2_BYTES, cudaDevAttrL2CacheSize);
-SAME(ACU_DEVICE_UNIFIED_ADDRESSING, cudaDevAttrUnifiedAddressing);
-SAME(ACU_DEVICE_COMPUTE_MAJOR, cudaDevAttrComputeCapabilityMajor);
-SAME(ACU_DEVICE_COMPUTE_MINOR, cudaDevAttrComputeCapabilityMinor);
-SAME(ACU_DEVICE_MANAGED_MEMORY, cudaDevAttrManagedMemory);
-SAME(ACU_DEVICE_PAGEABLE_MEMORY_ACCESS, cudaDevAttrPageableMemoryAccess);
-SAME(ACU_DEVICE_CONCURRENT_MANAGED_ACCESS, cudaDevAttrConcurrentManagedAccess);
-SAME(ACU_DEVICE_COOPERATIVE_LAUNCH, cudaDevAttrCooperativeLaunch);
-SAME(ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-SAME(ACU_DEVICE_MEMORY_POOLS, cudaDevAttrMemoryPoolsSupported);
-SAME(ACU_LIMIT_STACK_SIZE, cudaLimitStackSize);
-SAME(ACU_LIMIT_PRINTF_FIFO_SIZE, cudaLimitPrintfFifoSize);
-SAME(ACU_LIMIT_MALLOC_HEAP_SIZE, cudaLimitMallocHeapSize);
-SAME(ACU_LIMIT_PENDING_LAUNCHES, cudaLimitDevRuntimePendingLaunchCount);
-SAME(ACU_LIMIT_L2_FETCH_GRANULARITY, cudaLimitMaxL2FetchGranularity);
-SAME(ACU_LIMIT_PERSISTING_L2_SIZE, cudaLimitPersistingL2CacheSize);
-SAME(ACU_DEVICE_SPIN, cudaDeviceScheduleSpin);
-SAME(ACU_DEVICE_YIELD, cudaDeviceScheduleYield);
-SAME(ACU_DEVICE_BLOCK, cudaDeviceScheduleBlockingSync);
-SAME(ACU_DEVICE_MAP_HOST, cudaDeviceMapHost);
-SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
-
 /* Returns 0, or the recorded failure that the device does not exist. */
 static int check_known(const char *call, acu_device device, int known) {
     if (device >= 0 && device < known)

@@ -3,12 +3,6 @@
 #include "safe/base/active_capture.h"
 #include "safe/base/stream.h"
 
-#include <assert.h>
-
-static_assert(ACU_EVENT_BLOCKING_SYNC == cudaEventBlockingSync, "");
-static_assert(ACU_EVENT_DISABLE_TIMING == cudaEventDisableTiming, "");
-static_assert(ACU_EVENT_INTERPROCESS == cudaEventInterprocess, "");
-
 #define OUTCOME(event, code) acu_outcome(__func__, (event), (int)(code))
 
 /* ---- life ---- */

@@ -2,13 +2,8 @@
  * stream_call.c calls functions of the host. */
 #include "safe/base/stream.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static_assert(ACU_STREAM_NON_BLOCKING == cudaStreamNonBlocking, "");
-static_assert((int)ACU_SYNC_AUTO == (int)cudaSyncPolicyAuto, "");
-static_assert((int)ACU_SYNC_BLOCK == (int)cudaSyncPolicyBlockingSync, "");
 
 #define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
 

@@ -5,11 +5,7 @@
 #include "safe/graph/node.h"
 #include "safe/memory/storage.h"
 
-#include <assert.h>
 #include <stdlib.h>
-
-static_assert((int)ACU_RECAPTURE_IMPOSSIBLE == (int)cudaGraphRecaptureError, "");
-static_assert((int)ACU_CAPTURE_INVALIDATED == (int)cudaStreamCaptureStatusInvalidated, "");
 
 #define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
 

@@ -7,17 +7,11 @@
 #include "safe/graph/node.h"
 #include "safe/base/active_capture.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static_assert((int)ACU_EXEC_AUTO_FREE == (int)cudaGraphInstantiateFlagAutoFreeOnLaunch, "");
-static_assert((int)ACU_EXEC_UPLOAD == (int)cudaGraphInstantiateFlagUpload, "");
-static_assert((int)ACU_EXEC_DEVICE_LAUNCH == (int)cudaGraphInstantiateFlagDeviceLaunch, "");
-static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseNodePriority, "");
 
 #define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
 

@@ -1,12 +1,8 @@
 /* Changing executable graphs: as a whole, and node by node. */
 #include "safe/graph/node_change.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static_assert((int)ACU_UPDATE_ATTRIBUTES_CHANGED == (int)cudaGraphExecUpdateErrorAttributesChanged,
-              "");
 
 /* ---- as a whole ---- */
 

@@ -4,11 +4,8 @@
 #include "safe/base/closure.h"
 #include "safe/memory/storage.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static_assert((int)ACU_DOT_CONDITIONALS == (int)cudaGraphDebugDotFlagsConditionalNodeParams, "");
 
 #define OUTCOME(graph, code) acu_outcome(__func__, (graph), (int)(code))
 

@@ -6,13 +6,8 @@
 #include "safe/kernel/launch.h"
 #include "safe/memory/buffer.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static_assert((int)ACU_CONDITIONAL_IF == (int)cudaGraphCondTypeIf, "");
-static_assert((int)ACU_CONDITIONAL_SWITCH == (int)cudaGraphCondTypeSwitch, "");
-static_assert((int)ACU_CONDITIONAL_ASSIGN_DEFAULT == (int)cudaGraphCondAssignDefault, "");
 
 /* ---- for all types ---- */
 

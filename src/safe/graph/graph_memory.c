@@ -3,10 +3,6 @@
 
 #include "safe/memory/storage.h"
 
-#include <assert.h>
-
-static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReservedMemHigh, "");
-
 acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_attribute attribute,
                                           uint64_t *bytes) {
     ACU_NEED_POINTER(bytes);

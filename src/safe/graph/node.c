@@ -3,11 +3,7 @@
 
 #include <anycuda/cuda.h>
 
-#include <assert.h>
 #include <stdio.h>
-
-static_assert((int)ACU_NODE_FREE == (int)cudaGraphNodeTypeMemFree, "");
-static_assert((int)ACU_NODE_CONDITIONAL == (int)cudaGraphNodeTypeConditional, "");
 
 #define OUTCOME(graph, code) acu_outcome(__func__, (graph), (int)(code))
 

@@ -181,9 +181,15 @@ static int attributes(struct cudaFuncAttributes *all, const void *raw) {
     return code;
 }
 
+/* The driver has one attribute that the runtime lacks, so the later ones have other numbers. */
+static CUfunction_attribute attribute_of(enum cudaFuncAttribute attribute) {
+    return attribute == cudaFuncAttributeSharedMemoryMode ? CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE
+                                                          : (CUfunction_attribute)attribute;
+}
+
 static int set(const void *function, enum cudaFuncAttribute attribute, int value) {
     return acu_translate_driver(
-        cuFuncSetAttribute(function_of(function), (CUfunction_attribute)attribute, value));
+        cuFuncSetAttribute(function_of(function), attribute_of(attribute), value));
 }
 
 static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {

@@ -1,11 +1,6 @@
 /* Buffers: where managed memory is, and which stream it belongs to. */
 #include "safe/memory/buffer.h"
 
-#include <assert.h>
-
-static_assert((int)ACU_ADVISE_SET_READ_MOSTLY == (int)cudaMemAdviseSetReadMostly, "");
-static_assert((int)ACU_ADVISE_UNSET_ACCESSED_BY == (int)cudaMemAdviseUnsetAccessedBy, "");
-
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
 

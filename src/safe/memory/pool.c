@@ -2,20 +2,6 @@
 #include "safe/memory/pool.h"
 #include "safe/base/device.h"
 
-#include <assert.h>
-
-#define SAME(ours, cudas) static_assert((int)(ours) == (int)(cudas), #ours)
-SAME(ACU_POOL_REUSE_FOLLOWS_EVENTS, cudaMemPoolReuseFollowEventDependencies);
-SAME(ACU_POOL_REUSE_OPPORTUNISTIC, cudaMemPoolReuseAllowOpportunistic);
-SAME(ACU_POOL_REUSE_ADDS_DEPENDENCIES, cudaMemPoolReuseAllowInternalDependencies);
-SAME(ACU_POOL_THRESHOLD, cudaMemPoolAttrReleaseThreshold);
-SAME(ACU_POOL_RESERVED, cudaMemPoolAttrReservedMemCurrent);
-SAME(ACU_POOL_RESERVED_HIGH, cudaMemPoolAttrReservedMemHigh);
-SAME(ACU_POOL_USED, cudaMemPoolAttrUsedMemCurrent);
-SAME(ACU_POOL_USED_HIGH, cudaMemPoolAttrUsedMemHigh);
-SAME(ACU_ACCESS_READ, cudaMemAccessFlagsProtRead);
-SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
-
 #define OUTCOME(pool, code) acu_outcome(__func__, (pool), (int)(code))
 
 /* ---- life ---- */
@@ -143,27 +129,32 @@ acu_device acu_pool_device(const acu_pool *pool) {
 
 /* ---- attributes ---- */
 
-/* Returns whether the attribute is 0 or 1, which CUDA takes as an int. */
-static bool is_switch(acu_pool_attribute attribute) {
-    return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS &&
-           attribute <= ACU_POOL_REUSE_ADDS_DEPENDENCIES;
+/* Returns whether the attribute is an int to CUDA; the others are 64 bits wide. */
+static bool is_int(acu_pool_attribute attribute) {
+    return attribute <= ACU_POOL_REUSE_ADDS_DEPENDENCIES ||
+           (attribute >= ACU_POOL_ALLOCATION_TYPE && attribute != ACU_POOL_MAX_SIZE);
 }
 
 static bool is_known(acu_pool_attribute attribute) {
-    return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS && attribute <= ACU_POOL_USED_HIGH;
+    return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS && attribute <= ACU_POOL_LOCALITY_DOMAIN;
+}
+
+static bool is_read_only(acu_pool_attribute attribute) {
+    return attribute == ACU_POOL_RESERVED || attribute == ACU_POOL_USED ||
+           attribute >= ACU_POOL_ALLOCATION_TYPE;
 }
 
 acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
-    int on = 0;
+    int number = 0;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
     *value = 0;
-    void *at = is_switch(attribute) ? (void *)&on : (void *)value;
+    void *at = is_int(attribute) ? (void *)&number : (void *)value;
     int code = (int)cudaMemPoolGetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at);
-    if (is_switch(attribute))
-        *value = (uint64_t)on;
+    if (is_int(attribute))
+        *value = (uint64_t)number;
     return OUTCOME(pool, code);
 }
 
@@ -172,9 +163,9 @@ acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, 
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
-    ACU_REQUIRE_OF(pool, attribute != ACU_POOL_RESERVED && attribute != ACU_POOL_USED,
-                   ACU_ERROR_ARGUMENT, "the attribute can only be read");
-    void *at = is_switch(attribute) ? (void *)&on : (void *)&value;
+    ACU_REQUIRE_OF(pool, !is_read_only(attribute), ACU_ERROR_ARGUMENT,
+                   "the attribute can only be read");
+    void *at = is_int(attribute) ? (void *)&on : (void *)&value;
     return OUTCOME(pool, cudaMemPoolSetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
 }
 
