@@ -48,6 +48,8 @@ def _add_slots(bindings: Bindings, features: dict[str, Feature], spec: Spec) -> 
     """Gives each function its slot, or raises everything that a person must decide first."""
     library, stops = bindings.library, Stops()
     with stops.gathered():
+        verify.open_questions(bindings.info, library)
+    with stops.gathered():
         verify.renumbered(bindings.describer.parameters, library, bindings.info.get("version_macro", ""))
     with stops.gathered():
         bindings.codes = codes.read(spec.errors, library, bindings.info["result"])

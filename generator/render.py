@@ -12,7 +12,7 @@ from typing import Any
 
 import jinja2
 
-from . import cstyle, gates, report, safe, textfile, ungated
+from . import cstyle, gates, report, safe, textfile, ungated, verify
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
 from .errors import GeneratorError, Stops
@@ -41,6 +41,8 @@ def decided(libraries: list[Library], spec: Spec = SPEC) -> tuple[list[Bindings]
     stops = Stops()
     with stops.gathered():
         bindings = bind_all(libraries, features, spec)
+    with stops.gathered():
+        verify.sonames(spec, libraries)
     with stops.gathered():
         ungated.check(spec.features, libraries)
     by_name = {library.name: library for library in libraries}

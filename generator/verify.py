@@ -23,6 +23,8 @@ from .yamlfile import ROOT, Mapping, Sequence, name_of, where
 STUBS = Path(__file__).parent / "stubs"
 HELPERS = ROOT / "src" / "core" / "decisions.h"
 CHANNEL_KIND = "cudaChannelFormatKind"
+# What has the bits that its caller gives it.
+CHANNEL_PLAIN = {CHANNEL_KIND + name for name in ("Signed", "Unsigned", "Float", "None")}
 
 Problem = tuple[Location, str]
 
@@ -36,6 +38,41 @@ def names_of_libraries(spec: Spec) -> None:
     facts = (folder for folder in sorted(spec.facts.iterdir()) if any(folder.glob("*.json")))
     parts += [(folder.name, where(spec.libraries)) for folder in facts]
     _raise((at, f"spec/libraries.yaml has no library `{name}`") for name, at in parts if name not in spec.libraries)
+
+
+def open_questions(info: Mapping, library: Library) -> None:
+    """Raises what a library has and spec/libraries.yaml says nothing of: symbols without a declaration, formats."""
+    stops = Stops()
+    bound = {name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol, f.ptds)}
+    said = set().union(*info.get("undeclared", {}).values())
+    for name in sorted({name for api in library.apis for name in api.symbols} - bound - said):
+        toolkit = next(api.toolkit for api in library.apis if name in api.symbols)
+        message = f"{info['file']} exports {name} since {toolkit}, which no header declares: say why under `undeclared`"
+        stops.found.append(GeneratorError(message, where(info, "undeclared")))
+    bits = {CHANNEL_KIND + name for names in info.get("channel_bits", {}).values() for name in names}
+    for name in _values_of(library.newest, CHANNEL_KIND) if bits else ():
+        if name not in bits | CHANNEL_PLAIN:
+            message = f"{name} has no bits: add it to its row of `channel_bits`"
+            stops.found.append(GeneratorError(message, where(info, "channel_bits")))
+    stops.end()
+
+
+def sonames(spec: Spec, libraries: Collection[Library]) -> None:
+    """Raises each major version of the runtime whose library of another kind would not be found by its soname.
+
+    A library of which only the newest header is read has one soname in the facts; the older ones are typed.
+    """
+    stops = Stops()
+    majors = sorted({api.version // 1000 for library in libraries for api in library.apis})
+    for library in libraries:
+        info = spec.libraries[library.name]
+        if info.get("newest_only"):
+            known = [*info.get("sonames", ()), *(api.soname for api in library.apis)]
+            for major in majors:
+                if not any(re.search(rf"\.so\.{major}(\.|$)", soname) for soname in known):
+                    message = f"no soname of {info['file']} is of CUDA {major}: add it to `sonames`"
+                    stops.found.append(GeneratorError(message, where(info, "sonames")))
+    stops.end()
 
 
 def library_entry(info: Mapping, library: Library) -> None:
@@ -115,6 +152,10 @@ def _library(info: Mapping, library: Library) -> Iterator[Problem]:
     yield from _file(info, library)
     yield from _headers(info, library)
     records = {name for api in library.apis for name in api.records}
+    exported = {name for api in library.apis for name in api.symbols}
+    for names in info.get("undeclared", {}).values():
+        for index, name in enumerate(names):
+            yield from _unknown("an exported symbol", name, where(names, index), exported)
     for key in ("shared_guards", "cxx"):
         for name in info.get(key, ()):
             yield from _unknown("a struct or union", name, where(info[key], name), records)

@@ -9,12 +9,11 @@
 #ifndef ACU_CUDA_H
 #define ACU_CUDA_H
 
-#if defined(__cuda_cuda_h__) || defined(CUDA_H)
+#if defined(__cuda_cuda_h__)
 #error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 #define __cuda_cuda_h__ 1
-#define CUDA_H 1
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>

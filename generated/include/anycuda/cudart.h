@@ -12,10 +12,10 @@
 #if defined(__CUDA_RUNTIME_API_H__) || defined(__CUDA_RUNTIME_H__) || \
     defined(__DRIVER_TYPES_H__) || defined(__VECTOR_TYPES_H__) || \
     defined(__TEXTURE_TYPES_H__) || defined(__SURFACE_TYPES_H__) || \
-    defined(__DEVICE_TYPES_H__) || defined(__BUILTIN_TYPES_H__) || \
-    defined(__VECTOR_FUNCTIONS_H__) || defined(__CHANNEL_DESCRIPTOR_H__) || \
-    defined(__DRIVER_FUNCTIONS_H__) || defined(__CUDA_PROFILER_API_H__) || \
-    defined(__CUDA_DEVICE_RUNTIME_API_H__) || defined(__LIBRARY_TYPES_H__)
+    defined(__DEVICE_TYPES_H__) || defined(__VECTOR_FUNCTIONS_H__) || \
+    defined(__CHANNEL_DESCRIPTOR_H__) || defined(__DRIVER_FUNCTIONS_H__) || \
+    defined(__CUDA_PROFILER_API_H__) || defined(__CUDA_DEVICE_RUNTIME_API_H__) || \
+    defined(__LIBRARY_TYPES_H__)
 #error "<anycuda/cudart.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
@@ -26,7 +26,6 @@
 #define __TEXTURE_TYPES_H__ 1
 #define __SURFACE_TYPES_H__ 1
 #define __DEVICE_TYPES_H__ 1
-#define __BUILTIN_TYPES_H__ 1
 #define __VECTOR_FUNCTIONS_H__ 1
 #define __CHANNEL_DESCRIPTOR_H__ 1
 #define __DRIVER_FUNCTIONS_H__ 1
