@@ -75,6 +75,11 @@ class Adapter:
     hook: bool = False
     attributes: str = ""
 
+    @property
+    def keeps_layouts(self) -> bool:
+        """Returns whether it only answers where the library cannot: the call itself is passed on as it is."""
+        return self.hook and not (self.structs or self.refusals or self.locals or self.after)
+
 
 @dataclass
 class Slot:
@@ -255,6 +260,34 @@ class Bindings:
         """Returns, newest first, what the toolkits' libraries call themselves, then what spec/libraries.yaml adds."""
         found = [api.soname for api in reversed(self.library.apis) if api.soname]
         return list(dict.fromkeys([*found, *self.info.get("sonames", ())]))
+
+    @property
+    def stands_in_for(self) -> list[Api]:
+        """The newest toolkit of each older major version whose programs the presented library serves as they are.
+
+        Its own soname promises that for the presented major version. An older one is served if no call of it would
+        need an adapter; then it has that soname's version node, too.
+        """
+        newest = {api.version // 1000: api for api in self.library.apis if api.version <= self.presented.version}
+        newest.pop(self.presented.version // 1000, None)
+        return [api for api in newest.values() if api.soname and all(self._serves(slot, api) for slot in self.slots)]
+
+    def _serves(self, slot: Slot, api: Api) -> bool:
+        """Returns whether the toolkit's programs may call what the presented library has under the symbol."""
+        symbols = {slot.function.symbol, slot.function.ptds}
+        for eras in (slot.eras, slot.eras_ptds):
+            era = next((era for era in reversed(eras) if era.since <= api.version), None)
+            adapter = next((one for one in slot.adapters if era is not None and one.name == era.adapter), None)
+            if era is not None and era.symbol is not None and not slot.gone and era.symbol not in symbols:
+                return False
+            if adapter is not None and not adapter.keeps_layouts:
+                return False
+        return True
+
+    @property
+    def stood_in_symbols(self) -> list[str]:
+        """What the simulator's file exports: all of the presented library, and what older ones had beside it."""
+        return sorted({name for api in (self.presented, *self.stands_in_for) for name in api.symbols})
 
     @property
     def sentinels(self) -> list[str]:

@@ -13,6 +13,19 @@
         return acu_sim_refuse();                                                                   \
     }
 
+/* A symbol of an older version that the same ABI serves: a jump to the one above, or to the entry
+ * that is taken in its place. */
+#if defined(__aarch64__)
+#define JUMP "b "
+#else
+#define JUMP "jmp "
+#endif
+#define ACU_OLDER_SYMBOL(symbol, major, version)                                                   \
+    __asm__(".text\n.globl acu_older_" #major "_" #symbol "\n"                                     \
+            ".type acu_older_" #major "_" #symbol ", %function\n"                                  \
+            "acu_older_" #major "_" #symbol ": " JUMP #symbol "\n"                                 \
+            ".symver acu_older_" #major "_" #symbol ", " #symbol "@" version "\n");
+
 static cudaError_t acu_sim_refuse(void) {
     acu_sim_call call = {.caller = NULL};
     acu_sim_call_begin(&call);
