@@ -69,7 +69,7 @@ def main() -> int:
     print("\n## Once per process\n")
     print("| what | µs: min / median / max | bar |\n|---|---|---|")
     libraries = [("empty functions", options.fake)]
-    libraries += [(f"libcudart {v}", toolkits[v].libcudart()) for v in ("12.4", "13.5")]
+    libraries += [(f"libcudart {v}", toolkits[v].libcudart()) for v in ("12.4", [*toolkits][-1].version)]
     for name, library in libraries:
         bare, added = first_call(options.first, library)
         bound = Spread([float(ns) / 1000 for _ in range(21) for ns in run(options.first, "bind", library).split()])

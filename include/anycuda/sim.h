@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** Returns the version whose ABI the simulator has: 13050, whatever version it reports. */
+/** Returns the version whose ABI the simulator has, as CUDA counts, whatever version it reports. */
 int acu_sim_abi(void);
 
 /**

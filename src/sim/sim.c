@@ -62,6 +62,15 @@ static const char *read_switch(const char *value, bool *on) {
     return NULL;
 }
 
+/* Returns which versions the runtime can be; the text is valid until the next call. */
+static const char *known_versions(const acu_library_info *info) {
+    static char text[64];
+    snprintf(text, sizeof text, "a CUDA version from %d.%d to %d.%d, like 12.4",
+             info->oldest / 1000, info->oldest % 1000 / 10, info->newest / 1000,
+             info->newest % 1000 / 10);
+    return text;
+}
+
 /* Reads an option into the configuration; returns NULL, or what was expected instead. */
 static const char *read_option(acu_sim_config *config, const char *key, const char *value) {
     static const acu_library_info *const info = &acu_cudart_info;
@@ -82,7 +91,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
     } else if (strcmp(key, "runtime") == 0) {
         int version = read_version(value, &major, &minor) ? major * 1000 + minor * 10 : 0;
         if (version < info->oldest || version > info->newest)
-            return "a CUDA version from 11.7 to 13.5, like 12.4";
+            return known_versions(info);
         config->runtime = version;
     } else if (strcmp(key, "driver") == 0) {
         if (strcmp(value, "none") == 0)

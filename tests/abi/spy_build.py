@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from generator.facts import version_key
 from generator.fetch import Toolkits
 from generator.model import Api
 
@@ -22,7 +23,7 @@ from . import spies
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
+VERSIONS = sorted((file.stem for file in (ROOT / "spec/facts/cudart").glob("*.json")), key=version_key)
 # What stands below the wrappers; the rest of src/ is written against the newest API, and so is one file of the core.
 LIBRARY = ("src/core/*.c", "src/layers/*.c", "src/loader/*.c")
 NEWEST_ONLY = {ROOT / "src/core/supports.c"}

@@ -84,9 +84,9 @@ def forget_a_check(text: str) -> str:
 @pytest.mark.parametrize(
     ("file", "mutate", "version"),
     [
-        ("cudart_abi.c", flip_a_field, "11.7"),
+        ("cudart_abi.c", flip_a_field, VERSIONS[0]),
         ("cudart.c", drop_a_parameter, "12.1"),
-        ("cudart.c", swap_two_symbols, "13.5"),
+        ("cudart.c", swap_two_symbols, VERSIONS[-1]),
         ("cudart_abi.c", forget_a_default, "13.3"),
         ("cudart_abi.c", forget_a_check, "12.5"),
     ],
@@ -125,7 +125,7 @@ def older(tmp_path_factory: pytest.TempPathFactory, toolkits: Toolkits) -> Itera
     yield made
 
 
-@pytest.mark.parametrize("version", ["13.5", "11.7", "12.9"])
+@pytest.mark.parametrize("version", [VERSIONS[-1], VERSIONS[0], "12.9"])
 def test_an_older_presented_api(version: str, older: build.Bench, toolkits: Toolkits) -> None:
     """Code written for 12.9 on a newer and on an older library; some structs go through temporaries there."""
     spy = older.build_spies(toolkits, [version])[version]

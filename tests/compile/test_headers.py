@@ -12,6 +12,7 @@ import pytest
 
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
+from generator.model import number as cudas_number
 from tests.compile.toolchain import (
     C_WARNINGS,
     COMPAT,
@@ -376,7 +377,7 @@ FIELDS = {
     "cudaFuncAttributes": {"maxThreadsPerBlock": 0, "clusterDimMustBeSet": 12000, "deviceNodeUpdateStatus": 13030},
     "cudaDeviceProp": {"multiProcessorCount": 0, "accessPolicyMaxWindowSize": 0},
 }
-MAXIMA = [11070, 12020, 12080, 13000, 13050]
+MAXIMA = [cudas_number(VERSIONS[0]), 12020, 12080, 13000, cudas_number(VERSIONS[-1])]
 
 
 def uses(limit: int, newer: bool) -> tuple[str, list[int]]:

@@ -16,6 +16,7 @@ import pytest
 from generator import gates
 from generator.bind import bind_all, load_libraries
 from generator.errors import GeneratorError
+from generator.facts import version_key
 from generator.fetch import Toolkits
 from generator.model import Api
 from generator.model import Library as Model
@@ -23,7 +24,7 @@ from generator.slots import Slot
 from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, compiler, run, works
 
 HERE = Path(__file__).resolve().parent
-VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
+VERSIONS = sorted((file.stem for file in (ROOT / "spec/facts/cudart").glob("*.json")), key=version_key)
 
 # Not the symbol of the same name: what NVIDIA's own headers rename the call to, or what a decision calls instead.
 # First version, first version that is like the name again, symbol.

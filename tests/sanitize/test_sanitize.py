@@ -19,7 +19,7 @@ ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-om
 THREAD = ("-fsanitize=thread",)
 # What the library keeps lives as long as the process; NVIDIA's own leaks are not looked for.
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
-SPIED_ON = ("11.7", "12.9")  # the oldest, and the one with most adapters of its own
+SPIED_ON = (build.VERSIONS[0], "12.9")  # the oldest, and the one with most adapters of its own
 THREADED = (
     "loader_threads",
     "loader_bind",

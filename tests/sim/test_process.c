@@ -68,7 +68,11 @@ TEST(mistakes_are_said_in_one_line) {
     assert_non_null(strstr(said, "is ignored: expected something shorter"));
     assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);
     assert_non_null(strstr(said, "\"cc=9\" is ignored: expected a compute capability"));
+    char range[80];
+    snprintf(range, sizeof range, "expected a CUDA version from 11.7 to %d.%d, like",
+             acu_sim_abi() / 1000, acu_sim_abi() % 1000 / 10);
     assert_non_null(strstr(said, "\"runtime=10.2\" is ignored: expected a CUDA version"));
+    assert_non_null(strstr(said, range));
     assert_int_equal(alone("seed=18446744073709551616", count_devices), 1);
     assert_non_null(strstr(said, "expected a number below 2^64"));
     assert_int_equal(alone("devices", count_devices), 1);

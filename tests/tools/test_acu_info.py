@@ -15,11 +15,12 @@ import jsonschema
 import pytest
 
 from generator.errors import GeneratorError
+from generator.facts import version_key
 from generator.fetch import Toolkits
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tools" / "acu-info"
-TOOLKITS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
+TOOLKITS = sorted((file.stem for file in (ROOT / "spec/facts/cudart").glob("*.json")), key=version_key)
 
 GPU, ERROR, USAGE, NO_LIBRARY, NO_DRIVER, NO_DEVICE, SIMULATOR = range(7)
 
