@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import codes, facts, gates, groups, simulator, verify
+from . import codes, facts, gates, groups, simulator, unsaid, verify
 from .abi import COPY, Route, Router
 from .describe import Describer
 from .errors import Stops
@@ -53,6 +53,9 @@ def _add_slots(bindings: Bindings, features: dict[str, Feature], spec: Spec) -> 
         verify.renumbered(bindings.describer.parameters, library, bindings.info.get("version_macro", ""))
     with stops.gathered():
         bindings.codes = codes.read(spec.errors, library, bindings.info["result"])
+    with stops.gathered():
+        if not bindings.info.get("newest_only"):  # such a library's calls are passed on as they are
+            unsaid.check(bindings.describer.parameters, library)
     homes = _homes(bindings)
     grouped: dict[str, Group] = {}
     with stops.gathered():

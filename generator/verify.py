@@ -330,8 +330,9 @@ class _Checker:
             yield from self.listed(entry["types"])
             for name in entry["types"]:
                 yield from self.type(entry["types"], name)
-        for names in self.section("renumbered").values():
-            yield from self.listed(names)
+        for section in ("renumbered", "not_flags"):
+            for names in self.section(section).values():
+                yield from self.listed(names)
         for section in ("results", "quirks"):
             for name in self.section(section):
                 yield from _unknown("a function", name, where(self.section(section), name), self.declared)

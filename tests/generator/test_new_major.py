@@ -67,7 +67,10 @@ def runtime() -> facts.Facts:
             "cudaError": {"values": {"cudaErrorMadeUp": 990}},
             "cudaDeviceAttr": {"values": {"cudaDevAttrMax": 999}},
         },
-        "macros": {"CUDART_VERSION": {"value": str(number(next_major()))}},
+        "macros": {
+            "CUDART_VERSION": {"value": str(number(next_major()))},
+            "cudaHostAllocMadeUp": {"header": "driver_types.h", "value": "0x40"},
+        },
         "soname": f"libcudart.so.{major}",
     }
 
@@ -97,6 +100,9 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> Spec:
 OPEN = [
     r"spec/parameters/cudart\.yaml:\d+: cudaMemcpyHostToDevice is 7 in {newest}, but 1 in {before}, and nothing",
     r"spec/parameters/cudart\.yaml:\d+: cudaMadeUpCreate\.made is a `struct cudaMadeUp \*` and may be in, out or inout",
+    r"spec/parameters/cudart\.yaml:\d+: cudaMadeUpCreate\.flags is a set of flags: say which bits it has",
+    r"spec/parameters/cuda\.yaml:\d+: cuMadeUp\.flags is a set of flags: say which bits it has",
+    r"spec/parameters/cudart\.yaml:\d+: cudaHostAllocMadeUp looks like one of the flags `hostAlloc`",
     r"spec/groups\.yaml:\d+: no group has cudaMadeUpCreate: ",
     r"spec/groups\.yaml:\d+: no group has cuMadeUp: ",
     r"spec/features\.yaml:\d+: cudaMadeUpCreate came with cudart {newest}: ",
@@ -140,8 +146,13 @@ DECISIONS = {
         )
     ],
     "parameters/cudart.yaml": [
-        ("  cudaMalloc3D:\n", "  cudaMadeUpCreate:\n    made: {direction: out}\n  cudaMalloc3D:\n")
+        (
+            "  cudaMalloc3D:\n",
+            "  cudaMadeUpCreate:\n    made: {direction: out}\n    flags: {flags: none}\n  cudaMalloc3D:\n",
+        ),
+        ("hostAlloc: [", "hostAlloc: [cudaHostAllocMadeUp, "),
     ],
+    "parameters/cuda.yaml": [("functions:\n", "functions:\n  cuMadeUp:\n    flags: {flags: none}\n")],
     "safe.yaml": [
         (
             "      ACU_POOL_LOCALITY_DOMAIN: cudaMemPoolAttrLocalityDomainId\n",

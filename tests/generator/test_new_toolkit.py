@@ -94,7 +94,7 @@ def fields(record: facts.Facts) -> Iterator[str]:
 
 def forget(spec: Spec, only: Names) -> None:
     """Takes out of the hand-written files what speaks of the dropped toolkit, as if it had never been."""
-    others = (spec.root / name for name in ("decisions.yaml", "groups.yaml", "features.yaml"))
+    others = (spec.root / name for name in ("decisions.yaml", "groups.yaml", "features.yaml", "safe.yaml"))
     for file in (*(spec.root / "parameters").glob("*.yaml"), *others):
         file.write_text(json.dumps(without(yamlfile.load(file), only[""], only)))  # JSON is YAML
 
@@ -107,7 +107,9 @@ def without(node: Any, gone: set[str], only: Names) -> Any:
             for key, value in node.items()
             if not set(key.split(".")) & gone
         }
-        subject = any(key in node and kept.get(key) is None for key in ("function", "functions", "enumerators"))
+        subject = any(
+            key in node and kept.get(key) is None for key in ("function", "functions", "enumerators", "enums")
+        )
         left = {key: value for key, value in kept.items() if value is not None}
         return None if subject or (node and not left) else left
     if isinstance(node, list):

@@ -23,9 +23,6 @@ Facts = dict[str, Any]
 
 INTEGER = re.compile(r"(unsigned )?(char|short|int|long|long long)|size_t|u?int\d+_t")
 
-# Counts of something other than the elements of an array.
-NO_LENGTH = {"numBlocks", "numChannels", "numLevels", "numMipmapLevels"}
-
 
 @cache
 def facts_of(library: str) -> list[Facts]:
@@ -97,16 +94,6 @@ def members(record: Facts, prefix: str = "") -> Iterator[tuple[str, Facts]]:
             yield from members(field["record"], f"{path}." if path else prefix)
 
 
-def unions(record: Facts, prefix: str = "") -> Iterator[tuple[str, Facts]]:
-    """Every union in a record by its path, "" for an anonymous one and for the record itself."""
-    if record["kind"] == "union":
-        yield prefix, record
-    for field in record["fields"]:
-        if "record" in field:
-            inner = f"{prefix}.{field['name']}".strip(".") if "name" in field else prefix
-            yield from unions(field["record"], inner)
-
-
 def records_of(library: str, name: str) -> list[tuple[Facts, Facts]]:
     """The layouts of a record, each with its toolkit's facts; oldest first."""
     return [(facts["records"][name], facts) for facts in facts_of(library) if name in facts["records"]]
@@ -171,18 +158,6 @@ def test_every_struct_that_may_be_written_has_a_direction(library: str) -> None:
 
 
 @libraries
-def test_every_text_buffer_has_a_length(library: str) -> None:
-    entries = spec_of(library)["functions"]
-    missing = [
-        f"{name}({param})"
-        for name, params, _ in signatures(library)
-        for param, spelling in params.items()
-        if spelling == "char *" and not {"length", "bytes", "elements"} & set(entries.get(name, {}).get(param, {}))
-    ]
-    assert missing == []
-
-
-@libraries
 def test_only_pointers_have_directions_and_only_integers_flags(library: str) -> None:
     entries = spec_of(library)["functions"]
     for name, params, facts in signatures(library):
@@ -198,34 +173,6 @@ def test_only_pointers_have_directions_and_only_integers_flags(library: str) -> 
                 assert not params[param].startswith("const ") or params[param].endswith("**"), (
                     f"{name}({param}) is const"
                 )
-
-
-@libraries
-def test_every_array_that_a_name_gives_away_has_a_length(library: str) -> None:
-    """A pointer next to `numX` that nothing counts is most likely an array that was forgotten."""
-    entries = spec_of(library)["functions"]
-    suspects = []
-    for name, params, facts in signatures(library):
-        counts = {param for param in params if re.match(r"^p?(num|nb)[A-Z]", param)} - NO_LENGTH
-        used = {other for entry in entries.get(name, {}).values() for other in siblings(entry)}
-        for count in counts - used:
-            if not pointer(params[count], facts):
-                suspects.append(f"{name}({count})")
-    assert sorted(set(suspects)) == []
-
-
-@libraries
-def test_every_flags_parameter_says_its_bits(library: str) -> None:
-    entries = spec_of(library)["functions"]
-    missing = [
-        f"{name}({param})"
-        for name, params, facts in signatures(library)
-        for param, spelling in params.items()
-        if re.fullmatch(r"p?flags|\w+Flags", param, re.IGNORECASE)
-        and INTEGER.fullmatch(resolved(spelling.removesuffix("*").strip(), facts))
-        and not {"flags", "enum"} & set(entries.get(name, {}).get(param, {}))
-    ]
-    assert missing == []
 
 
 @libraries
@@ -263,30 +210,6 @@ def test_every_flag_constant_and_value_exists(library: str) -> None:
         assert set(values["types"]) <= enumerators_of(library, values["enum"]), name
 
 
-# Macros that look like a bit of a set by their name, and are none of its own.
-NOT_BITS = {
-    "cudaDeviceBlockingSync",
-    "cudaDeviceMask",
-    "cudaDeviceScheduleMask",
-    "CUDA_ARRAY3D_2DARRAY",
-}
-
-
-@libraries
-def test_no_macro_is_missing_from_its_flag_set(library: str) -> None:
-    """A new toolkit's cudaHostAllocX belongs to the set that has cudaHostAllocPortable."""
-    spec = spec_of(library)
-    listed = {bit for bits in spec["flags"].values() if not isinstance(bits, str) for bit in bits}
-    for name, bits in spec["flags"].items():
-        if isinstance(bits, str) or len(bits) < 2:
-            continue
-        first, last = min(bits), max(bits)
-        prefix = first[: next(i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)]
-        alike = {macro for macro in names(library, "macros") if macro.startswith(prefix)}
-        alike = {macro for macro in alike if any(int(text, 0) for text in macro_numbers(library, macro))}
-        assert alike - listed - NOT_BITS == set(), name
-
-
 def macro_numbers(library: str, macro: str) -> set[str]:
     """The number in each toolkit's definition of a macro: 0x1 of ((cudaStream_t)0x1)."""
     texts = {facts["macros"][macro]["value"] for facts in facts_of(library) if macro in facts["macros"]}
@@ -321,26 +244,6 @@ def test_every_record_and_field_exists(library: str) -> None:
 
 
 @libraries
-def test_every_union_says_which_member_is_meant(library: str) -> None:
-    """In every layout of each record, members that are padding aside; a union of one needs nothing."""
-    for facts in facts_of(library):
-        for tag, record in facts["records"].items():
-            entry = spec_of(library)["records"].get(tag, {})
-            if entry.get("undiscriminated"):
-                continue
-            for at, union in unions(record):
-                prefix = f"{at}." if at else ""
-                padding = {path.removeprefix(prefix) for path in entry.get("padding", ()) if path.startswith(prefix)}
-                left = {path for path, _ in members(union) if "." not in path} - padding
-                said = [said for said in entry.get("unions", ()) if said.get("at", "") == at]
-                if len(left) < 2 and not said:
-                    continue
-                assert len(said) == 1, f"{tag}: nothing says which member of {at or 'the union'} is meant"
-                unsaid = left - {*said[0]["members"], said[0].get("otherwise")}
-                assert not unsaid, f"{tag}: {at}: {sorted(unsaid)}"
-
-
-@libraries
 def test_every_discriminator_is_an_enumerator_of_its_field(library: str) -> None:
     for name, entry in spec_of(library)["records"].items():
         for union in entry.get("unions", ()):
@@ -354,23 +257,6 @@ def test_every_discriminator_is_an_enumerator_of_its_field(library: str) -> None
             if union["by"] == "argument":
                 possible = enumerators(library) | names(library, "macros")
             assert set(chosen) <= possible, name
-
-
-@libraries
-def test_every_reserved_field_is_accounted_for(library: str) -> None:
-    """What is called reserved or padding must be zero, or is said to be something else."""
-    for facts in facts_of(library):
-        for tag, record in facts["records"].items():
-            for path, field in members(record):
-                leaf = path.rpartition(".")[2]
-                if "record" in field or not re.fullmatch(
-                    r"_*(reserved\d*|cudaReserved|pad|unused|\w*padding|oversize)", leaf
-                ):
-                    continue
-                entry = spec_of(library)["records"].get(tag) or {}
-                said = {*entry.get("reserved", ()), *entry.get("padding", ()), *entry.get("opaque", ())}
-                prefixes = {".".join(path.split(".")[:count]) for count in range(1, path.count(".") + 2)}
-                assert prefixes & said, f"{tag}.{path}"
 
 
 def test_every_device_property_that_a_layout_lacks_comes_from_an_attribute() -> None:

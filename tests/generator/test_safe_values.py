@@ -20,6 +20,7 @@ HEADERS = yamlfile.ROOT / "include" / "anycuda"
 # Enums that are anycuda's own: CUDA has nothing of the kind, or it is no matter of values.
 OWN = {
     "acu_arg_kind",
+    "acu_error_kind",
     "acu_jit_level",
     "acu_library_id",
     "acu_load_flag",
