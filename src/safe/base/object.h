@@ -150,6 +150,17 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind);
  * acu_object_release() does. */
 int acu_object_destroy(const char *call, acu_object *object);
 
+/* ---- captures of other threads ---- */
+
+/*
+ * Between the two, nothing that this thread does breaks a capture that another thread begins
+ * meanwhile: CUDA regards waiting, allocating and destroying as unsafe during a global capture of
+ * any thread, unless the thread's mode says that other threads' captures are no matter. The callers
+ * have seen that no capture forbids the call. The first one returns what the second one takes.
+ */
+int acu_thread_ignore_captures(void);
+void acu_thread_restore(int mode);
+
 /* ---- destroying later ---- */
 
 /* A host callback must not call CUDA, so what the thread releases between these two is destroyed by

@@ -72,8 +72,11 @@ acu_result acu_stream_query(acu_stream *stream) {
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = acu_stream_check_wait(stream);
-    if (!code)
+    if (!code) {
+        int mode = acu_thread_ignore_captures();
         code = (int)cudaStreamQuery(stream->raw);
+        acu_thread_restore(mode);
+    }
     acu_guard_leave(&guard);
     return acu_query_outcome(__func__, stream, code);
 }
@@ -81,8 +84,11 @@ acu_result acu_stream_query(acu_stream *stream) {
 static int synchronize(acu_stream *stream) {
     const uint64_t now = acu_timeline_now(stream->timeline);
     int code = acu_stream_check_wait(stream);
-    if (!code)
+    if (!code) {
+        int mode = acu_thread_ignore_captures();
         code = (int)cudaStreamSynchronize(stream->raw);
+        acu_thread_restore(mode);
+    }
     if (!code)
         acu_timeline_set_done(stream->timeline, now);
     acu_destroy_deferred(); /* some of these objects were waiting for this work */

@@ -131,7 +131,12 @@ int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
     pthread_mutex_unlock(&timeline->lock);
     if (!code && mark)
         code = acu_capture_check();
-    return code || !mark ? code : (int)cudaEventSynchronize(mark);
+    if (code || !mark)
+        return code;
+    int mode = acu_thread_ignore_captures();
+    code = (int)cudaEventSynchronize(mark);
+    acu_thread_restore(mode);
+    return code;
 }
 
 /* ---- the thread asks ---- */
@@ -186,9 +191,11 @@ bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number) {
     if (acu_capture_delays(NULL))
         return false;
     acu_record_save(&before);
+    int mode = acu_thread_ignore_captures();
     pthread_mutex_lock(&timeline->lock);
     bool over = is_over(timeline, number);
     pthread_mutex_unlock(&timeline->lock);
+    acu_thread_restore(mode);
     acu_record_restore(&before);
     return over;
 }

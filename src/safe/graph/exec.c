@@ -231,7 +231,9 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
     exec->kept = acu_graph_kept_set(graph);
     int code = acu_outcome(call, graph, acu_exec_reserve_uses(exec, 0));
     if (!code) {
+        int mode = acu_thread_ignore_captures();
         code = instantiate(graph, o, &exec->raw, &params);
+        acu_thread_restore(mode);
         exec->owned = !code;
         if (code)
             record_failure(call, graph, &params, code);

@@ -130,9 +130,11 @@ static int copy_and_wait(const acu_buffer_job *job) {
         code = acu_buffer_run(job);
     if (code)
         return code;
+    int mode = acu_thread_ignore_captures();
     code = (int)cudaStreamSynchronize(job->on->raw);
     if (code) /* the copy may still be under way, and the host may free its memory */
         (void)cudaStreamSynchronize(job->on->raw);
+    acu_thread_restore(mode);
     return code;
 }
 

@@ -169,8 +169,10 @@ __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **a
                           "allocating memory that is not of a pool would break the capture that is "
                           "under way");
     int code = acu_guard_enter(&guard, s->device);
+    int mode = acu_thread_ignore_captures();
     if (!code)
         code = allocate_once(s, at);
+    acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
 }
@@ -179,12 +181,14 @@ ACU_COLD static int allocate_again(acu_storage *s, void **at) {
     acu_guard guard;
     bool trimmed = false;
     int code = acu_guard_enter(&guard, s->device);
+    int mode = acu_thread_ignore_captures();
     if (!code) {
         trimmed = make_room(s);
         code = allocate_once(s, at);
     }
     if (code == cudaErrorMemoryAllocation)
         code = explain_no_room(s, trimmed);
+    acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
 }
