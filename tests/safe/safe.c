@@ -6,6 +6,13 @@
 #include <stdbool.h>
 #include <time.h>
 
+bool is_since(int version) {
+    int driver = 0;
+    if (acu_load(NULL) || cudaDriverGetVersion(&driver))
+        return false;
+    return acu_loaded(ACU_CUDART)->version >= version && driver >= version;
+}
+
 /* ---- around each test ---- */
 
 static bool at_its_end;

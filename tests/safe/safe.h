@@ -104,6 +104,9 @@ int nothing_left(void **state);
     }
 #define TEST(function) SAFE_TEST(function, begin, nothing_left)
 
+/* Returns whether runtime and driver are that version, or newer. */
+bool is_since(int version);
+
 /* Remembers that the stream may be captured; returns it. */
 acu_stream *noted(acu_stream *stream);
 

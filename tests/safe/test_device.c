@@ -122,16 +122,21 @@ static void memory_limits_flags_priorities(void **state) {
     OK(acu_device_set_limit(0, ACU_LIMIT_STACK_SIZE, 4096));
     OK(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, &limit));
     assert_true(limit >= 4096);
-    OK(acu_device_get_limit(0, ACU_LIMIT_BLOCK_MEMORY_SIZE, &limit));
+    if (is_since(13040))
+        OK(acu_device_get_limit(0, ACU_LIMIT_BLOCK_MEMORY_SIZE, &limit));
+    else if (acu_loaded(ACU_CUDART)->version < 13040)
+        FAILS(acu_device_get_limit(0, ACU_LIMIT_BLOCK_MEMORY_SIZE, &limit), 801, "needs CUDA 13.4");
     FAILS(acu_device_get_limit(0, (acu_device_limit)no_such, &limit), 1, "cudaDeviceGetLimit");
     FAILS(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
     OK(acu_device_get_flags(another_device(), &flags));
     assert_int_equal(flags & 7u, ACU_DEVICE_BLOCK);
-    OK(acu_device_set_flags(another_device(), ACU_DEVICE_SYNC_MEMORY_OPERATIONS));
-    OK(acu_device_get_flags(another_device(), &flags));
-    assert_true(flags & ACU_DEVICE_SYNC_MEMORY_OPERATIONS);
-    OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
+    if (is_since(12010)) {
+        OK(acu_device_set_flags(another_device(), ACU_DEVICE_SYNC_MEMORY_OPERATIONS));
+        OK(acu_device_get_flags(another_device(), &flags));
+        assert_true(flags & ACU_DEVICE_SYNC_MEMORY_OPERATIONS);
+        OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
+    }
     FAILS(acu_device_get_flags(another_device(), NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_get_priority_range(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_get_memory(3, &left, NULL), 101, "device 3 does not exist; there ");

@@ -59,9 +59,10 @@ static void attributes(void **state) {
     assert_int_equal(i.big_clusters, kernel_version() >= 11080);
     FAILS(acu_kernel_set_attribute(sharing, ACU_KERNEL_SHARED_CARVEOUT, 1000), 1, "");
     (void)cudaGetLastError();
-    if (kernel_version() < 13040) /* the driver has another number for it */
+    if (kernel_version() < 13040) /* the driver has another number for it than the runtime */
         FAILS(acu_kernel_set_attribute(sharing, ACU_KERNEL_SHARED_MODE, 0), 801,
-              "CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE needs CUDA 13.4");
+              runtime_version() < 12080 ? "CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE needs CUDA 13.4"
+                                        : "cudaFuncAttributeSharedMemoryMode needs CUDA 13.4");
     FAILS(acu_kernel_set_attribute(NULL, ACU_KERNEL_MAX_SHARED, 5), ACU_ERROR_ARGUMENT,
           "the kernel is NULL");
     OK(acu_kernel_release(sharing));

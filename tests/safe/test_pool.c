@@ -39,8 +39,9 @@ static void reports_how_it_was_made(void **state) {
     acu_pool *pool = NULL;
     uint64_t value = 7;
     OK(acu_pool_create(another_device(), NULL, &pool));
-    if (acu_loaded(ACU_CUDART)->version < 13020) {
-        FAILS(acu_pool_get_attribute(pool, ACU_POOL_HANDLES, &value), 801, "needs CUDA 13.2");
+    if (!is_since(13020)) {
+        if (acu_loaded(ACU_CUDART)->version < 13020)
+            FAILS(acu_pool_get_attribute(pool, ACU_POOL_HANDLES, &value), 801, "needs CUDA 13.2");
         OK(acu_pool_release(pool));
         return;
     }
