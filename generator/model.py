@@ -347,9 +347,10 @@ class Library:
         has the presented number under such a name agrees.
         """
         ours = self.presented.enumerators.get(name)
-        if ours is not None and any(api.enumerators[one] == ours for one in api.names_like(name)):
-            return ours
-        return api.constant(name)
+        theirs = api.constant(name)
+        if theirs == ours or ours is None:
+            return theirs
+        return ours if any(api.enumerators[one] == ours for one in api.names_like(name)) else theirs
 
     def record_span(self, name: str) -> tuple[int, int]:
         return self._span(api.version for api in self.apis if self.records_named(api, name))

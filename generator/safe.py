@@ -25,8 +25,9 @@ def entries(spec: Spec, runtime: Library, driver: Library | None) -> list[Entry]
     """The entries in the file's order; raises every value of CUDA's that nobody has decided about."""
     stops = Stops()
     found: list[Entry] = []
+    parameters = spec.parameters(runtime.name)
     for entry in spec.safe:
-        stops.found += _Checker(entry, spec.parameters(runtime.name), runtime, driver).problems()
+        stops.found += _Checker(entry, parameters, runtime, driver).problems()
         here = {ours: cudas for ours, cudas in entry["has"].items() if _is_there(cudas, runtime, driver)}
         same = () if "struct" in entry or entry.get("numbers") == "own" else tuple(here.items())
         found.append(Entry(entry.get("enum") or entry["struct"], same, tuple(here) if "struct" in entry else ()))
