@@ -384,7 +384,7 @@ static void *use_all_there(void *unused) {
         in_thread = acu_buffer_create(stream, ACU_I32, 8, &memory);
     while (!in_thread && __atomic_load_n(&racing, __ATOMIC_RELAXED)) {
         acu_event *event = NULL;
-        acu_buffer *pinned = NULL;
+        acu_buffer *pinned = NULL, *pooled = NULL;
         acu_exec *exec = NULL;
         acu_result codes[] = {
             acu_event_create(0, NULL, &event),
@@ -399,6 +399,8 @@ static void *use_all_there(void *unused) {
             acu_exec_release(exec),
             pinned ? acu_buffer_synchronize(pinned) : 0,
             acu_buffer_release(pinned),
+            acu_buffer_create(stream, ACU_I32, 1 << 20, &pooled),
+            acu_buffer_release(pooled),
             acu_buffer_write(memory, numbers, 8),
             acu_buffer_read(memory, numbers, 8),
             acu_event_release(event),
@@ -419,6 +421,9 @@ static void nothing_that_another_thread_does_breaks_a_global_capture(void **stat
     pthread_t thread;
     racing = true;
     waits = 0;
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_GLOBAL}));
+    OK(acu_stream_end_capture(a, &graph)); /* the first one of the process */
+    OK(acu_graph_release(graph));
     OK(acu_trace_to("/dev/null"));
     assert_int_equal(pthread_create(&thread, NULL, use_all_there, NULL), 0);
     for (int i = 0; i < RACES / 5 || !__atomic_load_n(&waits, __ATOMIC_RELAXED); i++) {

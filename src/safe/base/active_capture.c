@@ -37,6 +37,8 @@ static void wait_until_nobody_waits_for(int device) {
 void acu_capture_begin(acu_capture *capture, acu_stream *origin) {
     acu_object_delay_by(acu_capture_delays_slow);
     acu_capture_order_init(&capture->order);
+    if (capture->mode == cudaStreamCaptureModeGlobal)
+        __atomic_store_n(&acu_watched.global_captures, true, __ATOMIC_RELEASE);
     pthread_mutex_lock(&lock);
     wait_until_nobody_waits_for(origin->object.device);
     capture->id = ++captures_begun;

@@ -62,6 +62,7 @@ typedef struct acu_watch {
     int callbacks;                /* host callbacks that run now, on any thread */
     int devices;                  /* number of devices; 0: not asked yet */
     bool unloading;               /* the runtime is being unloaded */
+    bool global_captures;         /* a global capture has begun at some time */
 } acu_watch;
 extern ACU_OURS acu_watch acu_watched;
 
@@ -71,7 +72,7 @@ extern ACU_OURS acu_watch acu_watched;
 static inline bool acu_nothing_special(void) {
     return ACU_LIKELY(((uintptr_t)ACU_WATCHED(captures) | (uintptr_t)ACU_WATCHED(deferred) |
                        ACU_WATCHED(quarantine) | (unsigned)ACU_WATCHED(callbacks) |
-                       ACU_WATCHED(unloading)) == 0);
+                       ACU_WATCHED(unloading) | ACU_WATCHED(global_captures)) == 0);
 }
 
 /* ---- threads ---- */

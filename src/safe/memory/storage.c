@@ -22,14 +22,19 @@ static unsigned register_flags(unsigned flags) {
 }
 
 /* Allocates from the pool; the stream implies the device, unless it is a default stream: those mean
- * the current device. */
+ * the current device. A pool that grows would break a global capture of another thread; only
+ * programs that have had one pay for that. */
 static int allocate_from_pool(acu_storage *s, void **at) {
     acu_guard guard;
     cudaStream_t raw = s->home->raw;
     int code = acu_stream_enter(s->home, &guard);
+    const bool careful = ACU_WATCHED(global_captures);
+    int mode = careful ? acu_thread_ignore_captures() : 0;
     if (!code)
         code = s->pool ? (int)cudaMallocFromPoolAsync(at, acu_storage_bytes(s), s->pool->raw, raw)
                        : (int)cudaMallocAsync(at, acu_storage_bytes(s), raw);
+    if (careful)
+        acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
 }
