@@ -18,7 +18,8 @@ ACU_BEGIN_C
  * cudaGetLastError() returns.
  *
  * Returns 0 if the feature can be used, else the reason in the CUDA runtime's numbers: 303 (no
- * library) or 34 (a stub), 35 (no driver, or one that the loaded runtime cannot use), 801 (the
+ * library) or 34 (a stub), 35 (no driver, the driver API's features included, or one that the
+ * loaded runtime cannot use), 801 (the
  * library, driver or device lacks the feature), 100 (no device), 101 (no such device), 1 (no such
  * feature), or the driver's own error. acu_last_error_message() then says what is missing; success
  * leaves it as it is.

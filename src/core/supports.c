@@ -65,14 +65,23 @@ static acu_library *library_of(const acu_feature_info *feature) {
                                           : &acu_nvrtc;
 }
 
+/* Returns a load's error in the runtime's numbers. libcuda is the driver, so where it is absent
+ * there is no driver, whichever library the feature is of. */
+static int code_of(const acu_library *library, int code) {
+    if (library->id == ACU_NVRTC)
+        return cudaErrorSharedObjectInitFailed;
+    return library->id == ACU_CUDA && code == library->info->error_missing
+               ? (int)cudaErrorInsufficientDriver
+               : code;
+}
+
 /* Loads the library if that was not tried yet; returns 0 or the recorded error. */
 static int need(const acu_feature_info *feature, acu_library *library) {
     while (!acu_load_once(library)) {
         char why[2 * ACU_WHY_SIZE];
         int code = acu_load_why(library, why, sizeof why);
-        if (code && library->id == ACU_NVRTC) /* NVRTC's numbers are not the runtime's */
-            code = cudaErrorSharedObjectInitFailed;
         if (code) {
+            code = code_of(library, code);
             acu_record(code, "%s: %s", feature->title, why);
             bool driver = library->id == ACU_CUDA || code == (int)cudaErrorInsufficientDriver;
             return complete(feature, code, driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,

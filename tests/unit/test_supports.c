@@ -296,10 +296,24 @@ static void driver_feature_without_a_driver(void **state) {
     (void)state;
     fake_driver(12080, 0);
     assert_int_not_equal(acu_load(&nowhere), 0);
-    assert_int_equal(acu_supports(ACU_FEATURE_VIRTUAL_MEMORY, -1), cudaErrorSharedObjectInitFailed);
+    assert_int_equal(acu_supports(ACU_FEATURE_VIRTUAL_MEMORY, -1), cudaErrorInsufficientDriver);
     assert_non_null(
         strstr(acu_last_error_message(), "virtual memory management: no usable libcuda: "));
     expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_VIRTUAL_MEMORY, 0, 0);
+    /* As the runtime's features say it. */
+    assert_int_equal(acu_supports(ACU_FEATURE_MANAGED_MEMORY, -1), cudaErrorInsufficientDriver);
+}
+
+/* NVRTC needs no driver, but a device is asked through it. */
+static void compiler_feature_of_a_device_without_a_driver(void **state) {
+    acu_load_options compiler = {.library = ACU_NVRTC, .resolve = resolve, .version = 12080};
+    acu_load_options nowhere = {.library = ACU_CUDA, .path = "/nowhere/libcuda.so.1"};
+    (void)state;
+    fake_driver(0, 0);
+    assert_int_equal(acu_load(&compiler), 0);
+    assert_int_not_equal(acu_load(&nowhere), 0);
+    assert_int_equal(acu_supports(ACU_FEATURE_RUNTIME_COMPILATION, 0), cudaErrorInsufficientDriver);
+    assert_non_null(strstr(acu_last_error_message(), "runtime compilation: no usable libcuda: "));
 }
 
 static void compiler_feature(void **state) {
@@ -400,6 +414,7 @@ int main(void) {
         cmocka_unit_test(driver_feature),
         cmocka_unit_test(driver_feature_without_a_driver),
         cmocka_unit_test(compiler_feature),
+        cmocka_unit_test(compiler_feature_of_a_device_without_a_driver),
         cmocka_unit_test(feature_is_unknown),
         cmocka_unit_test(names),
         cmocka_unit_test(what_a_feature_needs),
