@@ -44,8 +44,11 @@ demo: cmake ## run an example, on a GPU or simulated: DEMO=vector_add
 docs: ## make the reference from the headers (needs doxygen)
 	@tools/docs.sh $(BUILD)/docs
 
-install: all ## install it: PREFIX=/usr/local, DESTDIR=
-	@cmake --install $(BUILD)/release --prefix $(PREFIX)
+# Configured for PREFIX, because the folder of libraries depends on it: Debian's is lib/x86_64-linux-gnu in /usr only.
+install: cmake ## install it: PREFIX=/usr/local, DESTDIR=
+	@$(CONFIGURE) -B $(BUILD)/release -DCMAKE_INSTALL_PREFIX=$(abspath $(PREFIX))
+	@$(COMPILE) $(BUILD)/release
+	@cmake --install $(BUILD)/release
 
 quick: c-tools ## build, run the C tests that need no toolkit: TESTS=regex
 	@$(CONFIGURE) -B $(BUILD)/quick -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compile.toolchain import CC, ROOT, without_cuda
+from tests.compile.toolchain import CC, ROOT, Library, without_cuda
 
 PROJECT = Path(__file__).resolve().parent / "project"
 SIMULATED = "simulated 1 2 3\n"
@@ -57,6 +57,29 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     flags = run(pkg_config, "--cflags", "--libs", "anycuda-sim", env=env).split()
     run(CC, *without_cuda(CC), "-std=c11", PROJECT / "simulated.c", "-o", tmp_path / "simulated", *flags)
     assert run(tmp_path / "simulated") == SIMULATED
+
+
+def test_debians_folder_of_libraries(library: Library, tmp_path: Path) -> None:
+    """As `make install PREFIX=/usr` installs, and a package is made."""
+    architecture = run(CC, "-print-multiarch").strip()
+    if not Path("/etc/debian_version").exists() or not architecture:
+        pytest.skip("only Debian and what is made of it have lib/<architecture>")
+    build, staged = tmp_path / "build", tmp_path / "staged"
+    options = run("make", "-C", ROOT, "--dry-run", "--no-print-directory", "install", "PREFIX=/usr", "VERBOSE=")
+    assert "-DCMAKE_INSTALL_PREFIX=/usr\n" in options and "--prefix" not in options
+    run("cmake", "-S", ROOT, "-B", build, "-DCMAKE_INSTALL_PREFIX=/usr")
+    for pattern in ("*.a", "*.so", "tools/acu-info"):  # built already
+        for file in library.archive.parent.glob(pattern):
+            shutil.copy(file, build / file.relative_to(library.archive.parent))
+    run("cmake", "--install", build, env={"DESTDIR": str(staged)})
+    folder = staged / "usr/lib" / architecture
+    assert {"libanycuda.a", "libanycuda_sim.a", "libanycuda-sim.so"} <= {path.name for path in folder.iterdir()}
+    assert not list((staged / "usr/lib").glob("*anycuda*"))
+    run("cmake", "-S", PROJECT, "-B", tmp_path / "found", f"-DCMAKE_PREFIX_PATH={staged / 'usr'}")
+    run("cmake", "--build", tmp_path / "found", "--target", "consumer")
+    assert run(tmp_path / "found/consumer") == "linked\n"
+    text = (folder / "pkgconfig/anycuda.pc").read_text()
+    assert "prefix=${pcfiledir}/../../../\n" in text and f"libdir=${{prefix}}/lib/{architecture}\n" in text
 
 
 def test_add_subdirectory(tmp_path: Path) -> None:
