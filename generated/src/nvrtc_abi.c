@@ -5,7 +5,7 @@
  * record.
  *
  * One text holds the name of a type and those of its parts (acu_part_name), so that the linker
- * drops all of them with the type.
+ * drops all of them with the type. The result codes are in nvrtc_info.c.
  */
 #include "nvrtc_abi.h"
 
@@ -41,56 +41,4 @@ const acu_type acu_nvrtc_type_nvrtcBundledHeadersInfo = {
     .size = 40,
     .count = 6,
     .fields = fields_acu_nvrtc_type_nvrtcBundledHeadersInfo,
-};
-
-/* ---- nvrtcResult ---- */
-
-static const char names_acu_nvrtc_type_nvrtcResult[] =
-    "nvrtcResult\0"
-    "NVRTC_SUCCESS\0"
-    "NVRTC_ERROR_OUT_OF_MEMORY\0"
-    "NVRTC_ERROR_PROGRAM_CREATION_FAILURE\0"
-    "NVRTC_ERROR_INVALID_INPUT\0"
-    "NVRTC_ERROR_INVALID_PROGRAM\0"
-    "NVRTC_ERROR_INVALID_OPTION\0"
-    "NVRTC_ERROR_COMPILATION\0"
-    "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE\0"
-    "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION\0"
-    "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION\0"
-    "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID\0"
-    "NVRTC_ERROR_INTERNAL_ERROR\0"
-    "NVRTC_ERROR_TIME_FILE_WRITE_FAILED\0"
-    "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED\0"
-    "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED\0"
-    "NVRTC_ERROR_PCH_CREATE\0"
-    "NVRTC_ERROR_CANCELLED\0"
-    "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED\0"
-    "NVRTC_ERROR_BUSY";
-static const acu_value values_acu_nvrtc_type_nvrtcResult[] = {
-    {0, 0}, /* NVRTC_SUCCESS */
-    {1, 0}, /* NVRTC_ERROR_OUT_OF_MEMORY */
-    {2, 0}, /* NVRTC_ERROR_PROGRAM_CREATION_FAILURE */
-    {3, 0}, /* NVRTC_ERROR_INVALID_INPUT */
-    {4, 0}, /* NVRTC_ERROR_INVALID_PROGRAM */
-    {5, 0}, /* NVRTC_ERROR_INVALID_OPTION */
-    {6, 0}, /* NVRTC_ERROR_COMPILATION */
-    {7, 0}, /* NVRTC_ERROR_BUILTIN_OPERATION_FAILURE */
-    {8, 0}, /* NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION */
-    {9, 0}, /* NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION */
-    {10, 0}, /* NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID */
-    {11, 0}, /* NVRTC_ERROR_INTERNAL_ERROR */
-    {12, 0}, /* NVRTC_ERROR_TIME_FILE_WRITE_FAILED */
-    {13, 0}, /* NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED */
-    {14, 0}, /* NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED */
-    {15, 0}, /* NVRTC_ERROR_PCH_CREATE */
-    {16, 0}, /* NVRTC_ERROR_CANCELLED */
-    {17, 0}, /* NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED */
-    {18, 0}, /* NVRTC_ERROR_BUSY */
-};
-const acu_type acu_nvrtc_type_nvrtcResult = {
-    .name = names_acu_nvrtc_type_nvrtcResult,
-    .kind = ACU_KIND_ENUM,
-    .size = 4,
-    .count = 19,
-    .values = values_acu_nvrtc_type_nvrtcResult,
 };
