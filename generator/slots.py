@@ -12,7 +12,7 @@ from .ctype import CType
 from .describe import Describer, ParamRow
 from .gates import Feature
 from .groups import Group
-from .model import Api, Field, Function, Library, Record
+from .model import Api, Field, Function, Library, Param, Record
 from .typesheet import since_macro
 
 if TYPE_CHECKING:
@@ -150,9 +150,14 @@ class Slot:
     def defaulted(self) -> str:
         """The function's own prototype, with the default arguments that C++ sees."""
         parts = (
-            p.type.declare(p.name) + (f" ACU_DEFAULT({p.default})" if p.default else "") for p in self.function.params
+            p.type.declare(p.name) + (f" ACU_DEFAULT({self._default(p)})" if p.default else "")
+            for p in self.function.params
         )
         return f"{self.function.returns.declare(self.name)}({', '.join(parts) or 'void'})"
+
+    def _default(self, parameter: Param) -> str | None:
+        is_null = parameter.default == "0" and self.home.strip(parameter.type).pointers
+        return "ACU_NULL" if is_null else parameter.default
 
     @property
     def arguments(self) -> str:

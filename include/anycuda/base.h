@@ -38,15 +38,42 @@
 #define ACU_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ACU_COLD              __attribute__((cold))
 
+/* clang's -Weverything reports padding and names that ISO C reserves, both CUDA's choice, and a
+ * comment's `@`. */
+#if defined(__clang__)
+#define ACU_BEGIN_QUIET                                                                            \
+    _Pragma("clang diagnostic push") _Pragma(                                                      \
+        "clang diagnostic ignored \"-Wunknown-warning-option\"") /* older ones know fewer */       \
+        _Pragma("clang diagnostic ignored \"-Wpadded\"")                                           \
+            _Pragma("clang diagnostic ignored \"-Wdocumentation-unknown-command\"")                \
+                _Pragma("clang diagnostic ignored \"-Wreserved-identifier\"")                      \
+                    _Pragma("clang diagnostic ignored \"-Wreserved-macro-identifier\"")
+#define ACU_END_QUIET _Pragma("clang diagnostic pop")
+#else
+#define ACU_BEGIN_QUIET
+#define ACU_END_QUIET
+#endif
+
 /* CUDA's default arguments, for C++. */
 #if defined(__cplusplus)
-#define ACU_DEFAULT(value) = value
-#define ACU_BEGIN_C        extern "C" {
-#define ACU_END_C          }
+#define ACU_DEFAULT(value)    = value
+#define ACU_CAST(type, value) (static_cast<type>(value))
+#define ACU_BEGIN_C           ACU_BEGIN_QUIET extern "C" {
+#define ACU_END_C                                                                                  \
+    }                                                                                              \
+    ACU_END_QUIET
 #else
 #define ACU_DEFAULT(value)
-#define ACU_BEGIN_C
-#define ACU_END_C
+#define ACU_CAST(type, value) ((type)(value))
+#define ACU_BEGIN_C           ACU_BEGIN_QUIET
+#define ACU_END_C             ACU_END_QUIET
+#endif
+
+/* A null pointer, by the dialect's own name for it. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define ACU_NULL nullptr
+#else
+#define ACU_NULL 0
 #endif
 
 #endif

@@ -21,6 +21,10 @@
 #include <type_traits>
 #include <utility>
 
+/* These functions take what NVIDIA's take, and NVIDIA's cast as C does. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+
 /* Helpers of anycuda; CUDA has none of these names. */
 namespace acu_cxx {
 
@@ -569,6 +573,8 @@ static inline cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, T *fu
                                                          const cudaLaunchConfig_t *config) {
     return ::cudaOccupancyMaxActiveClusters(numClusters, acu_cxx::kernel(func), config);
 }
+
+#pragma GCC diagnostic pop
 
 #endif
 #endif

@@ -42,7 +42,8 @@ enum {
  * type of that size.
  */
 #define ACU_BYTES(n)                                                                               \
-    ((acu_dtype)ACU_BYTES_KIND | ((size_t)(n) < 0x1000000u ? (acu_dtype)(n) : (acu_dtype)0))
+    (ACU_CAST(acu_dtype, ACU_BYTES_KIND) |                                                         \
+     (ACU_CAST(unsigned long long, n) < 0x1000000u ? ACU_CAST(acu_dtype, n) : 0u))
 
 /** Returns the bytes of an element; 0 where the number is not a type. */
 size_t acu_dtype_size(acu_dtype dtype);

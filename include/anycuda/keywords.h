@@ -5,6 +5,10 @@
 #ifndef ACU_KEYWORDS_H
 #define ACU_KEYWORDS_H
 
+#include <anycuda/base.h>
+
+ACU_BEGIN_QUIET
+
 /* NVIDIA's header and compilers for CUDA define the keywords themselves. */
 #if !defined(__HOST_DEFINES_H__)
 #define __HOST_DEFINES_H__ 1
@@ -52,5 +56,7 @@
 #if !defined(CUDA_CB)
 #define CUDA_CB
 #endif
+
+ACU_END_QUIET
 
 #endif

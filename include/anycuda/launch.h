@@ -76,7 +76,7 @@ static inline acu_arg acu_inout(acu_buffer *buffer) {
  */
 static inline acu_arg acu_bytes(const void *bytes, size_t size) {
     acu_arg arg = {ACU_ARG_BYTES, 0, {0}};
-    arg.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    arg.size = size < UINT32_MAX ? ACU_CAST(uint32_t, size) : UINT32_MAX;
     arg.value.pointer = bytes;
     return arg;
 }
@@ -117,8 +117,8 @@ typedef struct acu_grid {
  * the launch fails.
  */
 static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
-    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,    false, {0, 0, 0}, {0, 0, 0}, 0,
-                     false,     NULL,      false, NULL, 0,     NULL,      NULL,      0};
+    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,        false, {0, 0, 0}, {0, 0, 0}, 0,
+                     false,     ACU_NULL,  false, ACU_NULL, 0,     ACU_NULL,  ACU_NULL,  0};
     grid.blocks.x = threads ? n / threads + (n % threads != 0) : 0;
     grid.threads.x = threads;
     return grid;
@@ -204,7 +204,8 @@ ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, c
 
 static inline acu_arg acu_arg_address(const volatile void *address) {
     acu_arg arg = {ACU_ARG_ADDRESS, sizeof(void *), {0}};
-    arg.value.pointer = (const void *)address;
+    __builtin_memcpy(&arg.value.pointer, &address,
+                     sizeof address); /* a cast drops `volatile` with a warning */
     return arg;
 }
 

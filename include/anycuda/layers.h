@@ -28,8 +28,8 @@ int acu_trace_to(const char *target);
 /**
  * Makes calls fail without reaching CUDA, as ANYCUDA_FAIL does.
  *
- * `rule` is a list, separated by ';' or ',', of `FUNCTION@WHEN:RESULT` and `seed=NUMBER`; NULL
- * ends it.
+ * `rule` is a list, separated by ';' or ',', of `seed=NUMBER` and of rules that are each FUNCTION,
+ * '@', WHEN, ':' and RESULT; NULL ends it.
  * - FUNCTION: a name, or the beginning of names and '*': `cudaMalloc`, `cudaMemcpy*`, `*`
  * - WHEN: `3` the third call, `3+` from the third call on, `*` each call, `5%` or `0.5%` by chance
  * - RESULT: `2`, or `cudaErrorMemoryAllocation`

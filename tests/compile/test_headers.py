@@ -467,6 +467,44 @@ def test_a_call_that_is_inlined_fails_too(name: str, tmp_path: Path) -> None:
         assert any("needs CUDA 12.5" in error for error in fails([*command, "-DACU_CUDA_MAX=12040"]))
 
 
+CASTS = ("-Wold-style-cast", "-Wuseless-cast", "-Wzero-as-null-pointer-constant")
+OF_LATER_CLANGS = ("-Wno-unknown-warning-option", "-Wno-unsafe-buffer-usage")
+MORE_WARNINGS = {
+    ("gcc", "c11"): ("-Wcast-qual", "-Wsign-conversion", "-Wredundant-decls"),
+    ("gcc", "c++17"): (*CASTS, "-Wcast-qual", "-Wsign-conversion", "-Wredundant-decls", "-Wextra-semi"),
+    # What is allowed here would be: not to be C89, not to be C++98.
+    ("clang", "c11"): ("-Weverything", *OF_LATER_CLANGS, "-Wno-declaration-after-statement"),
+    ("clang", "c++17"): ("-Weverything", *OF_LATER_CLANGS, "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic"),
+}
+
+
+@pytest.mark.parametrize(("name", "dialect"), MORE_WARNINGS)
+def test_headers_without_a_warning_of_any_kind(name: str, dialect: str, tmp_path: Path) -> None:
+    """As a user's -I leads to them; and what macros become in the user's own code."""
+    text = "".join(f"#include <{header}>\n" for header in OURS)
+    text += "acu_dtype row(void);\nacu_dtype row(void) { return ACU_BYTES(sizeof(long)); }\n"
+    works(
+        [
+            *compiler(name, dialect),
+            *WARNINGS,
+            *MORE_WARNINGS[name, dialect],
+            "-fsyntax-only",
+            source(tmp_path, text, dialect),
+        ]
+    )
+
+
+@every_compiler
+def test_a_gate_behind_the_first_include_is_an_error(name: str, tmp_path: Path) -> None:
+    late = "#include <anycuda/cudart.h>\n#define ACU_CUDA_MAX 12020\n#include <anycuda/cuda.h>\n"
+    early = "#define ACU_CUDA_MAX 12020\n#include <anycuda/nvrtc.h>\n#ifndef ACU_CUDA_MAX\n#error\n#endif\n"
+    for dialect in ("c11", "c++17"):
+        command = [*compiler(name, dialect), "-fsyntax-only"]
+        works([*command, source(tmp_path, early, dialect)])
+        errors = fails([*command, source(tmp_path, late, dialect)])
+        assert any("poisoned" in error and ":2:" in error for error in errors), errors
+
+
 @every_compiler
 @pytest.mark.parametrize("dialect", DIALECTS["c++"])
 def test_a_gate_lets_whole_records_be_cleared_and_copied(name: str, dialect: str, tmp_path: Path) -> None:

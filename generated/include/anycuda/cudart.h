@@ -9,6 +9,8 @@
 #ifndef ACU_CUDART_H
 #define ACU_CUDART_H
 
+#include <anycuda/base.h>
+
 #if defined(__CUDA_RUNTIME_API_H__) || defined(__CUDA_RUNTIME_H__) || \
     defined(__DRIVER_TYPES_H__) || defined(__VECTOR_TYPES_H__) || \
     defined(__TEXTURE_TYPES_H__) || defined(__SURFACE_TYPES_H__) || \
@@ -19,6 +21,7 @@
 #error "<anycuda/cudart.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
+ACU_BEGIN_QUIET
 #define __CUDA_RUNTIME_API_H__ 1
 #define __CUDA_RUNTIME_H__ 1
 #define __DRIVER_TYPES_H__ 1
@@ -32,6 +35,7 @@
 #define __CUDA_PROFILER_API_H__ 1
 #define __CUDA_DEVICE_RUNTIME_API_H__ 1
 #define __LIBRARY_TYPES_H__ 1
+ACU_END_QUIET
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>
@@ -149,7 +153,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 /** Since CUDA 13.3 (stream recapture). */
 cudaError_t cudaStreamBeginRecaptureToGraph(
     cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
-    struct cudaGraphRecaptureCallbackData *callbackData ACU_DEFAULT(0)) ACU_SINCE_13_3;
+    struct cudaGraphRecaptureCallbackData *callbackData ACU_DEFAULT(ACU_NULL)) ACU_SINCE_13_3;
 cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src);
 cudaError_t cudaStreamCreate(cudaStream_t *pStream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags);
@@ -160,11 +164,11 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID a
                                    cudaLaunchAttributeValue *value_out);
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
                                      enum cudaStreamCaptureStatus *captureStatus_out,
-                                     unsigned long long *id_out ACU_DEFAULT(0),
-                                     cudaGraph_t *graph_out ACU_DEFAULT(0),
-                                     const cudaGraphNode_t **dependencies_out ACU_DEFAULT(0),
-                                     const cudaGraphEdgeData **edgeData_out ACU_DEFAULT(0),
-                                     size_t *numDependencies_out ACU_DEFAULT(0));
+                                     unsigned long long *id_out ACU_DEFAULT(ACU_NULL),
+                                     cudaGraph_t *graph_out ACU_DEFAULT(ACU_NULL),
+                                     const cudaGraphNode_t **dependencies_out ACU_DEFAULT(ACU_NULL),
+                                     const cudaGraphEdgeData **edgeData_out ACU_DEFAULT(ACU_NULL),
+                                     size_t *numDependencies_out ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 13.1 (execution contexts). */
 cudaError_t cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
                                      enum cudaDevResourceType type) ACU_SINCE_13_1;
@@ -188,12 +192,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned int flags ACU_DEFAULT(0));
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
 /** Gone: CUDA 12.9 is the last version that has it. */
-cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream,
-                                        enum cudaStreamCaptureStatus *captureStatus_out,
-                                        unsigned long long *id_out ACU_DEFAULT(0),
-                                        cudaGraph_t *graph_out ACU_DEFAULT(0),
-                                        const cudaGraphNode_t **dependencies_out ACU_DEFAULT(0),
-                                        size_t *numDependencies_out ACU_DEFAULT(0));
+cudaError_t cudaStreamGetCaptureInfo_v2(
+    cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+    unsigned long long *id_out ACU_DEFAULT(ACU_NULL), cudaGraph_t *graph_out ACU_DEFAULT(
+    ACU_NULL), const cudaGraphNode_t **dependencies_out ACU_DEFAULT(
+    ACU_NULL), size_t *numDependencies_out ACU_DEFAULT(ACU_NULL));
 
 /* ---- event management ---- */
 
@@ -202,8 +205,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventQuery(cudaEvent_t event);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream ACU_DEFAULT(0));
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream ACU_DEFAULT(0),
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream ACU_DEFAULT(ACU_NULL));
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream ACU_DEFAULT(ACU_NULL),
                                      unsigned int flags ACU_DEFAULT(0));
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
@@ -225,11 +228,11 @@ cudaError_t cudaImportExternalSemaphore(
 cudaError_t cudaSignalExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
-    cudaStream_t stream ACU_DEFAULT(0));
+    cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaWaitExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
-    cudaStream_t stream ACU_DEFAULT(0));
+    cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 
 /* ---- execution control ---- */
 
@@ -415,7 +418,7 @@ cudaError_t cudaMemGetLocationInfo(void *devPtr, size_t size, size_t summaryGran
                                    size_t samplingGranularity, struct cudaMemLocation *location_out)
     ACU_SINCE_13_4;
 cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream ACU_DEFAULT(0));
+                                 unsigned int flags, cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 13.0 (batched prefetch and discard). */
 cudaError_t cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                       struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs,
@@ -436,29 +439,30 @@ cudaError_t cudaMemcpy2DArrayToArray(
     cudaMemcpyDeviceToDevice));
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
                               size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream ACU_DEFAULT(0));
+                              cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset,
                                   size_t hOffset, size_t width, size_t height,
                                   enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
                                        size_t wOffset, size_t hOffset, size_t width, size_t height,
                                        enum cudaMemcpyKind kind,
-                                       cudaStream_t stream ACU_DEFAULT(0));
+                                       cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                                 size_t spitch, size_t width, size_t height,
                                 enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                      const void *src, size_t spitch, size_t width, size_t height,
-                                     enum cudaMemcpyKind kind, cudaStream_t stream ACU_DEFAULT(0));
+                                     enum cudaMemcpyKind kind,
+                                     cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p);
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
-                              cudaStream_t stream ACU_DEFAULT(0));
+                              cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 12.8 (batched copies). */
 cudaError_t cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                    unsigned long long flags, cudaStream_t stream) ACU_SINCE_12_8;
 cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p);
 cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
-                                  cudaStream_t stream ACU_DEFAULT(0));
+                                  cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 13.2 (copies with attributes). */
 cudaError_t cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
                                             unsigned long long flags, cudaStream_t stream)
@@ -468,7 +472,7 @@ cudaError_t cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hO
                                    size_t count,
                                    enum cudaMemcpyKind kind ACU_DEFAULT(cudaMemcpyDeviceToDevice));
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-                            cudaStream_t stream ACU_DEFAULT(0));
+                            cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 12.8 (batched copies). */
 cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
                                  size_t count, struct cudaMemcpyAttributes *attrs,
@@ -478,26 +482,27 @@ cudaError_t cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset
                                 size_t count, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
                                      size_t hOffset, size_t count, enum cudaMemcpyKind kind,
-                                     cudaStream_t stream ACU_DEFAULT(0));
+                                     cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count,
                                  size_t offset ACU_DEFAULT(0),
                                  enum cudaMemcpyKind kind ACU_DEFAULT(cudaMemcpyDeviceToHost));
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
-                                      enum cudaMemcpyKind kind, cudaStream_t stream ACU_DEFAULT(0));
+                                      enum cudaMemcpyKind kind,
+                                      cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count);
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
-                                size_t count, cudaStream_t stream ACU_DEFAULT(0));
+                                size_t count, cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                               size_t count, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                                    size_t count, enum cudaMemcpyKind kind,
-                                   cudaStream_t stream ACU_DEFAULT(0));
+                                   cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
                                size_t offset ACU_DEFAULT(0),
                                enum cudaMemcpyKind kind ACU_DEFAULT(cudaMemcpyHostToDevice));
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                     size_t offset, enum cudaMemcpyKind kind,
-                                    cudaStream_t stream ACU_DEFAULT(0));
+                                    cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 /** Since CUDA 13.2 (copies with attributes). */
 cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
                                           struct cudaMemcpyAttributes *attr, cudaStream_t stream)
@@ -505,12 +510,12 @@ cudaError_t cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t siz
 cudaError_t cudaMemset(void *devPtr, int value, size_t count);
 cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height);
 cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream ACU_DEFAULT(0));
+                              cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent);
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
-                              struct cudaExtent extent, cudaStream_t stream ACU_DEFAULT(0));
+                              struct cudaExtent extent, cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count,
-                            cudaStream_t stream ACU_DEFAULT(0));
+                            cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaMipmappedArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
     int device);
@@ -847,7 +852,7 @@ cudaError_t cudaUnbindTexture(const struct textureReference *texref);
 /* ---- graphics interoperability ---- */
 
 cudaError_t cudaGraphicsMapResources(int count, cudaGraphicsResource_t *resources,
-                                     cudaStream_t stream ACU_DEFAULT(0));
+                                     cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaGraphicsResourceGetMappedMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
                                                         cudaGraphicsResource_t resource);
 cudaError_t cudaGraphicsResourceGetMappedPointer(void **devPtr, size_t *size,
@@ -857,7 +862,7 @@ cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *array,
                                                   cudaGraphicsResource_t resource,
                                                   unsigned int arrayIndex, unsigned int mipLevel);
 cudaError_t cudaGraphicsUnmapResources(int count, cudaGraphicsResource_t *resources,
-                                       cudaStream_t stream ACU_DEFAULT(0));
+                                       cudaStream_t stream ACU_DEFAULT(ACU_NULL));
 cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource);
 
 /* ---- driver entry point access ---- */

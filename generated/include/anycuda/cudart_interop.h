@@ -13,6 +13,7 @@
  * #error. */
 #if defined(ACU_CUDART_TYPES_H)
 
+ACU_BEGIN_QUIET
 #if !defined(__CUDA_GL_INTEROP_H__)
 #define __CUDA_GL_INTEROP_H__ 1
 #endif
@@ -22,6 +23,7 @@
 #if !defined(__CUDA_VDPAU_INTEROP_H__)
 #define __CUDA_VDPAU_INTEROP_H__ 1
 #endif
+ACU_END_QUIET
 
 typedef unsigned int GLenum;
 typedef unsigned int GLuint;

@@ -7,11 +7,15 @@
 #ifndef ACU_NVRTC_H
 #define ACU_NVRTC_H
 
+#include <anycuda/base.h>
+
 #if defined(__NVRTC_H__)
 #error "<anycuda/nvrtc.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
+ACU_BEGIN_QUIET
 #define __NVRTC_H__ 1
+ACU_END_QUIET
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>

@@ -2,6 +2,7 @@
 /*
  * Compile-time gates: `#define ACU_CUDA_MAX 12020` before the first include makes every function,
  * enumerator and field that CUDA 12.2 does not have unavailable, with its version in the message.
+ * After the first include the name is poisoned, because a limit defined then would limit nothing.
  */
 #ifndef ACU_SINCE_H
 #define ACU_SINCE_H
@@ -171,6 +172,10 @@
 #else
 #define ACU_SINCE_13_5
 #define ACU_FIELD_SINCE_13_5
+#endif
+
+#if !defined(ACU_CUDA_MAX)
+#pragma GCC poison ACU_CUDA_MAX
 #endif
 
 #endif
