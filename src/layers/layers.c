@@ -17,7 +17,7 @@ static void read_environment(void) {
 }
 
 static void read_environment_once(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    ACU_WARM static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, read_environment);
 }
 

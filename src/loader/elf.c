@@ -45,10 +45,6 @@ static const char *reason(int error) {
     }
 }
 
-/* Bytes to read at once: a libcudart has its headers and hash table at its start, and little else
- * is read. */
-enum { START = 4096, GLANCE = 1024 };
-
 static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
     return at <= elf->size && length <= elf->size - at;
 }
@@ -229,12 +225,9 @@ static const char *open_file(acu_elf *elf, const char *path) {
     elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (elf->fd < 0)
         return reason(errno);
-    uint8_t *bytes = malloc(START + GLANCE);
-    if (!bytes)
-        return "out of memory";
     elf->size = (uint64_t)st.st_size;
-    elf->start = (acu_window){.bytes = bytes, .room = START};
-    elf->last = (acu_window){.bytes = bytes + START, .room = GLANCE};
+    elf->start = (acu_window){.bytes = elf->bytes, .room = ACU_ELF_START};
+    elf->last = (acu_window){.bytes = elf->bytes + ACU_ELF_START, .room = ACU_ELF_GLANCE};
     return fill(&elf->start, elf->fd, 0, 1) ? NULL : reason(EIO);
 }
 
@@ -257,10 +250,8 @@ bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
 void acu_elf_close(acu_elf *elf) {
     if (elf->fd >= 0)
         close(elf->fd);
-    free(elf->start.bytes);
     free(elf->real);
     elf->fd = -1;
-    elf->start.bytes = NULL;
     elf->real = NULL;
 }
 

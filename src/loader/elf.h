@@ -4,11 +4,13 @@
 
 #include "loader/platform.h"
 
-enum { ACU_ELF_SEGMENTS = 16 };
+/* ACU_ELF_START and ACU_ELF_GLANCE are the bytes to read at once: a libcudart has its headers and
+ * hash table at its start, and little else is read. */
+enum { ACU_ELF_SEGMENTS = 16, ACU_ELF_START = 4096, ACU_ELF_GLANCE = 1024 };
 
 /* A part of a file in memory. */
 typedef struct acu_window {
-    uint8_t *bytes;
+    uint8_t *bytes;      /* of the acu_elf: its stack is in memory already, a new block is not */
     size_t room, length; /* bytes */
     uint64_t at;         /* offset in the file */
 } acu_window;
@@ -27,6 +29,7 @@ typedef struct acu_elf {
     unsigned segment_count;
     uint64_t symbols, strings, strings_size, gnu_hash, hash; /* file offsets; 0: none */
     char soname[128];                                        /* "" if it has none */
+    uint8_t bytes[ACU_ELF_START + ACU_ELF_GLANCE];           /* of the two windows */
 } acu_elf;
 
 /* Opens a file without ever blocking. Returns false, with the reason in `why`, if it is no such

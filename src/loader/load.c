@@ -24,7 +24,8 @@
 /* Set while this thread loads. A call from inside a load (from a library's constructor) must not
  * wait for that load. */
 static _Thread_local bool loading;
-static acu_library *being_loaded; /* by any thread; under ACU_LOCK_LOAD */
+/* By any thread; under ACU_LOCK_LOAD, and beside its lock. */
+ACU_WARM static acu_library *being_loaded;
 
 /* ---- fork ---- */
 
@@ -147,7 +148,7 @@ static bool load_any_compiler(acu_search *s) {
 
 /* Loads a library, or records why it cannot be loaded. The caller holds ACU_LOCK_LOAD. */
 static bool load(acu_library *library, const acu_load_options *options) {
-    static bool prepared;
+    ACU_WARM static bool prepared;
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
     bool loaded = false;

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t locks[ACU_LOCK_COUNT] = {
+ACU_WARM static pthread_mutex_t locks[ACU_LOCK_COUNT] = {
     PTHREAD_MUTEX_INITIALIZER,
     PTHREAD_MUTEX_INITIALIZER,
     PTHREAD_MUTEX_INITIALIZER,
