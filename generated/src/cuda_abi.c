@@ -5,7 +5,7 @@
  * record.
  *
  * One text holds the name of a type and those of its parts (acu_part_name), so that the linker
- * drops all of them with the type. The result codes are in cuda_info.c.
+ * drops all of them with the type. The result codes are in cuda_result.c.
  */
 #include "cuda_abi.h"
 

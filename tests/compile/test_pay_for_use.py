@@ -36,12 +36,12 @@ def bindings() -> list[Bindings]:
     return bind_all(load_libraries())
 
 
-def link(name: str, folder: Path, text: str, library: Library) -> Path:
+def link(name: str, folder: Path, text: str, library: Library, drop: str = "-Wl,--gc-sections") -> Path:
     source = folder / "program.c"
     source.write_text(text)
     program = folder / "program"
     command = [*compiler(name, "c11"), *WARNINGS, "-O2", source, "-o", program, *library.link]
-    works([*command, "-Wl,--gc-sections", f"-Wl,-Map={folder / 'map'}"])
+    works([*command, drop, f"-Wl,-Map={folder / 'map'}"])
     return program
 
 
@@ -98,6 +98,16 @@ def test_five_calls_are_cheap(name: str, library: Library, tmp_path: Path) -> No
     for where, size in contributions(tmp_path / "five" / "map").most_common(20):
         print(f"{size:8} {where}")
     assert growth <= BAR
+
+
+def test_whole_objects_are_those_of_one_api(library: Library, tmp_path: Path) -> None:
+    """What a program pays that is linked without --gc-sections, as README.md says."""
+    size = sizes(link("gcc", tmp_path, PROGRAM, library, "-Wl,--no-gc-sections"))
+    print(f"without --gc-sections: {size} bytes")
+    assert size <= 600 * 1024
+    taken = set(re.findall(r"libanycuda\.a\((\w+)\.c\.o\)", (tmp_path / "map").read_text()))
+    assert {"cudart", "cudart_abi", "cuda_result"} <= taken
+    assert not taken & {"cuda", "cuda_abi", "nvrtc", "nvrtc_abi", "buffer", "stream"}
 
 
 def test_the_whole_library_is_small(library: Library) -> None:
