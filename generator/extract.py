@@ -32,6 +32,8 @@ Facts = dict[str, Any]
 
 STUBS = Path(__file__).parent / "stubs"
 PROBE = "acu_is_defined_"
+# What NVIDIA's constants use of its own reserved names.
+KEPT = re.compile("__API_TYPEDEF_|__int_as_float$|__longlong_as_double$")
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
 
@@ -169,7 +171,7 @@ class _Reader:
         if name.startswith("_") or cindex.conf.lib.clang_Cursor_isMacroFunctionLike(cursor):
             return
         tokens = [token.spelling for token in cursor.get_tokens()][1:]
-        if tokens and not any(token.startswith("__") for token in tokens):
+        if tokens and not any(token.startswith("__") and not KEPT.match(token) for token in tokens):
             facts["macros"][name] = {"header": _header(cursor), "value": " ".join(tokens)}
 
     def require_name(self, cursor: Any) -> None:
@@ -275,26 +277,47 @@ def _add_cxx_view(facts: Facts, unit: Any, source: Source) -> None:
             entry["ptds"] = cursor.spelling
         if not _may_have_defaults(cursor):
             continue
-        for param, child in zip(entry["params"], cursor.get_arguments(), strict=True):
-            default = _default(child)
-            if default is not None:
+        for param, default in zip(entry["params"], _defaults(cursor), strict=True):
+            if default:
                 param.append(default)
 
 
 def _may_have_defaults(cursor: Any) -> bool:
-    """Asks the text first: libclang takes its time to give the tokens of each parameter."""
+    """Asks the text first: most functions have none."""
     start, end = cursor.extent.start, cursor.extent.end
     text = _bytes(start.file.name)[start.offset : end.offset]
     return b"__dv" in text or b"=" in text
 
 
-def _default(param: Any) -> str | None:
-    tokens = [token.spelling for token in param.get_tokens()]
-    for mark, skip in (("__dv", 2), ("=", 1)):
-        if mark in tokens:
-            value = " ".join(tokens[tokens.index(mark) + skip :]).strip()
-            return value or None
-    return None
+def _defaults(cursor: Any) -> list[str]:
+    """The default argument of each parameter, or "", as the text says it: libclang's extents end at a macro."""
+    text = _bytes(cursor.location.file.name)[cursor.location.offset :]
+    written = re.sub(r"/\*.*?\*/", "", _in_brackets(text.decode(errors="replace")), flags=re.S)
+    found = (re.search(r"__dv\s*\((.*)\)|=(.*)", param, re.S) for param in _split(written))
+    return [" ".join((match[1] or match[2] or "").split()) if match else "" for match in found]
+
+
+def _in_brackets(text: str) -> str:
+    """What is between the first bracket and its partner."""
+    start = text.index("(") + 1
+    depth = 1
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[start:at]
+    return text[start:]
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that no bracket encloses."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def _require_same_layout(facts: Facts, unit: Any, source: Source) -> None:
@@ -354,6 +377,23 @@ def _source(name: str, library: yamlfile.Mapping, toolkit: str, unit: Unit, incl
     )
 
 
+def require_known_headers(spec: Spec, toolkits: Toolkits) -> None:
+    """Raises where a toolkit brings a header that ours neither replace nor leave out for a reason."""
+    if not spec.left_out:
+        return
+    known = {header for one in spec.libraries.values() for key in ("compat", "compat_empty") for header in one.get(key, ())}
+    patterns = [re.compile(pattern) for group in spec.left_out["headers"] for pattern in group["patterns"]]
+    for toolkit in toolkits:
+        for folder in toolkit.include_dirs():
+            shipped = {file.relative_to(folder).as_posix() for file in folder.rglob("*.h*")}
+            new = sorted(h for h in shipped - known if not any(pattern.fullmatch(h) for pattern in patterns))
+            if new:
+                raise GeneratorError(
+                    f"toolkit {toolkit.version} brings {', '.join(new)}: replace it (compat in spec/libraries.yaml), "
+                    "or list it with a reason in spec/left_out.yaml"
+                )
+
+
 def add_arguments(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "extract", help="write down what the fetched toolkits declare and export", description=__doc__
@@ -364,7 +404,9 @@ def add_arguments(subparsers: Any) -> None:
 
 def update(spec: Spec, dry: bool = False) -> tuple[dict[str, dict[str, Facts]], list[Path]]:
     """Makes spec/facts what its toolkits say: all facts, and the files that changed. `dry` changes nothing."""
-    wanted = list(sources(spec.libraries, Toolkits.load(spec.root / "toolkits.yaml")))
+    toolkits = Toolkits.load(spec.root / "toolkits.yaml")
+    require_known_headers(spec, toolkits)
+    wanted = list(sources(spec.libraries, toolkits))
     found: dict[str, dict[str, Facts]] = {}
     for source, facts in zip(wanted, extract_all(wanted), strict=True):
         found.setdefault(source.library, {})[source.toolkit] = facts

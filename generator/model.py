@@ -198,6 +198,25 @@ class Api:
         return text if known is None else known
 
     @cached_property
+    def in_unions(self) -> set[str]:
+        """The records that are members of unions, directly or in another member."""
+        found: set[str] = set()
+
+        def visit(record: Record, inside: bool) -> None:
+            inside = inside or record.kind == "union"
+            for entry in record.fields:
+                inner = entry.record or (self.record_of(entry.type) if entry.type and not entry.type.pointers else None)
+                if inner is None:
+                    continue
+                if inside and inner.name in self.records:
+                    found.add(inner.name)
+                visit(inner, inside)
+
+        for record in self.records.values():
+            visit(record, False)
+        return found
+
+    @cached_property
     def versioned(self) -> dict[str, list[Function]]:
         """Returns name -> the functions name_v2, name_v3 … that are declared beside it or instead of it."""
         found: dict[str, list[Function]] = {}

@@ -241,6 +241,12 @@ class Bindings:
         rows = ((group, [s for s in self.slots if s.group is group and s.interop == interop]) for group in self.groups)
         return [(group, slots) for group, slots in rows if slots]
 
+    def mapped(self, view: str, interop: bool = False) -> list[tuple[str, str]]:
+        """Returns the functions that a header maps to another name: all ("symbol"), or per thread ("ptds")."""
+        slots = (slot for slot in self.slots if slot.interop == interop and not slot.gone)
+        rows = ((slot.name, getattr(slot.function, view)) for slot in slots)
+        return sorted((name, symbol) for name, symbol in rows if symbol and symbol != name)
+
     @property
     def ptds(self) -> bool:
         """Returns whether a function has another symbol with the per-thread default stream."""
@@ -326,6 +332,10 @@ class Bindings:
 
     def is_interop(self, header: str) -> bool:
         return header in self.info.get("interop", ())
+
+    def is_apart(self, header: str) -> bool:
+        """Returns whether what a header declares is in a header of its own, not among the library's types."""
+        return header in self.info.get("apart", ())
 
     def enumerator_mark(self, name: str) -> str:
         version = self.library.enumerator_since(name)

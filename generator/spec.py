@@ -171,5 +171,11 @@ class Spec:
         file = self.root / "simulator.yaml"
         return yamlfile.load(file, SCHEMA / "simulator.json") if file.exists() else yamlfile.Mapping(Location("", 1))
 
+    @cached_property
+    def left_out(self) -> yamlfile.Mapping:
+        """What NVIDIA's headers bring and ours do not; a folder without the file replaces whatever its toolkits have."""
+        file = self.root / "left_out.yaml"
+        return yamlfile.load(file, SCHEMA / "left_out.json") if file.exists() else yamlfile.Mapping(Location("", 1))
+
     def parameters(self, library: str) -> Parameters:
         return Parameters.load(self.root / "parameters" / f"{library}.yaml")

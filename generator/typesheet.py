@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .ctype import CType
@@ -127,29 +127,44 @@ class Line:
     text: str
 
 
-def record_lines(library: Library, record: Record, since: bool = True) -> list[Line]:
-    """The body of a record as C, newer fields marked with the version that brought them."""
-    return list(_body(library, record, record.name, "", 1, since))
+def record_lines(
+    library: Library, record: Record, since: bool = True, constructed: Collection[str] = ()
+) -> list[Line]:
+    """The body of a record as C, newer fields marked with the version that brought them.
+
+    `constructed` are the records with constructors in C++, which C++98 allows in no union.
+    """
+    body = _Body(library, record.name, since, constructed)
+    return list(body.lines(record, "", 1, record.name in library.presented.in_unions))
 
 
-def _body(library: Library, record: Record, root: str, prefix: str, depth: int, since: bool) -> Iterator[Line]:
-    for field in record.fields:
-        mark = _mark(library, root, prefix + field.name) if since and field.name else ""
-        if field.record is not None:
-            # `__extension__`: ISO C++ knows no anonymous structs, all compilers do.
-            yield Line(depth, f"{'' if field.name else '__extension__ '}{field.record.kind} {{")
-            inner = prefix + field.name + "." if field.name else prefix
-            yield from _body(library, field.record, root, inner, depth + 1, since)
-            bound = f"[{field.count}]" if field.count > 1 else ""
-            yield Line(depth, f"}}{' ' if field.name else ''}{field.name}{bound}{mark};")
-        else:
-            yield Line(depth, f"{_declare(field)}{mark};")
+@dataclass(frozen=True)
+class _Body:
+    library: Library
+    root: str
+    since: bool
+    constructed: Collection[str]
 
+    def lines(self, record: Record, prefix: str, depth: int, in_union: bool) -> Iterator[Line]:
+        in_union = in_union or record.kind == "union"
+        for field in record.fields:
+            mark = _mark(self.library, self.root, prefix + field.name) if self.since and field.name else ""
+            if field.record is not None:
+                # `__extension__`: ISO C++ knows no anonymous structs, all compilers do.
+                yield Line(depth, f"{'' if field.name else '__extension__ '}{field.record.kind} {{")
+                inner = prefix + field.name + "." if field.name else prefix
+                yield from self.lines(field.record, inner, depth + 1, in_union)
+                bound = f"[{field.count}]" if field.count > 1 else ""
+                yield Line(depth, f"}}{' ' if field.name else ''}{field.name}{bound}{mark};")
+            else:
+                yield Line(depth, f"{self.declare(field, in_union)}{mark};")
 
-def _declare(field: Field) -> str:
-    assert field.type is not None
-    text = field.type.declare(field.name)
-    return f"{text} : {field.bits[1]}" if field.bits else text
+    def declare(self, field: Field, in_union: bool) -> str:
+        assert field.type is not None
+        text = field.type.declare(field.name)
+        if in_union and field.type.base in self.constructed and not field.type.pointers:
+            text = re.sub(rf"\b(struct )?{field.type.base}\b", f"ACU_IN_UNION_{field.type.base}", text, count=1)
+        return f"{text} : {field.bits[1]}" if field.bits else text
 
 
 def _mark(library: Library, record: str, path: str) -> str:

@@ -11,6 +11,7 @@
 #define ACU_INLINE
 #define ACU_INLINE_PTDS
 #include "anycuda/cuda.h"
+#include "anycuda/cuda_interop.h"
 
 #include "core/adapt.h"
 #include "core/call.h"
@@ -4498,6 +4499,471 @@ CUresult acu_failed_cuDriverGetVersion(CUresult result, int *driverVersion) {
     return (CUresult)acu_explain(&acu_function_cuDriverGetVersion, (int)result, &args);
 }
 
+/* ---- cuEGLStreamConsumerAcquireFrame ---- */
+
+static const char name_cuEGLStreamConsumerAcquireFrame[] =
+    "cuEGLStreamConsumerAcquireFrame\0conn\0pCudaResource\0pStream\0timeout";
+struct args_cuEGLStreamConsumerAcquireFrame {
+    CUeglStreamConnection *conn;
+    CUgraphicsResource *pCudaResource;
+    CUstream *pStream;
+    unsigned int timeout;
+};
+static const acu_param params_cuEGLStreamConsumerAcquireFrame[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerAcquireFrame, conn), 1, ACU_IN, -1,
+     -1, false},
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerAcquireFrame, pCudaResource), 1,
+     ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuEGLStreamConsumerAcquireFrame, pStream), 1,
+     ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, offsetof(struct args_cuEGLStreamConsumerAcquireFrame, timeout), 0,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuEGLStreamConsumerAcquireFrame = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamConsumerAcquireFrame,
+    .params = params_cuEGLStreamConsumerAcquireFrame,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamConsumerAcquireFrame,
+};
+
+static CUresult enter_cuEGLStreamConsumerAcquireFrame(CUeglStreamConnection *conn,
+                                                      CUgraphicsResource *pCudaResource,
+                                                      CUstream *pStream, unsigned int timeout) {
+    const struct args_cuEGLStreamConsumerAcquireFrame args = {conn, pCudaResource, pStream,
+                                                              timeout};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamConsumerAcquireFrame, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuEGLStreamConsumerAcquireFrame))call.fn)(args.conn,
+                                                                                 args.pCudaResource,
+                                                                                 args.pStream,
+                                                                                 args.timeout);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamConsumerAcquireFrame)(CUeglStreamConnection *conn,
+                                                     CUgraphicsResource *pCudaResource,
+                                                     CUstream *pStream,
+                                                     unsigned int timeout) =
+    enter_cuEGLStreamConsumerAcquireFrame;
+
+CUresult acu_failed_cuEGLStreamConsumerAcquireFrame(CUresult result, CUeglStreamConnection *conn,
+                                                    CUgraphicsResource *pCudaResource,
+                                                    CUstream *pStream, unsigned int timeout) {
+    const struct args_cuEGLStreamConsumerAcquireFrame args = {conn, pCudaResource, pStream,
+                                                              timeout};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamConsumerAcquireFrame, (int)result, &args);
+}
+
+/* ---- cuEGLStreamConsumerConnect ---- */
+
+static const char name_cuEGLStreamConsumerConnect[] = "cuEGLStreamConsumerConnect\0conn\0stream";
+struct args_cuEGLStreamConsumerConnect {
+    CUeglStreamConnection *conn;
+    EGLStreamKHR stream;
+};
+static const acu_param params_cuEGLStreamConsumerConnect[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerConnect, conn), 1, ACU_OUT, -1, -1,
+     false},
+    {&acu_type_EGLStreamKHR, offsetof(struct args_cuEGLStreamConsumerConnect, stream), 0, ACU_IN,
+     -1, -1, false},
+};
+
+const acu_function acu_function_cuEGLStreamConsumerConnect = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamConsumerConnect,
+    .params = params_cuEGLStreamConsumerConnect,
+    .param_count = 2,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamConsumerConnect,
+};
+
+static CUresult enter_cuEGLStreamConsumerConnect(CUeglStreamConnection *conn, EGLStreamKHR stream) {
+    const struct args_cuEGLStreamConsumerConnect args = {conn, stream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamConsumerConnect, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEGLStreamConsumerConnect))call.fn)(args.conn,
+                                                                                      args.stream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamConsumerConnect)(CUeglStreamConnection *conn,
+                                                EGLStreamKHR stream) =
+    enter_cuEGLStreamConsumerConnect;
+
+CUresult acu_failed_cuEGLStreamConsumerConnect(CUresult result, CUeglStreamConnection *conn,
+                                               EGLStreamKHR stream) {
+    const struct args_cuEGLStreamConsumerConnect args = {conn, stream};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamConsumerConnect, (int)result, &args);
+}
+
+/* ---- cuEGLStreamConsumerConnectWithFlags ---- */
+
+static const char name_cuEGLStreamConsumerConnectWithFlags[] =
+    "cuEGLStreamConsumerConnectWithFlags\0conn\0stream\0flags";
+struct args_cuEGLStreamConsumerConnectWithFlags {
+    CUeglStreamConnection *conn;
+    EGLStreamKHR stream;
+    unsigned int flags;
+};
+static const acu_param params_cuEGLStreamConsumerConnectWithFlags[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerConnectWithFlags, conn), 1, ACU_OUT,
+     -1, -1, false},
+    {&acu_type_EGLStreamKHR, offsetof(struct args_cuEGLStreamConsumerConnectWithFlags, stream), 0,
+     ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUeglResourceLocationFlags_enum,
+     offsetof(struct args_cuEGLStreamConsumerConnectWithFlags, flags), 0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuEGLStreamConsumerConnectWithFlags = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamConsumerConnectWithFlags,
+    .params = params_cuEGLStreamConsumerConnectWithFlags,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamConsumerConnectWithFlags,
+};
+
+static CUresult enter_cuEGLStreamConsumerConnectWithFlags(CUeglStreamConnection *conn,
+                                                          EGLStreamKHR stream, unsigned int flags) {
+    const struct args_cuEGLStreamConsumerConnectWithFlags args = {conn, stream, flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamConsumerConnectWithFlags, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuEGLStreamConsumerConnectWithFlags))call.fn)(args.conn,
+                                                                                     args.stream,
+                                                                                     args.flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamConsumerConnectWithFlags)(CUeglStreamConnection *conn,
+                                                         EGLStreamKHR stream,
+                                                         unsigned int flags) =
+    enter_cuEGLStreamConsumerConnectWithFlags;
+
+CUresult acu_failed_cuEGLStreamConsumerConnectWithFlags(CUresult result,
+                                                        CUeglStreamConnection *conn,
+                                                        EGLStreamKHR stream, unsigned int flags) {
+    const struct args_cuEGLStreamConsumerConnectWithFlags args = {conn, stream, flags};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamConsumerConnectWithFlags, (int)result,
+                                 &args);
+}
+
+/* ---- cuEGLStreamConsumerDisconnect ---- */
+
+static const char name_cuEGLStreamConsumerDisconnect[] = "cuEGLStreamConsumerDisconnect\0conn";
+struct args_cuEGLStreamConsumerDisconnect {
+    CUeglStreamConnection *conn;
+};
+static const acu_param params_cuEGLStreamConsumerDisconnect[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerDisconnect, conn), 1, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuEGLStreamConsumerDisconnect = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamConsumerDisconnect,
+    .params = params_cuEGLStreamConsumerDisconnect,
+    .param_count = 1,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamConsumerDisconnect,
+};
+
+static CUresult enter_cuEGLStreamConsumerDisconnect(CUeglStreamConnection *conn) {
+    const struct args_cuEGLStreamConsumerDisconnect args = {conn};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamConsumerDisconnect, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEGLStreamConsumerDisconnect))call.fn)(args.conn);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamConsumerDisconnect)(CUeglStreamConnection *conn) =
+    enter_cuEGLStreamConsumerDisconnect;
+
+CUresult acu_failed_cuEGLStreamConsumerDisconnect(CUresult result, CUeglStreamConnection *conn) {
+    const struct args_cuEGLStreamConsumerDisconnect args = {conn};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamConsumerDisconnect, (int)result, &args);
+}
+
+/* ---- cuEGLStreamConsumerReleaseFrame ---- */
+
+static const char name_cuEGLStreamConsumerReleaseFrame[] =
+    "cuEGLStreamConsumerReleaseFrame\0conn\0pCudaResource\0pStream";
+struct args_cuEGLStreamConsumerReleaseFrame {
+    CUeglStreamConnection *conn;
+    CUgraphicsResource pCudaResource;
+    CUstream *pStream;
+};
+static const acu_param params_cuEGLStreamConsumerReleaseFrame[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerReleaseFrame, conn), 1, ACU_IN, -1,
+     -1, false},
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamConsumerReleaseFrame, pCudaResource), 0,
+     ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuEGLStreamConsumerReleaseFrame, pStream), 1,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuEGLStreamConsumerReleaseFrame = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamConsumerReleaseFrame,
+    .params = params_cuEGLStreamConsumerReleaseFrame,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamConsumerReleaseFrame,
+};
+
+static CUresult enter_cuEGLStreamConsumerReleaseFrame(CUeglStreamConnection *conn,
+                                                      CUgraphicsResource pCudaResource,
+                                                      CUstream *pStream) {
+    const struct args_cuEGLStreamConsumerReleaseFrame args = {conn, pCudaResource, pStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamConsumerReleaseFrame, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuEGLStreamConsumerReleaseFrame))call.fn)(args.conn,
+                                                                                 args.pCudaResource,
+                                                                                 args.pStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamConsumerReleaseFrame)(CUeglStreamConnection *conn,
+                                                     CUgraphicsResource pCudaResource,
+                                                     CUstream *pStream) =
+    enter_cuEGLStreamConsumerReleaseFrame;
+
+CUresult acu_failed_cuEGLStreamConsumerReleaseFrame(CUresult result, CUeglStreamConnection *conn,
+                                                    CUgraphicsResource pCudaResource,
+                                                    CUstream *pStream) {
+    const struct args_cuEGLStreamConsumerReleaseFrame args = {conn, pCudaResource, pStream};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamConsumerReleaseFrame, (int)result, &args);
+}
+
+/* ---- cuEGLStreamProducerConnect ---- */
+
+static const char name_cuEGLStreamProducerConnect[] =
+    "cuEGLStreamProducerConnect\0conn\0stream\0width\0height";
+struct args_cuEGLStreamProducerConnect {
+    CUeglStreamConnection *conn;
+    EGLStreamKHR stream;
+    EGLint width;
+    EGLint height;
+};
+static const acu_param params_cuEGLStreamProducerConnect[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamProducerConnect, conn), 1, ACU_OUT, -1, -1,
+     false},
+    {&acu_type_EGLStreamKHR, offsetof(struct args_cuEGLStreamProducerConnect, stream), 0, ACU_IN,
+     -1, -1, false},
+    {&acu_type_EGLint, offsetof(struct args_cuEGLStreamProducerConnect, width), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_EGLint, offsetof(struct args_cuEGLStreamProducerConnect, height), 0, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuEGLStreamProducerConnect = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamProducerConnect,
+    .params = params_cuEGLStreamProducerConnect,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamProducerConnect,
+};
+
+static CUresult enter_cuEGLStreamProducerConnect(CUeglStreamConnection *conn, EGLStreamKHR stream,
+                                                 EGLint width, EGLint height) {
+    const struct args_cuEGLStreamProducerConnect args = {conn, stream, width, height};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamProducerConnect, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEGLStreamProducerConnect))call.fn)(args.conn,
+                                                                                      args.stream,
+                                                                                      args.width,
+                                                                                      args.height);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamProducerConnect)(CUeglStreamConnection *conn, EGLStreamKHR stream,
+                                                EGLint width,
+                                                EGLint height) = enter_cuEGLStreamProducerConnect;
+
+CUresult acu_failed_cuEGLStreamProducerConnect(CUresult result, CUeglStreamConnection *conn,
+                                               EGLStreamKHR stream, EGLint width, EGLint height) {
+    const struct args_cuEGLStreamProducerConnect args = {conn, stream, width, height};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamProducerConnect, (int)result, &args);
+}
+
+/* ---- cuEGLStreamProducerDisconnect ---- */
+
+static const char name_cuEGLStreamProducerDisconnect[] = "cuEGLStreamProducerDisconnect\0conn";
+struct args_cuEGLStreamProducerDisconnect {
+    CUeglStreamConnection *conn;
+};
+static const acu_param params_cuEGLStreamProducerDisconnect[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamProducerDisconnect, conn), 1, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuEGLStreamProducerDisconnect = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamProducerDisconnect,
+    .params = params_cuEGLStreamProducerDisconnect,
+    .param_count = 1,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamProducerDisconnect,
+};
+
+static CUresult enter_cuEGLStreamProducerDisconnect(CUeglStreamConnection *conn) {
+    const struct args_cuEGLStreamProducerDisconnect args = {conn};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamProducerDisconnect, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEGLStreamProducerDisconnect))call.fn)(args.conn);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamProducerDisconnect)(CUeglStreamConnection *conn) =
+    enter_cuEGLStreamProducerDisconnect;
+
+CUresult acu_failed_cuEGLStreamProducerDisconnect(CUresult result, CUeglStreamConnection *conn) {
+    const struct args_cuEGLStreamProducerDisconnect args = {conn};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamProducerDisconnect, (int)result, &args);
+}
+
+/* ---- cuEGLStreamProducerPresentFrame ---- */
+
+static const char name_cuEGLStreamProducerPresentFrame[] =
+    "cuEGLStreamProducerPresentFrame\0conn\0eglframe\0pStream";
+struct args_cuEGLStreamProducerPresentFrame {
+    CUeglStreamConnection *conn;
+    CUeglFrame eglframe;
+    CUstream *pStream;
+};
+static const acu_param params_cuEGLStreamProducerPresentFrame[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamProducerPresentFrame, conn), 1, ACU_IN, -1,
+     -1, false},
+    {&acu_cuda_type_CUeglFrame_st, offsetof(struct args_cuEGLStreamProducerPresentFrame, eglframe),
+     0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuEGLStreamProducerPresentFrame, pStream), 1,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuEGLStreamProducerPresentFrame = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamProducerPresentFrame,
+    .params = params_cuEGLStreamProducerPresentFrame,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamProducerPresentFrame,
+};
+
+static CUresult enter_cuEGLStreamProducerPresentFrame(CUeglStreamConnection *conn,
+                                                      CUeglFrame eglframe, CUstream *pStream) {
+    const struct args_cuEGLStreamProducerPresentFrame args = {conn, eglframe, pStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamProducerPresentFrame, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuEGLStreamProducerPresentFrame))call.fn)(args.conn,
+                                                                                 args.eglframe,
+                                                                                 args.pStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamProducerPresentFrame)(CUeglStreamConnection *conn,
+                                                     CUeglFrame eglframe,
+                                                     CUstream *pStream) =
+    enter_cuEGLStreamProducerPresentFrame;
+
+CUresult acu_failed_cuEGLStreamProducerPresentFrame(CUresult result, CUeglStreamConnection *conn,
+                                                    CUeglFrame eglframe, CUstream *pStream) {
+    const struct args_cuEGLStreamProducerPresentFrame args = {conn, eglframe, pStream};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamProducerPresentFrame, (int)result, &args);
+}
+
+/* ---- cuEGLStreamProducerReturnFrame ---- */
+
+static const char name_cuEGLStreamProducerReturnFrame[] =
+    "cuEGLStreamProducerReturnFrame\0conn\0eglframe\0pStream";
+struct args_cuEGLStreamProducerReturnFrame {
+    CUeglStreamConnection *conn;
+    CUeglFrame *eglframe;
+    CUstream *pStream;
+};
+static const acu_param params_cuEGLStreamProducerReturnFrame[] = {
+    {&acu_type_handle, offsetof(struct args_cuEGLStreamProducerReturnFrame, conn), 1, ACU_IN, -1,
+     -1, false},
+    {&acu_cuda_type_CUeglFrame_st, offsetof(struct args_cuEGLStreamProducerReturnFrame, eglframe),
+     1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuEGLStreamProducerReturnFrame, pStream), 1,
+     ACU_IN, -1, -1, false},
+};
+static const int not_failures_cuEGLStreamProducerReturnFrame[] = {CUDA_ERROR_LAUNCH_TIMEOUT, 0};
+
+const acu_function acu_function_cuEGLStreamProducerReturnFrame = {
+    .library = &acu_cuda,
+    .name = name_cuEGLStreamProducerReturnFrame,
+    .params = params_cuEGLStreamProducerReturnFrame,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .not_failures = not_failures_cuEGLStreamProducerReturnFrame,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEGLStreamProducerReturnFrame,
+};
+
+static CUresult enter_cuEGLStreamProducerReturnFrame(CUeglStreamConnection *conn,
+                                                     CUeglFrame *eglframe, CUstream *pStream) {
+    const struct args_cuEGLStreamProducerReturnFrame args = {conn, eglframe, pStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEGLStreamProducerReturnFrame, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEGLStreamProducerReturnFrame))call.fn)(
+            args.conn, args.eglframe, args.pStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEGLStreamProducerReturnFrame)(CUeglStreamConnection *conn,
+                                                    CUeglFrame *eglframe,
+                                                    CUstream *pStream) =
+    enter_cuEGLStreamProducerReturnFrame;
+
+CUresult acu_failed_cuEGLStreamProducerReturnFrame(CUresult result, CUeglStreamConnection *conn,
+                                                   CUeglFrame *eglframe, CUstream *pStream) {
+    const struct args_cuEGLStreamProducerReturnFrame args = {conn, eglframe, pStream};
+
+    return (CUresult)acu_explain(&acu_function_cuEGLStreamProducerReturnFrame, (int)result, &args);
+}
+
 /* ---- cuEventCreate ---- */
 
 static const char name_cuEventCreate[] = "cuEventCreate\0phEvent\0Flags";
@@ -4537,6 +5003,57 @@ CUresult acu_failed_cuEventCreate(CUresult result, CUevent *phEvent, unsigned in
     const struct args_cuEventCreate args = {phEvent, Flags};
 
     return (CUresult)acu_explain(&acu_function_cuEventCreate, (int)result, &args);
+}
+
+/* ---- cuEventCreateFromEGLSync ---- */
+
+static const char name_cuEventCreateFromEGLSync[] =
+    "cuEventCreateFromEGLSync\0phEvent\0eglSync\0flags";
+struct args_cuEventCreateFromEGLSync {
+    CUevent *phEvent;
+    EGLSyncKHR eglSync;
+    unsigned int flags;
+};
+static const acu_param params_cuEventCreateFromEGLSync[] = {
+    {&acu_type_handle, offsetof(struct args_cuEventCreateFromEGLSync, phEvent), 1, ACU_OUT, -1, -1,
+     false},
+    {&acu_type_EGLSyncKHR, offsetof(struct args_cuEventCreateFromEGLSync, eglSync), 0, ACU_IN, -1,
+     -1, false},
+    {&acu_cuda_type_flags_eventCreate, offsetof(struct args_cuEventCreateFromEGLSync, flags), 0,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuEventCreateFromEGLSync = {
+    .library = &acu_cuda,
+    .name = name_cuEventCreateFromEGLSync,
+    .params = params_cuEventCreateFromEGLSync,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuEventCreateFromEGLSync,
+};
+
+static CUresult enter_cuEventCreateFromEGLSync(CUevent *phEvent, EGLSyncKHR eglSync,
+                                               unsigned int flags) {
+    const struct args_cuEventCreateFromEGLSync args = {phEvent, eglSync, flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuEventCreateFromEGLSync, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuEventCreateFromEGLSync))call.fn)(args.phEvent,
+                                                                                    args.eglSync,
+                                                                                    args.flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuEventCreateFromEGLSync)(CUevent *phEvent, EGLSyncKHR eglSync,
+                                              unsigned int flags) = enter_cuEventCreateFromEGLSync;
+
+CUresult acu_failed_cuEventCreateFromEGLSync(CUresult result, CUevent *phEvent, EGLSyncKHR eglSync,
+                                             unsigned int flags) {
+    const struct args_cuEventCreateFromEGLSync args = {phEvent, eglSync, flags};
+
+    return (CUresult)acu_explain(&acu_function_cuEventCreateFromEGLSync, (int)result, &args);
 }
 
 /* ---- cuEventDestroy ---- */
@@ -5681,6 +6198,538 @@ CUresult acu_failed_cuFuncSetSharedSize(CUresult result, CUfunction hfunc, unsig
     const struct args_cuFuncSetSharedSize args = {hfunc, bytes};
 
     return (CUresult)acu_explain(&acu_function_cuFuncSetSharedSize, (int)result, &args);
+}
+
+/* ---- cuGLCtxCreate ---- */
+
+static const char name_cuGLCtxCreate[] = "cuGLCtxCreate\0pCtx\0Flags\0device";
+static const char symbol_cuGLCtxCreate_to_v2[] = "cuGLCtxCreate_v2";
+struct args_cuGLCtxCreate {
+    CUcontext *pCtx;
+    unsigned int Flags;
+    CUdevice device;
+};
+static const acu_param params_cuGLCtxCreate[] = {
+    {&acu_type_handle, offsetof(struct args_cuGLCtxCreate, pCtx), 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_context, offsetof(struct args_cuGLCtxCreate, Flags), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_int, offsetof(struct args_cuGLCtxCreate, device), 0, ACU_IN, -1, -1, false},
+};
+
+static const acu_era eras_cuGLCtxCreate[] = {
+    {0, symbol_cuGLCtxCreate_to_v2, NULL},
+};
+const acu_function acu_function_cuGLCtxCreate = {
+    .library = &acu_cuda,
+    .name = name_cuGLCtxCreate,
+    .eras = eras_cuGLCtxCreate,
+    .era_count = 1,
+    .params = params_cuGLCtxCreate,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLCtxCreate,
+};
+
+static CUresult enter_cuGLCtxCreate(CUcontext *pCtx, unsigned int Flags, CUdevice device) {
+    const struct args_cuGLCtxCreate args = {pCtx, Flags, device};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLCtxCreate, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLCtxCreate))call.fn)(args.pCtx, args.Flags,
+                                                                         args.device);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLCtxCreate)(CUcontext *pCtx, unsigned int Flags,
+                                   CUdevice device) = enter_cuGLCtxCreate;
+
+CUresult acu_failed_cuGLCtxCreate(CUresult result, CUcontext *pCtx, unsigned int Flags,
+                                  CUdevice device) {
+    const struct args_cuGLCtxCreate args = {pCtx, Flags, device};
+
+    return (CUresult)acu_explain(&acu_function_cuGLCtxCreate, (int)result, &args);
+}
+
+/* ---- cuGLGetDevices ---- */
+
+static const char name_cuGLGetDevices[] =
+    "cuGLGetDevices\0pCudaDeviceCount\0pCudaDevices\0cudaDeviceCount\0deviceList";
+static const char symbol_cuGLGetDevices_to_v2[] = "cuGLGetDevices_v2";
+struct args_cuGLGetDevices {
+    unsigned int *pCudaDeviceCount;
+    CUdevice *pCudaDevices;
+    unsigned int cudaDeviceCount;
+    CUGLDeviceList deviceList;
+};
+static const acu_param params_cuGLGetDevices[] = {
+    {&acu_type_unsigned_int, offsetof(struct args_cuGLGetDevices, pCudaDeviceCount), 1, ACU_OUT, -1,
+     -1, false},
+    {&acu_type_int, offsetof(struct args_cuGLGetDevices, pCudaDevices), 1, ACU_OUT, 2, -1, false},
+    {&acu_type_unsigned_int, offsetof(struct args_cuGLGetDevices, cudaDeviceCount), 0, ACU_IN, -1,
+     -1, false},
+    {&acu_cuda_type_CUGLDeviceList_enum, offsetof(struct args_cuGLGetDevices, deviceList), 0,
+     ACU_IN, -1, -1, false},
+};
+
+static const acu_era eras_cuGLGetDevices[] = {
+    {0, symbol_cuGLGetDevices_to_v2, NULL},
+};
+const acu_function acu_function_cuGLGetDevices = {
+    .library = &acu_cuda,
+    .name = name_cuGLGetDevices,
+    .eras = eras_cuGLGetDevices,
+    .era_count = 1,
+    .params = params_cuGLGetDevices,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLGetDevices,
+};
+
+static CUresult enter_cuGLGetDevices(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
+                                     unsigned int cudaDeviceCount, CUGLDeviceList deviceList) {
+    const struct args_cuGLGetDevices args = {pCudaDeviceCount, pCudaDevices, cudaDeviceCount,
+                                             deviceList};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLGetDevices, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLGetDevices))call.fn)(args.pCudaDeviceCount,
+                                                                          args.pCudaDevices,
+                                                                          args.cudaDeviceCount,
+                                                                          args.deviceList);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLGetDevices)(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
+                                    unsigned int cudaDeviceCount,
+                                    CUGLDeviceList deviceList) = enter_cuGLGetDevices;
+
+CUresult acu_failed_cuGLGetDevices(CUresult result, unsigned int *pCudaDeviceCount,
+                                   CUdevice *pCudaDevices, unsigned int cudaDeviceCount,
+                                   CUGLDeviceList deviceList) {
+    const struct args_cuGLGetDevices args = {pCudaDeviceCount, pCudaDevices, cudaDeviceCount,
+                                             deviceList};
+
+    return (CUresult)acu_explain(&acu_function_cuGLGetDevices, (int)result, &args);
+}
+
+/* ---- cuGLInit ---- */
+
+static const char name_cuGLInit[] = "cuGLInit";
+
+const acu_function acu_function_cuGLInit = {
+    .library = &acu_cuda,
+    .name = name_cuGLInit,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLInit,
+};
+
+static CUresult enter_cuGLInit(void) {
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLInit, NULL);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLInit))call.fn)();
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLInit)(void) = enter_cuGLInit;
+
+CUresult acu_failed_cuGLInit(CUresult result) {
+    return (CUresult)acu_explain(&acu_function_cuGLInit, (int)result, NULL);
+}
+
+/* ---- cuGLMapBufferObject ---- */
+
+static const char name_cuGLMapBufferObject[] = "cuGLMapBufferObject\0dptr\0size\0buffer";
+static const char symbol_cuGLMapBufferObject_to_v2[] = "cuGLMapBufferObject_v2";
+static const char symbol_cuGLMapBufferObject_to_v2_ptds[] = "cuGLMapBufferObject_v2_ptds";
+struct args_cuGLMapBufferObject {
+    CUdeviceptr *dptr;
+    size_t *size;
+    GLuint buffer;
+};
+static const acu_param params_cuGLMapBufferObject[] = {
+    {&acu_type_unsigned_long_long, offsetof(struct args_cuGLMapBufferObject, dptr), 1, ACU_OUT, -1,
+     -1, false},
+    {&acu_type_size_t, offsetof(struct args_cuGLMapBufferObject, size), 1, ACU_OUT, -1, -1, false},
+    {&acu_type_GLuint, offsetof(struct args_cuGLMapBufferObject, buffer), 0, ACU_IN, -1, -1, false},
+};
+
+static const acu_era eras_cuGLMapBufferObject[] = {
+    {0, symbol_cuGLMapBufferObject_to_v2, NULL},
+};
+const acu_function acu_function_cuGLMapBufferObject = {
+    .library = &acu_cuda,
+    .name = name_cuGLMapBufferObject,
+    .eras = eras_cuGLMapBufferObject,
+    .era_count = 1,
+    .params = params_cuGLMapBufferObject,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLMapBufferObject,
+};
+
+static CUresult enter_cuGLMapBufferObject(CUdeviceptr *dptr, size_t *size, GLuint buffer) {
+    const struct args_cuGLMapBufferObject args = {dptr, size, buffer};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLMapBufferObject, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLMapBufferObject))call.fn)(args.dptr, args.size,
+                                                                               args.buffer);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLMapBufferObject)(CUdeviceptr *dptr, size_t *size,
+                                         GLuint buffer) = enter_cuGLMapBufferObject;
+
+static const acu_era eras_cuGLMapBufferObject_ptds[] = {
+    {0, symbol_cuGLMapBufferObject_to_v2_ptds, NULL},
+};
+extern CUresult (*acu_slot_cuGLMapBufferObject_ptds)(CUdeviceptr *dptr, size_t *size,
+                                                     GLuint buffer);
+const acu_function acu_function_cuGLMapBufferObject_ptds = {
+    .library = &acu_cuda,
+    .name = name_cuGLMapBufferObject,
+    .eras = eras_cuGLMapBufferObject_ptds,
+    .era_count = 1,
+    .params = params_cuGLMapBufferObject,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLMapBufferObject_ptds,
+};
+
+static CUresult enter_cuGLMapBufferObject_ptds(CUdeviceptr *dptr, size_t *size, GLuint buffer) {
+    const struct args_cuGLMapBufferObject args = {dptr, size, buffer};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLMapBufferObject_ptds, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLMapBufferObject))call.fn)(args.dptr, args.size,
+                                                                               args.buffer);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLMapBufferObject_ptds)(CUdeviceptr *dptr, size_t *size,
+                                              GLuint buffer) = enter_cuGLMapBufferObject_ptds;
+
+CUresult acu_failed_cuGLMapBufferObject(CUresult result, CUdeviceptr *dptr, size_t *size,
+                                        GLuint buffer) {
+    const struct args_cuGLMapBufferObject args = {dptr, size, buffer};
+
+    return (CUresult)acu_explain(&acu_function_cuGLMapBufferObject, (int)result, &args);
+}
+
+/* ---- cuGLMapBufferObjectAsync ---- */
+
+static const char name_cuGLMapBufferObjectAsync[] =
+    "cuGLMapBufferObjectAsync\0dptr\0size\0buffer\0hStream";
+static const char symbol_cuGLMapBufferObjectAsync_to_v2[] = "cuGLMapBufferObjectAsync_v2";
+static const char symbol_cuGLMapBufferObjectAsync_to_v2_ptsz[] = "cuGLMapBufferObjectAsync_v2_ptsz";
+struct args_cuGLMapBufferObjectAsync {
+    CUdeviceptr *dptr;
+    size_t *size;
+    GLuint buffer;
+    CUstream hStream;
+};
+static const acu_param params_cuGLMapBufferObjectAsync[] = {
+    {&acu_type_unsigned_long_long, offsetof(struct args_cuGLMapBufferObjectAsync, dptr), 1, ACU_OUT,
+     -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_cuGLMapBufferObjectAsync, size), 1, ACU_OUT, -1, -1,
+     false},
+    {&acu_type_GLuint, offsetof(struct args_cuGLMapBufferObjectAsync, buffer), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuGLMapBufferObjectAsync, hStream), 0, ACU_IN,
+     -1, -1, false},
+};
+
+static const acu_era eras_cuGLMapBufferObjectAsync[] = {
+    {0, symbol_cuGLMapBufferObjectAsync_to_v2, NULL},
+};
+const acu_function acu_function_cuGLMapBufferObjectAsync = {
+    .library = &acu_cuda,
+    .name = name_cuGLMapBufferObjectAsync,
+    .eras = eras_cuGLMapBufferObjectAsync,
+    .era_count = 1,
+    .params = params_cuGLMapBufferObjectAsync,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLMapBufferObjectAsync,
+};
+
+static CUresult enter_cuGLMapBufferObjectAsync(CUdeviceptr *dptr, size_t *size, GLuint buffer,
+                                               CUstream hStream) {
+    const struct args_cuGLMapBufferObjectAsync args = {dptr, size, buffer, hStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLMapBufferObjectAsync, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLMapBufferObjectAsync))call.fn)(args.dptr,
+                                                                                    args.size,
+                                                                                    args.buffer,
+                                                                                    args.hStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLMapBufferObjectAsync)(CUdeviceptr *dptr, size_t *size, GLuint buffer,
+                                              CUstream hStream) = enter_cuGLMapBufferObjectAsync;
+
+static const acu_era eras_cuGLMapBufferObjectAsync_ptds[] = {
+    {0, symbol_cuGLMapBufferObjectAsync_to_v2_ptsz, NULL},
+};
+extern CUresult (*acu_slot_cuGLMapBufferObjectAsync_ptds)(CUdeviceptr *dptr, size_t *size,
+                                                          GLuint buffer, CUstream hStream);
+const acu_function acu_function_cuGLMapBufferObjectAsync_ptds = {
+    .library = &acu_cuda,
+    .name = name_cuGLMapBufferObjectAsync,
+    .eras = eras_cuGLMapBufferObjectAsync_ptds,
+    .era_count = 1,
+    .params = params_cuGLMapBufferObjectAsync,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLMapBufferObjectAsync_ptds,
+};
+
+static CUresult enter_cuGLMapBufferObjectAsync_ptds(CUdeviceptr *dptr, size_t *size, GLuint buffer,
+                                                    CUstream hStream) {
+    const struct args_cuGLMapBufferObjectAsync args = {dptr, size, buffer, hStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLMapBufferObjectAsync_ptds, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLMapBufferObjectAsync))call.fn)(args.dptr,
+                                                                                    args.size,
+                                                                                    args.buffer,
+                                                                                    args.hStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLMapBufferObjectAsync_ptds)(CUdeviceptr *dptr, size_t *size, GLuint buffer,
+                                                   CUstream hStream) =
+    enter_cuGLMapBufferObjectAsync_ptds;
+
+CUresult acu_failed_cuGLMapBufferObjectAsync(CUresult result, CUdeviceptr *dptr, size_t *size,
+                                             GLuint buffer, CUstream hStream) {
+    const struct args_cuGLMapBufferObjectAsync args = {dptr, size, buffer, hStream};
+
+    return (CUresult)acu_explain(&acu_function_cuGLMapBufferObjectAsync, (int)result, &args);
+}
+
+/* ---- cuGLRegisterBufferObject ---- */
+
+static const char name_cuGLRegisterBufferObject[] = "cuGLRegisterBufferObject\0buffer";
+struct args_cuGLRegisterBufferObject {
+    GLuint buffer;
+};
+static const acu_param params_cuGLRegisterBufferObject[] = {
+    {&acu_type_GLuint, offsetof(struct args_cuGLRegisterBufferObject, buffer), 0, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuGLRegisterBufferObject = {
+    .library = &acu_cuda,
+    .name = name_cuGLRegisterBufferObject,
+    .params = params_cuGLRegisterBufferObject,
+    .param_count = 1,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLRegisterBufferObject,
+};
+
+static CUresult enter_cuGLRegisterBufferObject(GLuint buffer) {
+    const struct args_cuGLRegisterBufferObject args = {buffer};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLRegisterBufferObject, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLRegisterBufferObject))call.fn)(args.buffer);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLRegisterBufferObject)(GLuint buffer) = enter_cuGLRegisterBufferObject;
+
+CUresult acu_failed_cuGLRegisterBufferObject(CUresult result, GLuint buffer) {
+    const struct args_cuGLRegisterBufferObject args = {buffer};
+
+    return (CUresult)acu_explain(&acu_function_cuGLRegisterBufferObject, (int)result, &args);
+}
+
+/* ---- cuGLSetBufferObjectMapFlags ---- */
+
+static const char name_cuGLSetBufferObjectMapFlags[] = "cuGLSetBufferObjectMapFlags\0buffer\0Flags";
+struct args_cuGLSetBufferObjectMapFlags {
+    GLuint buffer;
+    unsigned int Flags;
+};
+static const acu_param params_cuGLSetBufferObjectMapFlags[] = {
+    {&acu_type_GLuint, offsetof(struct args_cuGLSetBufferObjectMapFlags, buffer), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_CUGLmap_flags_enum, offsetof(struct args_cuGLSetBufferObjectMapFlags, Flags), 0,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGLSetBufferObjectMapFlags = {
+    .library = &acu_cuda,
+    .name = name_cuGLSetBufferObjectMapFlags,
+    .params = params_cuGLSetBufferObjectMapFlags,
+    .param_count = 2,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLSetBufferObjectMapFlags,
+};
+
+static CUresult enter_cuGLSetBufferObjectMapFlags(GLuint buffer, unsigned int Flags) {
+    const struct args_cuGLSetBufferObjectMapFlags args = {buffer, Flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLSetBufferObjectMapFlags, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLSetBufferObjectMapFlags))call.fn)(args.buffer,
+                                                                                       args.Flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLSetBufferObjectMapFlags)(GLuint buffer,
+                                                 unsigned int Flags) =
+    enter_cuGLSetBufferObjectMapFlags;
+
+CUresult acu_failed_cuGLSetBufferObjectMapFlags(CUresult result, GLuint buffer,
+                                                unsigned int Flags) {
+    const struct args_cuGLSetBufferObjectMapFlags args = {buffer, Flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGLSetBufferObjectMapFlags, (int)result, &args);
+}
+
+/* ---- cuGLUnmapBufferObject ---- */
+
+static const char name_cuGLUnmapBufferObject[] = "cuGLUnmapBufferObject\0buffer";
+struct args_cuGLUnmapBufferObject {
+    GLuint buffer;
+};
+static const acu_param params_cuGLUnmapBufferObject[] = {
+    {&acu_type_GLuint, offsetof(struct args_cuGLUnmapBufferObject, buffer), 0, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuGLUnmapBufferObject = {
+    .library = &acu_cuda,
+    .name = name_cuGLUnmapBufferObject,
+    .params = params_cuGLUnmapBufferObject,
+    .param_count = 1,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLUnmapBufferObject,
+};
+
+static CUresult enter_cuGLUnmapBufferObject(GLuint buffer) {
+    const struct args_cuGLUnmapBufferObject args = {buffer};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLUnmapBufferObject, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLUnmapBufferObject))call.fn)(args.buffer);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLUnmapBufferObject)(GLuint buffer) = enter_cuGLUnmapBufferObject;
+
+CUresult acu_failed_cuGLUnmapBufferObject(CUresult result, GLuint buffer) {
+    const struct args_cuGLUnmapBufferObject args = {buffer};
+
+    return (CUresult)acu_explain(&acu_function_cuGLUnmapBufferObject, (int)result, &args);
+}
+
+/* ---- cuGLUnmapBufferObjectAsync ---- */
+
+static const char name_cuGLUnmapBufferObjectAsync[] = "cuGLUnmapBufferObjectAsync\0buffer\0hStream";
+struct args_cuGLUnmapBufferObjectAsync {
+    GLuint buffer;
+    CUstream hStream;
+};
+static const acu_param params_cuGLUnmapBufferObjectAsync[] = {
+    {&acu_type_GLuint, offsetof(struct args_cuGLUnmapBufferObjectAsync, buffer), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_CUstream, offsetof(struct args_cuGLUnmapBufferObjectAsync, hStream), 0, ACU_IN,
+     -1, -1, false},
+};
+
+const acu_function acu_function_cuGLUnmapBufferObjectAsync = {
+    .library = &acu_cuda,
+    .name = name_cuGLUnmapBufferObjectAsync,
+    .params = params_cuGLUnmapBufferObjectAsync,
+    .param_count = 2,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLUnmapBufferObjectAsync,
+};
+
+static CUresult enter_cuGLUnmapBufferObjectAsync(GLuint buffer, CUstream hStream) {
+    const struct args_cuGLUnmapBufferObjectAsync args = {buffer, hStream};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLUnmapBufferObjectAsync, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLUnmapBufferObjectAsync))call.fn)(args.buffer,
+                                                                                      args.hStream);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLUnmapBufferObjectAsync)(GLuint buffer,
+                                                CUstream hStream) =
+    enter_cuGLUnmapBufferObjectAsync;
+
+CUresult acu_failed_cuGLUnmapBufferObjectAsync(CUresult result, GLuint buffer, CUstream hStream) {
+    const struct args_cuGLUnmapBufferObjectAsync args = {buffer, hStream};
+
+    return (CUresult)acu_explain(&acu_function_cuGLUnmapBufferObjectAsync, (int)result, &args);
+}
+
+/* ---- cuGLUnregisterBufferObject ---- */
+
+static const char name_cuGLUnregisterBufferObject[] = "cuGLUnregisterBufferObject\0buffer";
+struct args_cuGLUnregisterBufferObject {
+    GLuint buffer;
+};
+static const acu_param params_cuGLUnregisterBufferObject[] = {
+    {&acu_type_GLuint, offsetof(struct args_cuGLUnregisterBufferObject, buffer), 0, ACU_IN, -1, -1,
+     false},
+};
+
+const acu_function acu_function_cuGLUnregisterBufferObject = {
+    .library = &acu_cuda,
+    .name = name_cuGLUnregisterBufferObject,
+    .params = params_cuGLUnregisterBufferObject,
+    .param_count = 1,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGLUnregisterBufferObject,
+};
+
+static CUresult enter_cuGLUnregisterBufferObject(GLuint buffer) {
+    const struct args_cuGLUnregisterBufferObject args = {buffer};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGLUnregisterBufferObject, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGLUnregisterBufferObject))call.fn)(args.buffer);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGLUnregisterBufferObject)(GLuint buffer) = enter_cuGLUnregisterBufferObject;
+
+CUresult acu_failed_cuGLUnregisterBufferObject(CUresult result, GLuint buffer) {
+    const struct args_cuGLUnregisterBufferObject args = {buffer};
+
+    return (CUresult)acu_explain(&acu_function_cuGLUnregisterBufferObject, (int)result, &args);
 }
 
 /* ---- cuGetErrorName ---- */
@@ -10549,6 +11598,169 @@ CUresult acu_failed_cuGraphUpload(CUresult result, CUgraphExec hGraphExec, CUstr
     return (CUresult)acu_explain(&acu_function_cuGraphUpload, (int)result, &args);
 }
 
+/* ---- cuGraphicsEGLRegisterImage ---- */
+
+static const char name_cuGraphicsEGLRegisterImage[] =
+    "cuGraphicsEGLRegisterImage\0pCudaResource\0image\0flags";
+struct args_cuGraphicsEGLRegisterImage {
+    CUgraphicsResource *pCudaResource;
+    EGLImageKHR image;
+    unsigned int flags;
+};
+static const acu_param params_cuGraphicsEGLRegisterImage[] = {
+    {&acu_type_handle, offsetof(struct args_cuGraphicsEGLRegisterImage, pCudaResource), 1, ACU_OUT,
+     -1, -1, false},
+    {&acu_type_EGLImageKHR, offsetof(struct args_cuGraphicsEGLRegisterImage, image), 0, ACU_IN, -1,
+     -1, false},
+    {&acu_cuda_type_flags_graphicsRegister, offsetof(struct args_cuGraphicsEGLRegisterImage, flags),
+     0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsEGLRegisterImage = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsEGLRegisterImage,
+    .params = params_cuGraphicsEGLRegisterImage,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsEGLRegisterImage,
+};
+
+static CUresult enter_cuGraphicsEGLRegisterImage(CUgraphicsResource *pCudaResource,
+                                                 EGLImageKHR image, unsigned int flags) {
+    const struct args_cuGraphicsEGLRegisterImage args = {pCudaResource, image, flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsEGLRegisterImage, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuGraphicsEGLRegisterImage))call.fn)(args.pCudaResource,
+                                                                            args.image, args.flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsEGLRegisterImage)(CUgraphicsResource *pCudaResource,
+                                                EGLImageKHR image,
+                                                unsigned int flags) =
+    enter_cuGraphicsEGLRegisterImage;
+
+CUresult acu_failed_cuGraphicsEGLRegisterImage(CUresult result, CUgraphicsResource *pCudaResource,
+                                               EGLImageKHR image, unsigned int flags) {
+    const struct args_cuGraphicsEGLRegisterImage args = {pCudaResource, image, flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsEGLRegisterImage, (int)result, &args);
+}
+
+/* ---- cuGraphicsGLRegisterBuffer ---- */
+
+static const char name_cuGraphicsGLRegisterBuffer[] =
+    "cuGraphicsGLRegisterBuffer\0pCudaResource\0buffer\0Flags";
+struct args_cuGraphicsGLRegisterBuffer {
+    CUgraphicsResource *pCudaResource;
+    GLuint buffer;
+    unsigned int Flags;
+};
+static const acu_param params_cuGraphicsGLRegisterBuffer[] = {
+    {&acu_type_handle, offsetof(struct args_cuGraphicsGLRegisterBuffer, pCudaResource), 1, ACU_OUT,
+     -1, -1, false},
+    {&acu_type_GLuint, offsetof(struct args_cuGraphicsGLRegisterBuffer, buffer), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_flags_graphicsRegister, offsetof(struct args_cuGraphicsGLRegisterBuffer, Flags),
+     0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsGLRegisterBuffer = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsGLRegisterBuffer,
+    .params = params_cuGraphicsGLRegisterBuffer,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsGLRegisterBuffer,
+};
+
+static CUresult enter_cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, GLuint buffer,
+                                                 unsigned int Flags) {
+    const struct args_cuGraphicsGLRegisterBuffer args = {pCudaResource, buffer, Flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsGLRegisterBuffer, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuGraphicsGLRegisterBuffer))call.fn)(args.pCudaResource,
+                                                                            args.buffer,
+                                                                            args.Flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsGLRegisterBuffer)(CUgraphicsResource *pCudaResource, GLuint buffer,
+                                                unsigned int Flags) =
+    enter_cuGraphicsGLRegisterBuffer;
+
+CUresult acu_failed_cuGraphicsGLRegisterBuffer(CUresult result, CUgraphicsResource *pCudaResource,
+                                               GLuint buffer, unsigned int Flags) {
+    const struct args_cuGraphicsGLRegisterBuffer args = {pCudaResource, buffer, Flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsGLRegisterBuffer, (int)result, &args);
+}
+
+/* ---- cuGraphicsGLRegisterImage ---- */
+
+static const char name_cuGraphicsGLRegisterImage[] =
+    "cuGraphicsGLRegisterImage\0pCudaResource\0image\0target\0Flags";
+struct args_cuGraphicsGLRegisterImage {
+    CUgraphicsResource *pCudaResource;
+    GLuint image;
+    GLenum target;
+    unsigned int Flags;
+};
+static const acu_param params_cuGraphicsGLRegisterImage[] = {
+    {&acu_type_handle, offsetof(struct args_cuGraphicsGLRegisterImage, pCudaResource), 1, ACU_OUT,
+     -1, -1, false},
+    {&acu_type_GLuint, offsetof(struct args_cuGraphicsGLRegisterImage, image), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_GLenum, offsetof(struct args_cuGraphicsGLRegisterImage, target), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_flags_graphicsRegister, offsetof(struct args_cuGraphicsGLRegisterImage, Flags),
+     0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsGLRegisterImage = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsGLRegisterImage,
+    .params = params_cuGraphicsGLRegisterImage,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsGLRegisterImage,
+};
+
+static CUresult enter_cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, GLuint image,
+                                                GLenum target, unsigned int Flags) {
+    const struct args_cuGraphicsGLRegisterImage args = {pCudaResource, image, target, Flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsGLRegisterImage, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuGraphicsGLRegisterImage))call.fn)(args.pCudaResource,
+                                                                           args.image, args.target,
+                                                                           args.Flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsGLRegisterImage)(CUgraphicsResource *pCudaResource, GLuint image,
+                                               GLenum target,
+                                               unsigned int Flags) =
+    enter_cuGraphicsGLRegisterImage;
+
+CUresult acu_failed_cuGraphicsGLRegisterImage(CUresult result, CUgraphicsResource *pCudaResource,
+                                              GLuint image, GLenum target, unsigned int Flags) {
+    const struct args_cuGraphicsGLRegisterImage args = {pCudaResource, image, target, Flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsGLRegisterImage, (int)result, &args);
+}
+
 /* ---- cuGraphicsMapResources ---- */
 
 static const char name_cuGraphicsMapResources[] =
@@ -10634,6 +11846,72 @@ CUresult acu_failed_cuGraphicsMapResources(CUresult result, unsigned int count,
     const struct args_cuGraphicsMapResources args = {count, resources, hStream};
 
     return (CUresult)acu_explain(&acu_function_cuGraphicsMapResources, (int)result, &args);
+}
+
+/* ---- cuGraphicsResourceGetMappedEglFrame ---- */
+
+static const char name_cuGraphicsResourceGetMappedEglFrame[] =
+    "cuGraphicsResourceGetMappedEglFrame\0eglFrame\0resource\0index\0mipLevel";
+struct args_cuGraphicsResourceGetMappedEglFrame {
+    CUeglFrame *eglFrame;
+    CUgraphicsResource resource;
+    unsigned int index;
+    unsigned int mipLevel;
+};
+static const acu_param params_cuGraphicsResourceGetMappedEglFrame[] = {
+    {&acu_cuda_type_CUeglFrame_st,
+     offsetof(struct args_cuGraphicsResourceGetMappedEglFrame, eglFrame), 1, ACU_OUT, -1, -1,
+     false},
+    {&acu_type_handle, offsetof(struct args_cuGraphicsResourceGetMappedEglFrame, resource), 0,
+     ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, offsetof(struct args_cuGraphicsResourceGetMappedEglFrame, index), 0,
+     ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, offsetof(struct args_cuGraphicsResourceGetMappedEglFrame, mipLevel), 0,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsResourceGetMappedEglFrame = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsResourceGetMappedEglFrame,
+    .params = params_cuGraphicsResourceGetMappedEglFrame,
+    .param_count = 4,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsResourceGetMappedEglFrame,
+};
+
+static CUresult enter_cuGraphicsResourceGetMappedEglFrame(CUeglFrame *eglFrame,
+                                                          CUgraphicsResource resource,
+                                                          unsigned int index,
+                                                          unsigned int mipLevel) {
+    const struct args_cuGraphicsResourceGetMappedEglFrame args = {eglFrame, resource, index,
+                                                                  mipLevel};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsResourceGetMappedEglFrame, &args);
+    if (call.fn)
+        call.result =
+            (int)((__typeof__(acu_slot_cuGraphicsResourceGetMappedEglFrame))call.fn)(args.eglFrame,
+                                                                                     args.resource,
+                                                                                     args.index,
+                                                                                     args.mipLevel);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsResourceGetMappedEglFrame)(CUeglFrame *eglFrame,
+                                                         CUgraphicsResource resource,
+                                                         unsigned int index,
+                                                         unsigned int mipLevel) =
+    enter_cuGraphicsResourceGetMappedEglFrame;
+
+CUresult acu_failed_cuGraphicsResourceGetMappedEglFrame(CUresult result, CUeglFrame *eglFrame,
+                                                        CUgraphicsResource resource,
+                                                        unsigned int index, unsigned int mipLevel) {
+    const struct args_cuGraphicsResourceGetMappedEglFrame args = {eglFrame, resource, index,
+                                                                  mipLevel};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsResourceGetMappedEglFrame, (int)result,
+                                 &args);
 }
 
 /* ---- cuGraphicsResourceGetMappedMipmappedArray ---- */
@@ -10995,6 +12273,122 @@ CUresult acu_failed_cuGraphicsUnregisterResource(CUresult result, CUgraphicsReso
     const struct args_cuGraphicsUnregisterResource args = {resource};
 
     return (CUresult)acu_explain(&acu_function_cuGraphicsUnregisterResource, (int)result, &args);
+}
+
+/* ---- cuGraphicsVDPAURegisterOutputSurface ---- */
+
+static const char name_cuGraphicsVDPAURegisterOutputSurface[] =
+    "cuGraphicsVDPAURegisterOutputSurface\0pCudaResource\0vdpSurface\0flags";
+struct args_cuGraphicsVDPAURegisterOutputSurface {
+    CUgraphicsResource *pCudaResource;
+    VdpOutputSurface vdpSurface;
+    unsigned int flags;
+};
+static const acu_param params_cuGraphicsVDPAURegisterOutputSurface[] = {
+    {&acu_type_handle, offsetof(struct args_cuGraphicsVDPAURegisterOutputSurface, pCudaResource), 1,
+     ACU_OUT, -1, -1, false},
+    {&acu_type_VdpOutputSurface,
+     offsetof(struct args_cuGraphicsVDPAURegisterOutputSurface, vdpSurface), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_flags_graphicsMap,
+     offsetof(struct args_cuGraphicsVDPAURegisterOutputSurface, flags), 0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsVDPAURegisterOutputSurface = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsVDPAURegisterOutputSurface,
+    .params = params_cuGraphicsVDPAURegisterOutputSurface,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsVDPAURegisterOutputSurface,
+};
+
+static CUresult enter_cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *pCudaResource,
+                                                           VdpOutputSurface vdpSurface,
+                                                           unsigned int flags) {
+    const struct args_cuGraphicsVDPAURegisterOutputSurface args = {pCudaResource, vdpSurface,
+                                                                   flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsVDPAURegisterOutputSurface, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGraphicsVDPAURegisterOutputSurface))call.fn)(
+            args.pCudaResource, args.vdpSurface, args.flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsVDPAURegisterOutputSurface)(CUgraphicsResource *pCudaResource,
+                                                          VdpOutputSurface vdpSurface,
+                                                          unsigned int flags) =
+    enter_cuGraphicsVDPAURegisterOutputSurface;
+
+CUresult acu_failed_cuGraphicsVDPAURegisterOutputSurface(CUresult result,
+                                                         CUgraphicsResource *pCudaResource,
+                                                         VdpOutputSurface vdpSurface,
+                                                         unsigned int flags) {
+    const struct args_cuGraphicsVDPAURegisterOutputSurface args = {pCudaResource, vdpSurface,
+                                                                   flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsVDPAURegisterOutputSurface, (int)result,
+                                 &args);
+}
+
+/* ---- cuGraphicsVDPAURegisterVideoSurface ---- */
+
+static const char name_cuGraphicsVDPAURegisterVideoSurface[] =
+    "cuGraphicsVDPAURegisterVideoSurface\0pCudaResource\0vdpSurface\0flags";
+struct args_cuGraphicsVDPAURegisterVideoSurface {
+    CUgraphicsResource *pCudaResource;
+    VdpVideoSurface vdpSurface;
+    unsigned int flags;
+};
+static const acu_param params_cuGraphicsVDPAURegisterVideoSurface[] = {
+    {&acu_type_handle, offsetof(struct args_cuGraphicsVDPAURegisterVideoSurface, pCudaResource), 1,
+     ACU_OUT, -1, -1, false},
+    {&acu_type_VdpVideoSurface,
+     offsetof(struct args_cuGraphicsVDPAURegisterVideoSurface, vdpSurface), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_flags_graphicsMap,
+     offsetof(struct args_cuGraphicsVDPAURegisterVideoSurface, flags), 0, ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuGraphicsVDPAURegisterVideoSurface = {
+    .library = &acu_cuda,
+    .name = name_cuGraphicsVDPAURegisterVideoSurface,
+    .params = params_cuGraphicsVDPAURegisterVideoSurface,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuGraphicsVDPAURegisterVideoSurface,
+};
+
+static CUresult enter_cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *pCudaResource,
+                                                          VdpVideoSurface vdpSurface,
+                                                          unsigned int flags) {
+    const struct args_cuGraphicsVDPAURegisterVideoSurface args = {pCudaResource, vdpSurface, flags};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuGraphicsVDPAURegisterVideoSurface, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuGraphicsVDPAURegisterVideoSurface))call.fn)(
+            args.pCudaResource, args.vdpSurface, args.flags);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuGraphicsVDPAURegisterVideoSurface)(CUgraphicsResource *pCudaResource,
+                                                         VdpVideoSurface vdpSurface,
+                                                         unsigned int flags) =
+    enter_cuGraphicsVDPAURegisterVideoSurface;
+
+CUresult acu_failed_cuGraphicsVDPAURegisterVideoSurface(CUresult result,
+                                                        CUgraphicsResource *pCudaResource,
+                                                        VdpVideoSurface vdpSurface,
+                                                        unsigned int flags) {
+    const struct args_cuGraphicsVDPAURegisterVideoSurface args = {pCudaResource, vdpSurface, flags};
+
+    return (CUresult)acu_explain(&acu_function_cuGraphicsVDPAURegisterVideoSurface, (int)result,
+                                 &args);
 }
 
 /* ---- cuGreenCtxCreate ---- */
@@ -23713,6 +25107,111 @@ CUresult acu_failed_cuPointerSetAttribute(CUresult result, const void *value,
     return (CUresult)acu_explain(&acu_function_cuPointerSetAttribute, (int)result, &args);
 }
 
+/* ---- cuProfilerInitialize ---- */
+
+static const char name_cuProfilerInitialize[] =
+    "cuProfilerInitialize\0configFile\0outputFile\0outputMode";
+struct args_cuProfilerInitialize {
+    const char *configFile;
+    const char *outputFile;
+    CUoutput_mode outputMode;
+};
+static const acu_param params_cuProfilerInitialize[] = {
+    {&acu_type_text, offsetof(struct args_cuProfilerInitialize, configFile), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_text, offsetof(struct args_cuProfilerInitialize, outputFile), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_cuda_type_CUoutput_mode_enum, offsetof(struct args_cuProfilerInitialize, outputMode), 0,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuProfilerInitialize = {
+    .library = &acu_cuda,
+    .name = name_cuProfilerInitialize,
+    .params = params_cuProfilerInitialize,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuProfilerInitialize,
+};
+
+static CUresult enter_cuProfilerInitialize(const char *configFile, const char *outputFile,
+                                           CUoutput_mode outputMode) {
+    const struct args_cuProfilerInitialize args = {configFile, outputFile, outputMode};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuProfilerInitialize, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuProfilerInitialize))call.fn)(args.configFile,
+                                                                                args.outputFile,
+                                                                                args.outputMode);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuProfilerInitialize)(const char *configFile, const char *outputFile,
+                                          CUoutput_mode outputMode) = enter_cuProfilerInitialize;
+
+CUresult acu_failed_cuProfilerInitialize(CUresult result, const char *configFile,
+                                         const char *outputFile, CUoutput_mode outputMode) {
+    const struct args_cuProfilerInitialize args = {configFile, outputFile, outputMode};
+
+    return (CUresult)acu_explain(&acu_function_cuProfilerInitialize, (int)result, &args);
+}
+
+/* ---- cuProfilerStart ---- */
+
+static const char name_cuProfilerStart[] = "cuProfilerStart";
+
+const acu_function acu_function_cuProfilerStart = {
+    .library = &acu_cuda,
+    .name = name_cuProfilerStart,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuProfilerStart,
+};
+
+static CUresult enter_cuProfilerStart(void) {
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuProfilerStart, NULL);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuProfilerStart))call.fn)();
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuProfilerStart)(void) = enter_cuProfilerStart;
+
+CUresult acu_failed_cuProfilerStart(CUresult result) {
+    return (CUresult)acu_explain(&acu_function_cuProfilerStart, (int)result, NULL);
+}
+
+/* ---- cuProfilerStop ---- */
+
+static const char name_cuProfilerStop[] = "cuProfilerStop";
+
+const acu_function acu_function_cuProfilerStop = {
+    .library = &acu_cuda,
+    .name = name_cuProfilerStop,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuProfilerStop,
+};
+
+static CUresult enter_cuProfilerStop(void) {
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuProfilerStop, NULL);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuProfilerStop))call.fn)();
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuProfilerStop)(void) = enter_cuProfilerStop;
+
+CUresult acu_failed_cuProfilerStop(CUresult result) {
+    return (CUresult)acu_explain(&acu_function_cuProfilerStop, (int)result, NULL);
+}
+
 /* ---- cuSignalExternalSemaphoresAsync ---- */
 
 static const char name_cuSignalExternalSemaphoresAsync[] =
@@ -29057,6 +30556,122 @@ CUresult acu_failed_cuUserObjectRetain(CUresult result, CUuserObject object, uns
     const struct args_cuUserObjectRetain args = {object, count};
 
     return (CUresult)acu_explain(&acu_function_cuUserObjectRetain, (int)result, &args);
+}
+
+/* ---- cuVDPAUCtxCreate ---- */
+
+static const char name_cuVDPAUCtxCreate[] =
+    "cuVDPAUCtxCreate\0pCtx\0flags\0device\0vdpDevice\0vdpGetProcAddress";
+static const char symbol_cuVDPAUCtxCreate_to_v2[] = "cuVDPAUCtxCreate_v2";
+struct args_cuVDPAUCtxCreate {
+    CUcontext *pCtx;
+    unsigned int flags;
+    CUdevice device;
+    VdpDevice vdpDevice;
+    VdpGetProcAddress *vdpGetProcAddress;
+};
+static const acu_param params_cuVDPAUCtxCreate[] = {
+    {&acu_type_handle, offsetof(struct args_cuVDPAUCtxCreate, pCtx), 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_context, offsetof(struct args_cuVDPAUCtxCreate, flags), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_int, offsetof(struct args_cuVDPAUCtxCreate, device), 0, ACU_IN, -1, -1, false},
+    {&acu_type_VdpDevice, offsetof(struct args_cuVDPAUCtxCreate, vdpDevice), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_VdpGetProcAddress, offsetof(struct args_cuVDPAUCtxCreate, vdpGetProcAddress), 1,
+     ACU_IN, -1, -1, false},
+};
+
+static const acu_era eras_cuVDPAUCtxCreate[] = {
+    {0, symbol_cuVDPAUCtxCreate_to_v2, NULL},
+};
+const acu_function acu_function_cuVDPAUCtxCreate = {
+    .library = &acu_cuda,
+    .name = name_cuVDPAUCtxCreate,
+    .eras = eras_cuVDPAUCtxCreate,
+    .era_count = 1,
+    .params = params_cuVDPAUCtxCreate,
+    .param_count = 5,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuVDPAUCtxCreate,
+};
+
+static CUresult enter_cuVDPAUCtxCreate(CUcontext *pCtx, unsigned int flags, CUdevice device,
+                                       VdpDevice vdpDevice, VdpGetProcAddress *vdpGetProcAddress) {
+    const struct args_cuVDPAUCtxCreate args = {pCtx, flags, device, vdpDevice, vdpGetProcAddress};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuVDPAUCtxCreate, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuVDPAUCtxCreate))call.fn)(args.pCtx, args.flags,
+                                                                            args.device,
+                                                                            args.vdpDevice,
+                                                                            args.vdpGetProcAddress);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuVDPAUCtxCreate)(CUcontext *pCtx, unsigned int flags, CUdevice device,
+                                      VdpDevice vdpDevice,
+                                      VdpGetProcAddress *vdpGetProcAddress) =
+    enter_cuVDPAUCtxCreate;
+
+CUresult acu_failed_cuVDPAUCtxCreate(CUresult result, CUcontext *pCtx, unsigned int flags,
+                                     CUdevice device, VdpDevice vdpDevice,
+                                     VdpGetProcAddress *vdpGetProcAddress) {
+    const struct args_cuVDPAUCtxCreate args = {pCtx, flags, device, vdpDevice, vdpGetProcAddress};
+
+    return (CUresult)acu_explain(&acu_function_cuVDPAUCtxCreate, (int)result, &args);
+}
+
+/* ---- cuVDPAUGetDevice ---- */
+
+static const char name_cuVDPAUGetDevice[] =
+    "cuVDPAUGetDevice\0pDevice\0vdpDevice\0vdpGetProcAddress";
+struct args_cuVDPAUGetDevice {
+    CUdevice *pDevice;
+    VdpDevice vdpDevice;
+    VdpGetProcAddress *vdpGetProcAddress;
+};
+static const acu_param params_cuVDPAUGetDevice[] = {
+    {&acu_type_int, offsetof(struct args_cuVDPAUGetDevice, pDevice), 1, ACU_OUT, -1, -1, false},
+    {&acu_type_VdpDevice, offsetof(struct args_cuVDPAUGetDevice, vdpDevice), 0, ACU_IN, -1, -1,
+     false},
+    {&acu_type_VdpGetProcAddress, offsetof(struct args_cuVDPAUGetDevice, vdpGetProcAddress), 1,
+     ACU_IN, -1, -1, false},
+};
+
+const acu_function acu_function_cuVDPAUGetDevice = {
+    .library = &acu_cuda,
+    .name = name_cuVDPAUGetDevice,
+    .params = params_cuVDPAUGetDevice,
+    .param_count = 3,
+    .returns = ACU_RETURNS_STATUS,
+    .since = 0,
+    .until = 0,
+    .slot = (acu_fn *)(void *)&acu_slot_cuVDPAUGetDevice,
+};
+
+static CUresult enter_cuVDPAUGetDevice(CUdevice *pDevice, VdpDevice vdpDevice,
+                                       VdpGetProcAddress *vdpGetProcAddress) {
+    const struct args_cuVDPAUGetDevice args = {pDevice, vdpDevice, vdpGetProcAddress};
+    acu_call call;
+
+    acu_call_begin(&call, &acu_function_cuVDPAUGetDevice, &args);
+    if (call.fn)
+        call.result = (int)((__typeof__(acu_slot_cuVDPAUGetDevice))call.fn)(args.pDevice,
+                                                                            args.vdpDevice,
+                                                                            args.vdpGetProcAddress);
+    return (CUresult)acu_call_end(&call);
+}
+CUresult (*acu_slot_cuVDPAUGetDevice)(CUdevice *pDevice, VdpDevice vdpDevice,
+                                      VdpGetProcAddress *vdpGetProcAddress) =
+    enter_cuVDPAUGetDevice;
+
+CUresult acu_failed_cuVDPAUGetDevice(CUresult result, CUdevice *pDevice, VdpDevice vdpDevice,
+                                     VdpGetProcAddress *vdpGetProcAddress) {
+    const struct args_cuVDPAUGetDevice args = {pDevice, vdpDevice, vdpGetProcAddress};
+
+    return (CUresult)acu_explain(&acu_function_cuVDPAUGetDevice, (int)result, &args);
 }
 
 /* ---- cuWaitExternalSemaphoresAsync ---- */

@@ -1558,6 +1558,46 @@ const acu_type acu_cuda_type_CUDA_TEXTURE_DESC_st = {
     .fields = fields_acu_cuda_type_CUDA_TEXTURE_DESC_st,
 };
 
+/* ---- CUGLDeviceList_enum ---- */
+
+static const char names_acu_cuda_type_CUGLDeviceList_enum[] =
+    "CUGLDeviceList_enum\0"
+    "CU_GL_DEVICE_LIST_ALL\0"
+    "CU_GL_DEVICE_LIST_CURRENT_FRAME\0"
+    "CU_GL_DEVICE_LIST_NEXT_FRAME";
+static const acu_value values_acu_cuda_type_CUGLDeviceList_enum[] = {
+    {1, 0}, /* CU_GL_DEVICE_LIST_ALL */
+    {2, 0}, /* CU_GL_DEVICE_LIST_CURRENT_FRAME */
+    {3, 0}, /* CU_GL_DEVICE_LIST_NEXT_FRAME */
+};
+const acu_type acu_cuda_type_CUGLDeviceList_enum = {
+    .name = names_acu_cuda_type_CUGLDeviceList_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_CUGLDeviceList_enum,
+};
+
+/* ---- CUGLmap_flags_enum ---- */
+
+static const char names_acu_cuda_type_CUGLmap_flags_enum[] =
+    "CUGLmap_flags_enum\0"
+    "CU_GL_MAP_RESOURCE_FLAGS_NONE\0"
+    "CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY\0"
+    "CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD";
+static const acu_value values_acu_cuda_type_CUGLmap_flags_enum[] = {
+    {0, 0}, /* CU_GL_MAP_RESOURCE_FLAGS_NONE */
+    {1, 0}, /* CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY */
+    {2, 0}, /* CU_GL_MAP_RESOURCE_FLAGS_WRITE_DISCARD */
+};
+const acu_type acu_cuda_type_CUGLmap_flags_enum = {
+    .name = names_acu_cuda_type_CUGLmap_flags_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_CUGLmap_flags_enum,
+};
+
 /* ---- CU_DEV_SM_RESOURCE_GROUP_PARAMS_st ---- */
 
 static const char names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[] =
@@ -2849,6 +2889,343 @@ const acu_type acu_cuda_type_CUdriverProcAddressQueryResult_enum = {
     .size = 4,
     .count = 3,
     .values = values_acu_cuda_type_CUdriverProcAddressQueryResult_enum,
+};
+
+/* ---- CUeglColorFormat_enum ---- */
+
+static const char names_acu_cuda_type_CUeglColorFormat_enum[] =
+    "CUeglColorFormat_enum\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YUV422_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_RGB\0"
+    "CU_EGL_COLOR_FORMAT_BGR\0"
+    "CU_EGL_COLOR_FORMAT_ARGB\0"
+    "CU_EGL_COLOR_FORMAT_RGBA\0"
+    "CU_EGL_COLOR_FORMAT_L\0"
+    "CU_EGL_COLOR_FORMAT_R\0"
+    "CU_EGL_COLOR_FORMAT_YUV444_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YUYV_422\0"
+    "CU_EGL_COLOR_FORMAT_UYVY_422\0"
+    "CU_EGL_COLOR_FORMAT_ABGR\0"
+    "CU_EGL_COLOR_FORMAT_BGRA\0"
+    "CU_EGL_COLOR_FORMAT_A\0"
+    "CU_EGL_COLOR_FORMAT_RG\0"
+    "CU_EGL_COLOR_FORMAT_AYUV\0"
+    "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_VYUY_ER\0"
+    "CU_EGL_COLOR_FORMAT_UYVY_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUYV_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVYU_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUVA_ER\0"
+    "CU_EGL_COLOR_FORMAT_AYUV_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER10_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER10_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER10_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER10_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER14_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER14_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER14_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER14_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER20_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER20_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER20_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER20_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_YVU444_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YVU422_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_PLANAR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_BCCR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_RCCB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_CRBC\0"
+    "CU_EGL_COLOR_FORMAT_BAYER_CBRC\0"
+    "CU_EGL_COLOR_FORMAT_BAYER10_CCCC\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_BCCR\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_RCCB\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_CRBC\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_CBRC\0"
+    "CU_EGL_COLOR_FORMAT_BAYER12_CCCC\0"
+    "CU_EGL_COLOR_FORMAT_Y\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709\0"
+    "CU_EGL_COLOR_FORMAT_Y_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y10_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y10_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_YUVA\0"
+    "CU_EGL_COLOR_FORMAT_YUV\0"
+    "CU_EGL_COLOR_FORMAT_YVYU\0"
+    "CU_EGL_COLOR_FORMAT_VYUY\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER\0"
+    "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_UYVY_709\0"
+    "CU_EGL_COLOR_FORMAT_UYVY_709_ER\0"
+    "CU_EGL_COLOR_FORMAT_UYVY_2020\0"
+    "CU_EGL_COLOR_FORMAT_MAX";
+static const acu_value values_acu_cuda_type_CUeglColorFormat_enum[] = {
+    {0, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_PLANAR */
+    {1, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR */
+    {2, 0}, /* CU_EGL_COLOR_FORMAT_YUV422_PLANAR */
+    {3, 0}, /* CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR */
+    {4, 0}, /* CU_EGL_COLOR_FORMAT_RGB */
+    {5, 0}, /* CU_EGL_COLOR_FORMAT_BGR */
+    {6, 0}, /* CU_EGL_COLOR_FORMAT_ARGB */
+    {7, 0}, /* CU_EGL_COLOR_FORMAT_RGBA */
+    {8, 0}, /* CU_EGL_COLOR_FORMAT_L */
+    {9, 0}, /* CU_EGL_COLOR_FORMAT_R */
+    {10, 0}, /* CU_EGL_COLOR_FORMAT_YUV444_PLANAR */
+    {11, 0}, /* CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR */
+    {12, 0}, /* CU_EGL_COLOR_FORMAT_YUYV_422 */
+    {13, 0}, /* CU_EGL_COLOR_FORMAT_UYVY_422 */
+    {14, 0}, /* CU_EGL_COLOR_FORMAT_ABGR */
+    {15, 0}, /* CU_EGL_COLOR_FORMAT_BGRA */
+    {16, 0}, /* CU_EGL_COLOR_FORMAT_A */
+    {17, 0}, /* CU_EGL_COLOR_FORMAT_RG */
+    {18, 0}, /* CU_EGL_COLOR_FORMAT_AYUV */
+    {19, 0}, /* CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR */
+    {20, 0}, /* CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR */
+    {21, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR */
+    {22, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR */
+    {23, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR */
+    {24, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR */
+    {25, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR */
+    {26, 0}, /* CU_EGL_COLOR_FORMAT_VYUY_ER */
+    {27, 0}, /* CU_EGL_COLOR_FORMAT_UYVY_ER */
+    {28, 0}, /* CU_EGL_COLOR_FORMAT_YUYV_ER */
+    {29, 0}, /* CU_EGL_COLOR_FORMAT_YVYU_ER */
+    {30, 0}, /* CU_EGL_COLOR_FORMAT_YUV_ER */
+    {31, 0}, /* CU_EGL_COLOR_FORMAT_YUVA_ER */
+    {32, 0}, /* CU_EGL_COLOR_FORMAT_AYUV_ER */
+    {33, 0}, /* CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER */
+    {34, 0}, /* CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER */
+    {35, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER */
+    {36, 0}, /* CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER */
+    {37, 0}, /* CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER */
+    {38, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER */
+    {39, 0}, /* CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER */
+    {40, 0}, /* CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER */
+    {41, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER */
+    {42, 0}, /* CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER */
+    {43, 0}, /* CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER */
+    {44, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER */
+    {45, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_RGGB */
+    {46, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_BGGR */
+    {47, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_GRBG */
+    {48, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_GBRG */
+    {49, 0}, /* CU_EGL_COLOR_FORMAT_BAYER10_RGGB */
+    {50, 0}, /* CU_EGL_COLOR_FORMAT_BAYER10_BGGR */
+    {51, 0}, /* CU_EGL_COLOR_FORMAT_BAYER10_GRBG */
+    {52, 0}, /* CU_EGL_COLOR_FORMAT_BAYER10_GBRG */
+    {53, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_RGGB */
+    {54, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_BGGR */
+    {55, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_GRBG */
+    {56, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_GBRG */
+    {57, 0}, /* CU_EGL_COLOR_FORMAT_BAYER14_RGGB */
+    {58, 0}, /* CU_EGL_COLOR_FORMAT_BAYER14_BGGR */
+    {59, 0}, /* CU_EGL_COLOR_FORMAT_BAYER14_GRBG */
+    {60, 0}, /* CU_EGL_COLOR_FORMAT_BAYER14_GBRG */
+    {61, 0}, /* CU_EGL_COLOR_FORMAT_BAYER20_RGGB */
+    {62, 0}, /* CU_EGL_COLOR_FORMAT_BAYER20_BGGR */
+    {63, 0}, /* CU_EGL_COLOR_FORMAT_BAYER20_GRBG */
+    {64, 0}, /* CU_EGL_COLOR_FORMAT_BAYER20_GBRG */
+    {65, 0}, /* CU_EGL_COLOR_FORMAT_YVU444_PLANAR */
+    {66, 0}, /* CU_EGL_COLOR_FORMAT_YVU422_PLANAR */
+    {67, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_PLANAR */
+    {68, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB */
+    {69, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR */
+    {70, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG */
+    {71, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG */
+    {72, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_BCCR */
+    {73, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_RCCB */
+    {74, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_CRBC */
+    {75, 0}, /* CU_EGL_COLOR_FORMAT_BAYER_CBRC */
+    {76, 0}, /* CU_EGL_COLOR_FORMAT_BAYER10_CCCC */
+    {77, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_BCCR */
+    {78, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_RCCB */
+    {79, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_CRBC */
+    {80, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_CBRC */
+    {81, 0}, /* CU_EGL_COLOR_FORMAT_BAYER12_CCCC */
+    {82, 0}, /* CU_EGL_COLOR_FORMAT_Y */
+    {83, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020 */
+    {84, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020 */
+    {85, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020 */
+    {86, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020 */
+    {87, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709 */
+    {88, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709 */
+    {89, 0}, /* CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709 */
+    {90, 0}, /* CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709 */
+    {91, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709 */
+    {92, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020 */
+    {93, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020 */
+    {94, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR */
+    {95, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709 */
+    {96, 0}, /* CU_EGL_COLOR_FORMAT_Y_ER */
+    {97, 0}, /* CU_EGL_COLOR_FORMAT_Y_709_ER */
+    {98, 0}, /* CU_EGL_COLOR_FORMAT_Y10_ER */
+    {99, 0}, /* CU_EGL_COLOR_FORMAT_Y10_709_ER */
+    {100, 0}, /* CU_EGL_COLOR_FORMAT_Y12_ER */
+    {101, 0}, /* CU_EGL_COLOR_FORMAT_Y12_709_ER */
+    {102, 0}, /* CU_EGL_COLOR_FORMAT_YUVA */
+    {103, 0}, /* CU_EGL_COLOR_FORMAT_YUV */
+    {104, 0}, /* CU_EGL_COLOR_FORMAT_YVYU */
+    {105, 0}, /* CU_EGL_COLOR_FORMAT_VYUY */
+    {106, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER */
+    {107, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER */
+    {108, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER */
+    {109, 0}, /* CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER */
+    {110, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER */
+    {111, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER */
+    {112, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER */
+    {113, 0}, /* CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER */
+    {114, 12080}, /* CU_EGL_COLOR_FORMAT_UYVY_709 */
+    {115, 12080}, /* CU_EGL_COLOR_FORMAT_UYVY_709_ER */
+    {116, 12080}, /* CU_EGL_COLOR_FORMAT_UYVY_2020 */
+    {117, 0}, /* CU_EGL_COLOR_FORMAT_MAX */
+};
+const acu_type acu_cuda_type_CUeglColorFormat_enum = {
+    .name = names_acu_cuda_type_CUeglColorFormat_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 118,
+    .values = values_acu_cuda_type_CUeglColorFormat_enum,
+};
+
+/* ---- CUeglFrameType_enum ---- */
+
+static const char names_acu_cuda_type_CUeglFrameType_enum[] =
+    "CUeglFrameType_enum\0"
+    "CU_EGL_FRAME_TYPE_ARRAY\0"
+    "CU_EGL_FRAME_TYPE_PITCH";
+static const acu_value values_acu_cuda_type_CUeglFrameType_enum[] = {
+    {0, 0}, /* CU_EGL_FRAME_TYPE_ARRAY */
+    {1, 0}, /* CU_EGL_FRAME_TYPE_PITCH */
+};
+const acu_type acu_cuda_type_CUeglFrameType_enum = {
+    .name = names_acu_cuda_type_CUeglFrameType_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUeglFrameType_enum,
+};
+
+/* ---- CUeglFrame_st ---- */
+
+static const char names_acu_cuda_type_CUeglFrame_st[] =
+    "CUeglFrame_st\0"
+    "frame.pArray\0"
+    "frame.pPitch\0"
+    "width\0"
+    "height\0"
+    "depth\0"
+    "pitch\0"
+    "planeCount\0"
+    "numChannels\0"
+    "frameType\0"
+    "eglColorFormat\0"
+    "cuFormat";
+static const int32_t tags_acu_cuda_type_CUeglFrame_st_0[] = {0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUeglFrame_st_1[] = {1, ACU_TAG_END};
+static const acu_field fields_acu_cuda_type_CUeglFrame_st[] = {
+    /* frame.pArray */
+    {.type = &acu_type_handle, .offset = 0, .count = 3, .tag_offset = 48,
+     .tags = tags_acu_cuda_type_CUeglFrame_st_0},
+    /* frame.pPitch */
+    {.type = &acu_type_pointer, .offset = 0, .count = 3, .tag_offset = 48,
+     .tags = tags_acu_cuda_type_CUeglFrame_st_1},
+    /* width */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* height */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1},
+    /* depth */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* pitch */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 1},
+    /* planeCount */
+    {.type = &acu_type_unsigned_int, .offset = 40, .count = 1},
+    /* numChannels */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1},
+    /* frameType */
+    {.type = &acu_cuda_type_CUeglFrameType_enum, .offset = 48, .count = 1},
+    /* eglColorFormat */
+    {.type = &acu_cuda_type_CUeglColorFormat_enum, .offset = 52, .count = 1},
+    /* cuFormat */
+    {.type = &acu_cuda_type_CUarray_format_enum, .offset = 56, .count = 1},
+};
+const acu_type acu_cuda_type_CUeglFrame_st = {
+    .name = names_acu_cuda_type_CUeglFrame_st,
+    .kind = ACU_KIND_RECORD,
+    .size = 64,
+    .count = 11,
+    .fields = fields_acu_cuda_type_CUeglFrame_st,
+};
+
+/* ---- CUeglResourceLocationFlags_enum ---- */
+
+static const char names_acu_cuda_type_CUeglResourceLocationFlags_enum[] =
+    "CUeglResourceLocationFlags_enum\0"
+    "CU_EGL_RESOURCE_LOCATION_SYSMEM\0"
+    "CU_EGL_RESOURCE_LOCATION_VIDMEM";
+static const acu_value values_acu_cuda_type_CUeglResourceLocationFlags_enum[] = {
+    {0, 0}, /* CU_EGL_RESOURCE_LOCATION_SYSMEM */
+    {1, 0}, /* CU_EGL_RESOURCE_LOCATION_VIDMEM */
+};
+const acu_type acu_cuda_type_CUeglResourceLocationFlags_enum = {
+    .name = names_acu_cuda_type_CUeglResourceLocationFlags_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUeglResourceLocationFlags_enum,
 };
 
 /* ---- CUexecAffinityParam_st ---- */
@@ -4927,6 +5304,24 @@ const acu_type acu_cuda_type_CUoffset3D_st = {
     .fields = fields_acu_cuda_type_CUoffset3D_st,
 };
 
+/* ---- CUoutput_mode_enum ---- */
+
+static const char names_acu_cuda_type_CUoutput_mode_enum[] =
+    "CUoutput_mode_enum\0"
+    "CU_OUT_KEY_VALUE_PAIR\0"
+    "CU_OUT_CSV";
+static const acu_value values_acu_cuda_type_CUoutput_mode_enum[] = {
+    {0, 0}, /* CU_OUT_KEY_VALUE_PAIR */
+    {1, 0}, /* CU_OUT_CSV */
+};
+const acu_type acu_cuda_type_CUoutput_mode_enum = {
+    .name = names_acu_cuda_type_CUoutput_mode_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUoutput_mode_enum,
+};
+
 /* ---- CUpointer_attribute_enum ---- */
 
 static const char names_acu_cuda_type_CUpointer_attribute_enum[] =
@@ -6162,6 +6557,28 @@ const acu_type acu_cuda_type_flags_graphicsMap = {
     .size = 4,
     .count = 2,
     .values = values_acu_cuda_type_flags_graphicsMap,
+};
+
+/* ---- graphicsRegister ---- */
+
+static const char names_acu_cuda_type_flags_graphicsRegister[] =
+    "graphicsRegister\0"
+    "CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY\0"
+    "CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD\0"
+    "CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST\0"
+    "CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER";
+static const acu_value values_acu_cuda_type_flags_graphicsRegister[] = {
+    {1, 0}, /* CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY */
+    {2, 0}, /* CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD */
+    {4, 0}, /* CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST */
+    {8, 0}, /* CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER */
+};
+const acu_type acu_cuda_type_flags_graphicsRegister = {
+    .name = names_acu_cuda_type_flags_graphicsRegister,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_graphicsRegister,
 };
 
 /* ---- greenCtxCreate ---- */

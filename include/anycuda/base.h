@@ -54,6 +54,12 @@
 #define ACU_END_QUIET
 #endif
 
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define ACU_CONSTEXPR constexpr
+#else
+#define ACU_CONSTEXPR
+#endif
+
 /* CUDA's default arguments, for C++. */
 #if defined(__cplusplus)
 #define ACU_DEFAULT(value)    = value

@@ -18,8 +18,9 @@
 /* Undefined where NVIDIA's own headers were included first, and cudart.h was an #error. */
 #if defined(__cplusplus) && defined(ACU_CUDART_TYPES_H)
 
-#include <type_traits>
+#if __cplusplus >= 201103L
 #include <utility>
+#endif
 
 /* These functions take what NVIDIA's take, and NVIDIA's cast as C does. */
 #pragma GCC diagnostic push
@@ -33,8 +34,9 @@ template <class T> static inline const void *kernel(T *func) {
     return reinterpret_cast<const void *>(func);
 }
 
+/* The target may be const, as a program's own pointer to what it only reads later. */
 template <class T> static inline void **out(T **pointer) {
-    return reinterpret_cast<void **>(pointer);
+    return (void **)pointer;
 }
 
 /* Where a value is, whatever its type makes of `&`. */
@@ -46,24 +48,39 @@ template <class T> static inline void *address(const T &value) {
  * A symbol is a variable of the device. Only nvcc knows one from a pointer to one, which the C API
  * takes: elsewhere a pointer is what it is.
  */
+template <class T> struct is_array {
+    enum { value = 0 };
+};
+template <class T> struct is_array<T[]> {
+    enum { value = 1 };
+};
+template <class T, size_t count> struct is_array<T[count]> {
+    enum { value = 1 };
+};
+char becomes_pointer(const void *);
+long becomes_pointer(...);
+template <class T> struct is_symbol {
+    static const T &one();
 #if defined(__CUDACC__)
-template <class T> struct is_symbol : std::true_type {};
+    enum { value = 1 };
 #else
-template <class T>
-struct is_symbol
-    : std::integral_constant<bool, std::is_array<T>::value ||
-                                       !std::is_convertible<const T &, const void *>::value> {};
+    enum { value = is_array<T>::value || sizeof(becomes_pointer(one())) != 1 };
 #endif
-template <class T>
-using if_symbol = typename std::enable_if<is_symbol<T>::value, cudaError_t>::type;
+};
+/* A function's result, where the condition holds; elsewhere there is no such function. */
+template <bool holds> struct result_if {};
+template <> struct result_if<true> {
+    typedef cudaError_t type;
+};
+template <class T> struct if_symbol : result_if<is_symbol<T>::value> {};
 
 /* An array of addresses, as the C API takes it. */
 template <class T> static inline void *const *targets(T *const *addresses) {
-    return reinterpret_cast<void *const *>(addresses);
+    return (void *const *)addresses;
 }
 
 template <class T> static inline const void *const *sources(T *const *addresses) {
-    return reinterpret_cast<const void *const *>(addresses);
+    return (const void *const *)addresses;
 }
 
 /* An address, whether it is a pointer or an integer. */
@@ -71,12 +88,14 @@ template <class T> static inline void *pointer(T place) {
     return (void *)place;
 }
 
+#if __cplusplus >= 201103L
 /* `values` have the types that the kernel declares: their addresses are its arguments. */
 template <class Config, class... Declared>
 static inline cudaError_t launch(const Config *config, const void *func, Declared... values) {
     void *addresses[] = {address(values)..., nullptr};
     return cudaLaunchKernelExC(config, func, addresses);
 }
+#endif
 
 template <class T> static inline void destroy(void *object) {
     delete static_cast<T *>(object);
@@ -249,47 +268,47 @@ static inline cudaError_t cudaMemcpyAsync(T dst, U src, const size_t size,
 /* ---- symbols */
 
 template <class T>
-static inline acu_cxx::if_symbol<T> cudaGetSymbolAddress(void **devPtr, const T &symbol) {
+static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolAddress(void **devPtr, const T &symbol) {
     return ::cudaGetSymbolAddress(devPtr, acu_cxx::address(symbol));
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T> cudaGetSymbolSize(size_t *size, const T &symbol) {
+static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolSize(size_t *size, const T &symbol) {
     return ::cudaGetSymbolSize(size, acu_cxx::address(symbol));
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyToSymbol(const T &symbol, const void *src, size_t count, size_t offset = 0,
                    cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
     return ::cudaMemcpyToSymbol(acu_cxx::address(symbol), src, count, offset, kind);
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count, size_t offset = 0,
                         cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                        cudaStream_t stream = nullptr) {
+                        cudaStream_t stream = NULL) {
     return ::cudaMemcpyToSymbolAsync(acu_cxx::address(symbol), src, count, offset, kind, stream);
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t count, size_t offset = 0,
                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
     return ::cudaMemcpyFromSymbol(dst, acu_cxx::address(symbol), count, offset, kind);
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t count, size_t offset = 0,
                           cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                          cudaStream_t stream = nullptr) {
+                          cudaStream_t stream = NULL) {
     return ::cudaMemcpyFromSymbolAsync(dst, acu_cxx::address(symbol), count, offset, kind, stream);
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                const cudaGraphNode_t *pDependencies, size_t numDependencies,
                                const T &symbol, const void *src, size_t count, size_t offset,
@@ -299,7 +318,7 @@ cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                  const cudaGraphNode_t *pDependencies, size_t numDependencies,
                                  void *dst, const T &symbol, size_t count, size_t offset,
@@ -309,7 +328,7 @@ cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &symbol, const void *src,
                                      size_t count, size_t offset, cudaMemcpyKind kind) {
     return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, acu_cxx::address(symbol), src, count,
@@ -317,7 +336,7 @@ cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &symbol, cons
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst, const T &symbol,
                                        size_t count, size_t offset, cudaMemcpyKind kind) {
     return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, acu_cxx::address(symbol), count,
@@ -325,7 +344,7 @@ cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst, const T 
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                          const T &symbol, const void *src, size_t count,
                                          size_t offset, cudaMemcpyKind kind) {
@@ -334,7 +353,7 @@ cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec, cudaGraphNo
 }
 
 template <class T>
-static inline acu_cxx::if_symbol<T>
+static inline typename acu_cxx::if_symbol<T>::type
 cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                            void *dst, const T &symbol, size_t count, size_t offset,
                                            cudaMemcpyKind kind) {
@@ -391,18 +410,19 @@ static inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, T *
 
 template <class T>
 static inline cudaError_t cudaLaunchKernel(T *func, dim3 gridDim, dim3 blockDim, void **args,
-                                           size_t sharedMem = 0, cudaStream_t stream = nullptr) {
+                                           size_t sharedMem = 0, cudaStream_t stream = NULL) {
     return ::cudaLaunchKernel(acu_cxx::kernel(func), gridDim, blockDim, args, sharedMem, stream);
 }
 
 template <class T>
 static inline cudaError_t cudaLaunchCooperativeKernel(T *func, dim3 gridDim, dim3 blockDim,
                                                       void **args, size_t sharedMem = 0,
-                                                      cudaStream_t stream = nullptr) {
+                                                      cudaStream_t stream = NULL) {
     return ::cudaLaunchCooperativeKernel(acu_cxx::kernel(func), gridDim, blockDim, args, sharedMem,
                                          stream);
 }
 
+#if __cplusplus >= 201103L
 /* Each argument is converted to the type that the kernel declares. */
 template <class... Declared, class... Given>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
@@ -420,6 +440,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
     return acu_cxx::launch<cudaLaunchConfig_t, Given &...>(config, acu_cxx::kernel(kernel),
                                                            args...);
 }
+#endif
 
 template <class T>
 static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, T *entry) {

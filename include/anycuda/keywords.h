@@ -21,8 +21,15 @@ ACU_BEGIN_QUIET
 #define __constant__
 #define __managed__
 #define __grid_constant__
+#define __tile__
+#define __tile_builtin__
+#define __tile_global__
+#define __nv_pure__
+#define __experimental_foreign_decl__
+#define __experimental_foreign_name__(name)
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#define __block_size__(...)
 #define __device_builtin__
 #define __device_builtin_texture_type__
 #define __device_builtin_surface_type__
@@ -38,12 +45,44 @@ ACU_BEGIN_QUIET
 #define __thread__               __thread
 #define __annotate__(words)
 #define __location__(words) __annotate__(words)
+#define __maxnreg__(count)
+#define __local_maxnreg__(count)
+#define __inline_hint__
 #define __specialization_static
+#define __import__
+#define __export__
+#if !defined(__cdecl)
+#define __cdecl
+#endif
+
+/* What these answer about the architecture that device code is compiled for: on the host there is none. */
+#define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
+#define __CUDA_HAS_ARCH_FAMILY_SPECIFIC(number) 0
+#define __CUDA_HAS_ARCH_SPECIFIC(number)        0
+
+#define __NV_TL__
+#define __NV_TL_BUILTIN__
+#define __VECTOR_TYPE_DEPRECATED__(text) __attribute__((deprecated(text)))
 
 #define CUDARTAPI
 #define CUDARTAPI_CDECL
 #endif
 
+/* Between these, programs use what is deprecated without a warning. */
+#if !defined(__NV_SILENCE_HOST_DEPRECATION_BEGIN)
+#define __NV_SILENCE_HOST_DEPRECATION_BEGIN \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
+#define __NV_SILENCE_HOST_DEPRECATION_END _Pragma("GCC diagnostic pop")
+#define __NV_SILENCE_DEPRECATION_BEGIN    __NV_SILENCE_HOST_DEPRECATION_BEGIN
+#define __NV_SILENCE_DEPRECATION_END      __NV_SILENCE_HOST_DEPRECATION_END
+#endif
+
+#if !defined(__CUDA_DEPRECATED)
+#define __CUDA_DEPRECATED __attribute__((deprecated))
+#endif
+#if !defined(EXCLUDE_FROM_RTC)
+#define EXCLUDE_FROM_RTC
+#endif
 #if !defined(CUDART_CB)
 #define CUDART_CB
 #endif

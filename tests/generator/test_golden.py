@@ -25,7 +25,8 @@ TOOLKITS = {"1.0": 10, "1.1": 11, "2.0": 20}
 CUDA_ONLY = (
     "channel_descriptor.h.j2",
     "vector_functions.h.j2",
-    "cudart_interop*.j2",
+    "cu*.h.j2",
+    "math_constants.h.j2",
     "sim*.j2",
     "errors.c.j2",
     "safe*.j2",

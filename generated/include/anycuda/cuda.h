@@ -9,19 +9,245 @@
 #ifndef ACU_CUDA_H
 #define ACU_CUDA_H
 
+<<<<<<< HEAD
 #include <anycuda/base.h>
 
 #if defined(__cuda_cuda_h__)
+=======
+#if defined(__cuda_cuda_h__) || defined(CUDA_H) || defined(cuda_profiler_H)
+>>>>>>> 0ca79ae (compat: declare what NVIDIA's newest headers do)
 #error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 ACU_BEGIN_QUIET
 #define __cuda_cuda_h__ 1
+<<<<<<< HEAD
 ACU_END_QUIET
+=======
+#define CUDA_H 1
+#define cuda_profiler_H 1
+>>>>>>> 0ca79ae (compat: declare what NVIDIA's newest headers do)
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>
 #include <anycuda/cuda_types.h>
+#include <stdlib.h>
+
+/* ---- names in the library: what a program gets that turns a function's name into text ---- */
+
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#define cuEventRecord cuEventRecord_ptsz
+#define cuEventRecordWithFlags cuEventRecordWithFlags_ptsz
+#define cuFabricCpyBatchAsync cuFabricCpyBatchAsync_ptsz
+#define cuGraphInstantiateWithParams cuGraphInstantiateWithParams_ptsz
+#define cuGraphLaunch cuGraphLaunch_ptsz
+#define cuGraphUpload cuGraphUpload_ptsz
+#define cuGraphicsMapResources cuGraphicsMapResources_ptsz
+#define cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz
+#define cuLaunchCooperativeKernel cuLaunchCooperativeKernel_ptsz
+#define cuLaunchHostFunc cuLaunchHostFunc_ptsz
+#define cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz
+#define cuLaunchKernel cuLaunchKernel_ptsz
+#define cuLaunchKernelEx cuLaunchKernelEx_ptsz
+#define cuMemAllocAsync cuMemAllocAsync_ptsz
+#define cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz
+#define cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
+#define cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz
+#define cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
+#define cuMemFreeAsync cuMemFreeAsync_ptsz
+#define cuMemMapArrayAsync cuMemMapArrayAsync_ptsz
+#define cuMemPrefetchAsync cuMemPrefetchAsync_v2_ptsz
+#define cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz
+#define cuMemcpy cuMemcpy_ptds
+#define cuMemcpy2D cuMemcpy2D_v2_ptds
+#define cuMemcpy2DAsync cuMemcpy2DAsync_v2_ptsz
+#define cuMemcpy2DUnaligned cuMemcpy2DUnaligned_v2_ptds
+#define cuMemcpy3D cuMemcpy3D_v2_ptds
+#define cuMemcpy3DAsync cuMemcpy3DAsync_v2_ptsz
+#define cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_v2_ptsz
+#define cuMemcpy3DPeer cuMemcpy3DPeer_ptds
+#define cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz
+#define cuMemcpy3DWithAttributesAsync cuMemcpy3DWithAttributesAsync_ptsz
+#define cuMemcpyAsync cuMemcpyAsync_ptsz
+#define cuMemcpyAtoA cuMemcpyAtoA_v2_ptds
+#define cuMemcpyAtoD cuMemcpyAtoD_v2_ptds
+#define cuMemcpyAtoH cuMemcpyAtoH_v2_ptds
+#define cuMemcpyAtoHAsync cuMemcpyAtoHAsync_v2_ptsz
+#define cuMemcpyBatchAsync cuMemcpyBatchAsync_v2_ptsz
+#define cuMemcpyDtoA cuMemcpyDtoA_v2_ptds
+#define cuMemcpyDtoD cuMemcpyDtoD_v2_ptds
+#define cuMemcpyDtoDAsync cuMemcpyDtoDAsync_v2_ptsz
+#define cuMemcpyDtoH cuMemcpyDtoH_v2_ptds
+#define cuMemcpyDtoHAsync cuMemcpyDtoHAsync_v2_ptsz
+#define cuMemcpyHtoA cuMemcpyHtoA_v2_ptds
+#define cuMemcpyHtoAAsync cuMemcpyHtoAAsync_v2_ptsz
+#define cuMemcpyHtoD cuMemcpyHtoD_v2_ptds
+#define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2_ptsz
+#define cuMemcpyPeer cuMemcpyPeer_ptds
+#define cuMemcpyPeerAsync cuMemcpyPeerAsync_ptsz
+#define cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz
+#define cuMemsetD16 cuMemsetD16_v2_ptds
+#define cuMemsetD16Async cuMemsetD16Async_ptsz
+#define cuMemsetD2D16 cuMemsetD2D16_v2_ptds
+#define cuMemsetD2D16Async cuMemsetD2D16Async_ptsz
+#define cuMemsetD2D32 cuMemsetD2D32_v2_ptds
+#define cuMemsetD2D32Async cuMemsetD2D32Async_ptsz
+#define cuMemsetD2D8 cuMemsetD2D8_v2_ptds
+#define cuMemsetD2D8Async cuMemsetD2D8Async_ptsz
+#define cuMemsetD32 cuMemsetD32_v2_ptds
+#define cuMemsetD32Async cuMemsetD32Async_ptsz
+#define cuMemsetD8 cuMemsetD8_v2_ptds
+#define cuMemsetD8Async cuMemsetD8Async_ptsz
+#define cuSignalExternalSemaphoresAsync cuSignalExternalSemaphoresAsync_ptsz
+#define cuStreamAddCallback cuStreamAddCallback_ptsz
+#define cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz
+#define cuStreamBatchMemOp cuStreamBatchMemOp_v2_ptsz
+#define cuStreamBeginCapture cuStreamBeginCapture_v2_ptsz
+#define cuStreamBeginCaptureToCig cuStreamBeginCaptureToCig_ptsz
+#define cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz
+#define cuStreamBeginRecaptureToGraph cuStreamBeginRecaptureToGraph_ptsz
+#define cuStreamCopyAttributes cuStreamCopyAttributes_ptsz
+#define cuStreamEndCapture cuStreamEndCapture_ptsz
+#define cuStreamEndCaptureToCig cuStreamEndCaptureToCig_ptsz
+#define cuStreamGetAttribute cuStreamGetAttribute_ptsz
+#define cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v3_ptsz
+#define cuStreamGetCtx cuStreamGetCtx_ptsz
+#define cuStreamGetCtx_v2 cuStreamGetCtx_v2_ptsz
+#define cuStreamGetDevResource cuStreamGetDevResource_ptsz
+#define cuStreamGetDevice cuStreamGetDevice_ptsz
+#define cuStreamGetFlags cuStreamGetFlags_ptsz
+#define cuStreamGetId cuStreamGetId_ptsz
+#define cuStreamGetPriority cuStreamGetPriority_ptsz
+#define cuStreamIsCapturing cuStreamIsCapturing_ptsz
+#define cuStreamQuery cuStreamQuery_ptsz
+#define cuStreamSetAttribute cuStreamSetAttribute_ptsz
+#define cuStreamSynchronize cuStreamSynchronize_ptsz
+#define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2_ptsz
+#define cuStreamWaitEvent cuStreamWaitEvent_ptsz
+#define cuStreamWaitValue32 cuStreamWaitValue32_v2_ptsz
+#define cuStreamWaitValue64 cuStreamWaitValue64_v2_ptsz
+#define cuStreamWriteValue32 cuStreamWriteValue32_v2_ptsz
+#define cuStreamWriteValue64 cuStreamWriteValue64_v2_ptsz
+#define cuWaitExternalSemaphoresAsync cuWaitExternalSemaphoresAsync_ptsz
+#else
+#define cuMemPrefetchAsync cuMemPrefetchAsync_v2
+
+#define cuMemcpy2D cuMemcpy2D_v2
+
+#define cuMemcpy2DAsync cuMemcpy2DAsync_v2
+
+#define cuMemcpy2DUnaligned cuMemcpy2DUnaligned_v2
+
+#define cuMemcpy3D cuMemcpy3D_v2
+
+#define cuMemcpy3DAsync cuMemcpy3DAsync_v2
+
+#define cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_v2
+
+#define cuMemcpyAtoA cuMemcpyAtoA_v2
+
+#define cuMemcpyAtoD cuMemcpyAtoD_v2
+
+#define cuMemcpyAtoH cuMemcpyAtoH_v2
+
+#define cuMemcpyAtoHAsync cuMemcpyAtoHAsync_v2
+
+#define cuMemcpyBatchAsync cuMemcpyBatchAsync_v2
+
+#define cuMemcpyDtoA cuMemcpyDtoA_v2
+
+#define cuMemcpyDtoD cuMemcpyDtoD_v2
+
+#define cuMemcpyDtoDAsync cuMemcpyDtoDAsync_v2
+
+#define cuMemcpyDtoH cuMemcpyDtoH_v2
+
+#define cuMemcpyDtoHAsync cuMemcpyDtoHAsync_v2
+
+#define cuMemcpyHtoA cuMemcpyHtoA_v2
+
+#define cuMemcpyHtoAAsync cuMemcpyHtoAAsync_v2
+
+#define cuMemcpyHtoD cuMemcpyHtoD_v2
+
+#define cuMemcpyHtoDAsync cuMemcpyHtoDAsync_v2
+
+#define cuMemsetD16 cuMemsetD16_v2
+
+#define cuMemsetD2D16 cuMemsetD2D16_v2
+
+#define cuMemsetD2D32 cuMemsetD2D32_v2
+
+#define cuMemsetD2D8 cuMemsetD2D8_v2
+
+#define cuMemsetD32 cuMemsetD32_v2
+
+#define cuMemsetD8 cuMemsetD8_v2
+
+#define cuStreamBatchMemOp cuStreamBatchMemOp_v2
+
+#define cuStreamBeginCapture cuStreamBeginCapture_v2
+
+#define cuStreamGetCaptureInfo cuStreamGetCaptureInfo_v3
+
+#define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
+
+#define cuStreamWaitValue32 cuStreamWaitValue32_v2
+
+#define cuStreamWaitValue64 cuStreamWaitValue64_v2
+
+#define cuStreamWriteValue32 cuStreamWriteValue32_v2
+
+#define cuStreamWriteValue64 cuStreamWriteValue64_v2
+#endif
+#define cuArray3DCreate cuArray3DCreate_v2
+#define cuArray3DGetDescriptor cuArray3DGetDescriptor_v2
+#define cuArrayCreate cuArrayCreate_v2
+#define cuArrayGetDescriptor cuArrayGetDescriptor_v2
+#define cuCtxCreate cuCtxCreate_v4
+#define cuCtxDestroy cuCtxDestroy_v2
+#define cuCtxPopCurrent cuCtxPopCurrent_v2
+#define cuCtxPushCurrent cuCtxPushCurrent_v2
+#define cuDeviceGetUuid cuDeviceGetUuid_v2
+#define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2
+#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
+#define cuDeviceTotalMem cuDeviceTotalMem_v2
+#define cuEventDestroy cuEventDestroy_v2
+#define cuEventElapsedTime cuEventElapsedTime_v2
+#define cuGetProcAddress cuGetProcAddress_v2
+#define cuGraphAddDependencies cuGraphAddDependencies_v2
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphAddNode cuGraphAddNode_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
+#define cuGraphExecUpdate cuGraphExecUpdate_v2
+#define cuGraphGetEdges cuGraphGetEdges_v2
+#define cuGraphInstantiate cuGraphInstantiateWithFlags
+#define cuGraphKernelNodeGetParams cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams cuGraphKernelNodeSetParams_v2
+#define cuGraphNodeGetDependencies cuGraphNodeGetDependencies_v2
+#define cuGraphNodeGetDependentNodes cuGraphNodeGetDependentNodes_v2
+#define cuGraphRemoveDependencies cuGraphRemoveDependencies_v2
+#define cuGraphicsResourceGetMappedPointer cuGraphicsResourceGetMappedPointer_v2
+#define cuGraphicsResourceSetMapFlags cuGraphicsResourceSetMapFlags_v2
+#define cuIpcOpenMemHandle cuIpcOpenMemHandle_v2
+#define cuLinkAddData cuLinkAddData_v2
+#define cuLinkAddFile cuLinkAddFile_v2
+#define cuLinkCreate cuLinkCreate_v2
+#define cuMemAdvise cuMemAdvise_v2
+#define cuMemAlloc cuMemAlloc_v2
+#define cuMemAllocHost cuMemAllocHost_v2
+#define cuMemAllocPitch cuMemAllocPitch_v2
+#define cuMemFree cuMemFree_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
+#define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister cuMemHostRegister_v2
+#define cuModuleGetGlobal cuModuleGetGlobal_v2
+#define cuStreamDestroy cuStreamDestroy_v2
+#define cuTexRefGetAddress cuTexRefGetAddress_v2
+#define cuTexRefSetAddress cuTexRefSetAddress_v2
+#define cuTexRefSetAddress2D cuTexRefSetAddress2D_v3
 
 ACU_BEGIN_C
 
@@ -1008,6 +1234,13 @@ CUresult cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource
 CUresult cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
                                   CUstream hStream);
 CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource);
+
+/* ---- profiler control ---- */
+
+CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
+                              CUoutput_mode outputMode);
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 
 /* ---- driver entry point access ---- */
 

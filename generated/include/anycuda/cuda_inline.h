@@ -7078,6 +7078,40 @@ ACU_INLINE CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource) {
     return acu_failed_cuGraphicsUnregisterResource(result, resource);
 }
 
+extern CUresult (*acu_slot_cuProfilerInitialize)(const char *configFile, const char *outputFile,
+                                                 CUoutput_mode outputMode);
+CUresult acu_failed_cuProfilerInitialize(CUresult result, const char *configFile,
+                                         const char *outputFile, CUoutput_mode outputMode) ACU_COLD;
+CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
+                              CUoutput_mode outputMode) ACU_NAME(acu_cuProfilerInitialize);
+ACU_INLINE CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
+                                         CUoutput_mode outputMode) {
+    CUresult result = ACU_LOAD(acu_slot_cuProfilerInitialize)(configFile, outputFile, outputMode);
+    if (ACU_LIKELY(result == CUDA_SUCCESS))
+        return result;
+    return acu_failed_cuProfilerInitialize(result, configFile, outputFile, outputMode);
+}
+
+extern CUresult (*acu_slot_cuProfilerStart)(void);
+CUresult acu_failed_cuProfilerStart(CUresult result) ACU_COLD;
+CUresult cuProfilerStart(void) ACU_NAME(acu_cuProfilerStart);
+ACU_INLINE CUresult cuProfilerStart(void) {
+    CUresult result = ACU_LOAD(acu_slot_cuProfilerStart)();
+    if (ACU_LIKELY(result == CUDA_SUCCESS))
+        return result;
+    return acu_failed_cuProfilerStart(result);
+}
+
+extern CUresult (*acu_slot_cuProfilerStop)(void);
+CUresult acu_failed_cuProfilerStop(CUresult result) ACU_COLD;
+CUresult cuProfilerStop(void) ACU_NAME(acu_cuProfilerStop);
+ACU_INLINE CUresult cuProfilerStop(void) {
+    CUresult result = ACU_LOAD(acu_slot_cuProfilerStop)();
+    if (ACU_LIKELY(result == CUDA_SUCCESS))
+        return result;
+    return acu_failed_cuProfilerStop(result);
+}
+
 extern CUresult (*acu_slot_cuGetExportTable)(const void **ppExportTable,
                                              const CUuuid *pExportTableId);
 CUresult acu_failed_cuGetExportTable(CUresult result, const void **ppExportTable,

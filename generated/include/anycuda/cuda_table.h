@@ -7,7 +7,7 @@
 #ifndef ACU_CUDA_TABLE_H
 #define ACU_CUDA_TABLE_H
 
-#include <anycuda/cuda.h>
+#include <anycuda/cuda_interop.h>
 
 /* cuda.h declares nothing where NVIDIA's own headers came first: it stops there with an #error. */
 #if defined(ACU_CUDA_TYPES_H)
@@ -155,7 +155,25 @@ typedef struct acu_cuda_table {
     CUresult (*cuDeviceUnregisterAsyncNotification)(CUdevice device, CUasyncCallbackHandle callback)
         ACU_FIELD_SINCE_12_4;
     CUresult (*cuDriverGetVersion)(int *driverVersion);
+    CUresult (*cuEGLStreamConsumerAcquireFrame)(CUeglStreamConnection *conn,
+                                                CUgraphicsResource *pCudaResource,
+                                                CUstream *pStream, unsigned int timeout);
+    CUresult (*cuEGLStreamConsumerConnect)(CUeglStreamConnection *conn, EGLStreamKHR stream);
+    CUresult (*cuEGLStreamConsumerConnectWithFlags)(CUeglStreamConnection *conn,
+                                                    EGLStreamKHR stream, unsigned int flags);
+    CUresult (*cuEGLStreamConsumerDisconnect)(CUeglStreamConnection *conn);
+    CUresult (*cuEGLStreamConsumerReleaseFrame)(CUeglStreamConnection *conn,
+                                                CUgraphicsResource pCudaResource,
+                                                CUstream *pStream);
+    CUresult (*cuEGLStreamProducerConnect)(CUeglStreamConnection *conn, EGLStreamKHR stream,
+                                           EGLint width, EGLint height);
+    CUresult (*cuEGLStreamProducerDisconnect)(CUeglStreamConnection *conn);
+    CUresult (*cuEGLStreamProducerPresentFrame)(CUeglStreamConnection *conn, CUeglFrame eglframe,
+                                                CUstream *pStream);
+    CUresult (*cuEGLStreamProducerReturnFrame)(CUeglStreamConnection *conn, CUeglFrame *eglframe,
+                                               CUstream *pStream);
     CUresult (*cuEventCreate)(CUevent *phEvent, unsigned int Flags);
+    CUresult (*cuEventCreateFromEGLSync)(CUevent *phEvent, EGLSyncKHR eglSync, unsigned int flags);
     CUresult (*cuEventDestroy)(CUevent hEvent);
     CUresult (*cuEventElapsedTime)(float *pMilliseconds, CUevent hStart, CUevent hEnd)
         ACU_FIELD_SINCE_12_8;
@@ -187,6 +205,18 @@ typedef struct acu_cuda_table {
     CUresult (*cuFuncSetCacheConfig)(CUfunction hfunc, CUfunc_cache config);
     CUresult (*cuFuncSetSharedMemConfig)(CUfunction hfunc, CUsharedconfig config);
     CUresult (*cuFuncSetSharedSize)(CUfunction hfunc, unsigned int bytes);
+    CUresult (*cuGLCtxCreate)(CUcontext *pCtx, unsigned int Flags, CUdevice device);
+    CUresult (*cuGLGetDevices)(unsigned int *pCudaDeviceCount, CUdevice *pCudaDevices,
+                               unsigned int cudaDeviceCount, CUGLDeviceList deviceList);
+    CUresult (*cuGLInit)(void);
+    CUresult (*cuGLMapBufferObject)(CUdeviceptr *dptr, size_t *size, GLuint buffer);
+    CUresult (*cuGLMapBufferObjectAsync)(CUdeviceptr *dptr, size_t *size, GLuint buffer,
+                                         CUstream hStream);
+    CUresult (*cuGLRegisterBufferObject)(GLuint buffer);
+    CUresult (*cuGLSetBufferObjectMapFlags)(GLuint buffer, unsigned int Flags);
+    CUresult (*cuGLUnmapBufferObject)(GLuint buffer);
+    CUresult (*cuGLUnmapBufferObjectAsync)(GLuint buffer, CUstream hStream);
+    CUresult (*cuGLUnregisterBufferObject)(GLuint buffer);
     CUresult (*cuGetErrorName)(CUresult error, const char **pStr);
     CUresult (*cuGetErrorString)(CUresult error, const char **pStr);
     CUresult (*cuGetExportTable)(const void **ppExportTable, const CUuuid *pExportTableId);
@@ -362,8 +392,17 @@ typedef struct acu_cuda_table {
     CUresult (*cuGraphRetainUserObject)(CUgraph graph, CUuserObject object, unsigned int count,
                                         unsigned int flags);
     CUresult (*cuGraphUpload)(CUgraphExec hGraphExec, CUstream hStream);
+    CUresult (*cuGraphicsEGLRegisterImage)(CUgraphicsResource *pCudaResource, EGLImageKHR image,
+                                           unsigned int flags);
+    CUresult (*cuGraphicsGLRegisterBuffer)(CUgraphicsResource *pCudaResource, GLuint buffer,
+                                           unsigned int Flags);
+    CUresult (*cuGraphicsGLRegisterImage)(CUgraphicsResource *pCudaResource, GLuint image,
+                                          GLenum target, unsigned int Flags);
     CUresult (*cuGraphicsMapResources)(unsigned int count, CUgraphicsResource *resources,
                                        CUstream hStream);
+    CUresult (*cuGraphicsResourceGetMappedEglFrame)(CUeglFrame *eglFrame,
+                                                    CUgraphicsResource resource, unsigned int index,
+                                                    unsigned int mipLevel);
     CUresult (*cuGraphicsResourceGetMappedMipmappedArray)(CUmipmappedArray *pMipmappedArray,
                                                           CUgraphicsResource resource);
     CUresult (*cuGraphicsResourceGetMappedPointer)(CUdeviceptr *pDevPtr, size_t *pSize,
@@ -374,6 +413,11 @@ typedef struct acu_cuda_table {
     CUresult (*cuGraphicsUnmapResources)(unsigned int count, CUgraphicsResource *resources,
                                          CUstream hStream);
     CUresult (*cuGraphicsUnregisterResource)(CUgraphicsResource resource);
+    CUresult (*cuGraphicsVDPAURegisterOutputSurface)(CUgraphicsResource *pCudaResource,
+                                                     VdpOutputSurface vdpSurface,
+                                                     unsigned int flags);
+    CUresult (*cuGraphicsVDPAURegisterVideoSurface)(CUgraphicsResource *pCudaResource,
+                                                    VdpVideoSurface vdpSurface, unsigned int flags);
     CUresult (*cuGreenCtxCreate)(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                                  unsigned int flags) ACU_FIELD_SINCE_12_4;
     CUresult (*cuGreenCtxDestroy)(CUgreenCtx hCtx) ACU_FIELD_SINCE_12_4;
@@ -736,6 +780,10 @@ typedef struct acu_cuda_table {
                                        void **data, CUdeviceptr ptr);
     CUresult (*cuPointerSetAttribute)(const void *value, CUpointer_attribute attribute,
                                       CUdeviceptr ptr);
+    CUresult (*cuProfilerInitialize)(const char *configFile, const char *outputFile,
+                                     CUoutput_mode outputMode);
+    CUresult (*cuProfilerStart)(void);
+    CUresult (*cuProfilerStop)(void);
     CUresult (*cuSignalExternalSemaphoresAsync)(
         const CUexternalSemaphore *extSemArray,
         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray, unsigned int numExtSems,
@@ -888,6 +936,10 @@ typedef struct acu_cuda_table {
                                    unsigned int initialRefcount, unsigned int flags);
     CUresult (*cuUserObjectRelease)(CUuserObject object, unsigned int count);
     CUresult (*cuUserObjectRetain)(CUuserObject object, unsigned int count);
+    CUresult (*cuVDPAUCtxCreate)(CUcontext *pCtx, unsigned int flags, CUdevice device,
+                                 VdpDevice vdpDevice, VdpGetProcAddress *vdpGetProcAddress);
+    CUresult (*cuVDPAUGetDevice)(CUdevice *pDevice, VdpDevice vdpDevice,
+                                 VdpGetProcAddress *vdpGetProcAddress);
     CUresult (*cuWaitExternalSemaphoresAsync)(
         const CUexternalSemaphore *extSemArray,
         const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray, unsigned int numExtSems,

@@ -18,12 +18,17 @@
 #define CUDA_ARRAY3D_VIDEO_ENCODE_DECODE 0x100
 #define CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC 0x02
 #define CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC 0x01
+#define CUDA_EGL_INFINITE_TIMEOUT 0xFFFFFFFF
 #define CUDA_EXTERNAL_MEMORY_DEDICATED 0x1
 #define CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC 0x01
 #define CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC 0x02
 #define CUDA_NVSCISYNC_ATTR_SIGNAL 0x1
 #define CUDA_NVSCISYNC_ATTR_WAIT 0x2
+#if defined(ACU_CUDA_API)
+#define CUDA_VERSION ACU_CUDA_API
+#else
 #define CUDA_VERSION 13050
+#endif
 #define CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL 0x1
 #define CU_COMPUTE_ACCELERATED_TARGET_BASE 0x10000
 #define CU_COMPUTE_FAMILY_TARGET_BASE 0x20000
@@ -82,6 +87,7 @@
 #define CU_TRSF_READ_AS_INTEGER 0x01
 #define CU_TRSF_SEAMLESS_CUBEMAP 0x40
 #define CU_TRSF_SRGB 0x10
+#define MAX_PLANES 3
 
 ACU_BEGIN_C
 
@@ -1085,6 +1091,11 @@ enum CUoccupancy_flags_enum {
     CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1,
 };
 
+enum CUoutput_mode_enum {
+    CU_OUT_KEY_VALUE_PAIR = 0,
+    CU_OUT_CSV = 1,
+};
+
 enum CUpointer_attribute_enum {
     CU_POINTER_ATTRIBUTE_CONTEXT = 1,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
@@ -1515,6 +1526,8 @@ struct CUdevSmResource_st;
 struct CUdevWorkqueueConfigResource_st;
 struct CUdevWorkqueueResource_st;
 struct CUdevprop_st;
+struct CUeglFrame_st;
+struct CUeglStreamConnection_st;
 struct CUevent_st;
 struct CUexecAffinityParam_st;
 struct CUexecAffinitySmCount_st;
@@ -1852,6 +1865,7 @@ typedef size_t (*CUoccupancyB2DSize)(int);
 typedef enum CUoccupancy_flags_enum CUoccupancy_flags;
 typedef struct CUoffset3D_st CUoffset3D_v1;
 typedef CUoffset3D_v1 CUoffset3D;
+typedef enum CUoutput_mode_enum CUoutput_mode;
 typedef enum CUpointer_attribute_enum CUpointer_attribute;
 typedef enum CUprocessState_enum CUprocessState;
 typedef enum CUresourceViewFormat_enum CUresourceViewFormat;

@@ -7,7 +7,12 @@
 #include <anycuda/base.h>
 #include <anycuda/since.h>
 
+#if defined(ACU_CUDA_API)
+#define CUDART_VERSION ACU_CUDA_API
+#else
 #define CUDART_VERSION 13050
+#endif
+#define __CUDART_API_VERSION CUDART_VERSION
 #define CUDA_EGL_MAX_PLANES 3
 #define CUDA_IPC_HANDLE_SIZE 64
 #define cudaArrayColorAttachment 0x20
@@ -1442,6 +1447,13 @@ typedef struct ushort4 ushort4;
 
 ACU_BEGIN_RECORDS
 
+/* In C++98 a member of a union has no constructors. */
+#if defined(__cplusplus) && __cplusplus < 201103L
+#define ACU_IN_UNION_dim3 struct uint3
+#else
+#define ACU_IN_UNION_dim3 struct dim3
+#endif
+
 #if !defined(CU_UUID_HAS_BEEN_DEFINED)
 #define CU_UUID_HAS_BEEN_DEFINED
 struct CUuuid_st {
@@ -1845,12 +1857,20 @@ struct dim3 {
     unsigned int y;
     unsigned int z;
 #if defined(__cplusplus)
-    constexpr dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx), y(vy),
-        z(vz) {}
+    ACU_CONSTEXPR dim3(unsigned int vx = 1, unsigned int vy = 1, unsigned int vz = 1) : x(vx),
+        y(vy), z(vz) {}
 
-    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    ACU_CONSTEXPR dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+
+    #if __cplusplus >= 201103L
 
     constexpr operator uint3() const { return uint3{x, y, z}; }
+
+    #else
+
+    operator uint3() const { uint3 all = {x, y, z}; return all; }
+
+    #endif
 #endif
 };
 
@@ -1858,7 +1878,7 @@ struct cudaGraphKernelNodeUpdate {
     cudaGraphDeviceNode_t node;
     enum cudaGraphKernelNodeField field;
     union {
-        dim3 gridDim;
+        ACU_IN_UNION_dim3 gridDim;
         struct {
             const void *pValue;
             size_t offset;
@@ -1874,8 +1894,8 @@ struct cudaKernelNodeParamsV2 {
         cudaKernel_t kern ACU_FIELD_SINCE_13_2;
         cudaFunction_t cuFunc ACU_FIELD_SINCE_13_2;
     };
-    dim3 gridDim;
-    dim3 blockDim;
+    ACU_IN_UNION_dim3 gridDim;
+    ACU_IN_UNION_dim3 blockDim;
     unsigned int sharedMemBytes;
     void **kernelParams;
     void **extra;

@@ -20,6 +20,7 @@ ACU_END_QUIET
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>
 #include <anycuda/nvrtc_types.h>
+#include <stdlib.h>
 
 ACU_BEGIN_C
 

@@ -13,6 +13,22 @@
 #endif
 #endif
 
+/*
+ * `#define ACU_CUDA_API 12080` before the first include makes CUDA_VERSION and CUDART_VERSION those
+ * of CUDA 12.8, for code that chooses by them. The declarations stay as they are.
+ */
+#if defined(ACU_CUDA_API)
+#if ACU_CUDA_API == 11070 || ACU_CUDA_API == 11080 || ACU_CUDA_API == 12000 || \
+    ACU_CUDA_API == 12010 || ACU_CUDA_API == 12020 || ACU_CUDA_API == 12030 || \
+    ACU_CUDA_API == 12040 || ACU_CUDA_API == 12050 || ACU_CUDA_API == 12060 || \
+    ACU_CUDA_API == 12080 || ACU_CUDA_API == 12090 || ACU_CUDA_API == 13000 || \
+    ACU_CUDA_API == 13010 || ACU_CUDA_API == 13020 || ACU_CUDA_API == 13030 || \
+    ACU_CUDA_API == 13040 || ACU_CUDA_API == 13050
+#else
+#error "ACU_CUDA_API is the version of a known CUDA, as CUDA counts them: 12080 for 12.8"
+#endif
+#endif
+
 #if !defined(__has_attribute)
 #define ACU_UNAVAILABLE(text) __attribute__((deprecated(text)))
 #elif __has_attribute(unavailable)

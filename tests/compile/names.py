@@ -1,0 +1,113 @@
+"""What a header makes visible: the names of macros, functions (with their numbers of arguments), types and members."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clang import cindex
+from clang.cindex import CursorKind
+
+from generator.fetch import Toolkits
+from tests.compile.toolchain import COMPAT, INCLUDE, ROOT, language, without_cuda
+
+SCOPES = {CursorKind.LINKAGE_SPEC, CursorKind.UNEXPOSED_DECL, CursorKind.NAMESPACE}
+FUNCTIONS = {
+    CursorKind.FUNCTION_DECL,
+    CursorKind.FUNCTION_TEMPLATE,
+    CursorKind.CXX_METHOD,
+    CursorKind.CONSTRUCTOR,
+    CursorKind.CONVERSION_FUNCTION,
+}
+RECORDS = {CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.CLASS_DECL, CursorKind.CLASS_TEMPLATE}
+NAMED = RECORDS | {
+    CursorKind.ENUM_DECL,
+    CursorKind.ENUM_CONSTANT_DECL,
+    CursorKind.TYPEDEF_DECL,
+    CursorKind.TYPE_ALIAS_DECL,
+    CursorKind.VAR_DECL,
+}
+
+
+@cache
+def nvidias() -> tuple[Path, ...]:
+    """The folders with the newest toolkit's headers."""
+    toolkits = Toolkits.load(ROOT / "spec" / "toolkits.yaml")
+    stubs = Path(__file__).parent / "stubs"
+    return (*list(toolkits)[-1].include_dirs(), toolkits.shared["nvrtc"].folder("include"), stubs)
+
+
+def ours() -> tuple[Path, ...]:
+    return (COMPAT, *INCLUDE)
+
+
+def visible(headers: tuple[str, ...], dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...] = ()) -> set[str]:
+    """All that stands in a translation unit with the headers, but for what is there without them."""
+    text = "".join(f"#include <{header}>\n" for header in headers)
+    return (_names(text, dialect, folders, defines) - _names("", dialect, folders, defines)) | (
+        _macros(text, dialect, folders, defines) - _macros("", dialect, folders, defines)
+    )
+
+
+@cache
+def _macros(text: str, dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> frozenset[str]:
+    """Macros that are defined at the end: libclang lists those, too, that a header undefines again."""
+    arguments = [*_arguments(dialect, folders, defines), "-E", "-dM", "-"]
+    lines = subprocess.run(
+        ["clang" if shutil.which("clang") else "cc", *arguments], input=text, check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    return frozenset(f"#{re.split(r'[ (]', line)[1]}" for line in lines)
+
+
+def _arguments(dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> list[str]:
+    kind = language(dialect)
+    system = without_cuda("cc" if kind == "c" else "c++", kind)
+    folders_given = [f"-I{folder}" for folder in folders]
+    return ["-x", kind, f"-std={dialect}", "-w", *system, *folders_given, *(f"-D{define}" for define in defines)]
+
+
+@cache
+def _names(text: str, dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> frozenset[str]:
+    arguments = [*_arguments(dialect, folders, defines), "-target", "x86_64-linux-gnu"]
+    options = cindex.TranslationUnit.PARSE_SKIP_FUNCTION_BODIES
+    unit = cindex.Index.create().parse("unit.h", arguments, unsaved_files=[("unit.h", text)], options=options)
+    for problem in unit.diagnostics:
+        assert problem.severity < cindex.Diagnostic.Error, f"{text}{dialect}: {problem}"
+    return frozenset(_walk(unit.cursor, ""))
+
+
+def _walk(scope: Any, prefix: str) -> Iterator[str]:
+    for cursor in scope.get_children():
+        kind = cursor.kind
+        if kind in SCOPES:
+            if kind != CursorKind.NAMESPACE:
+                yield from _walk(cursor, prefix)
+            elif cursor.spelling not in ("std", "__gnu_cxx", "__cxxabiv1"):
+                yield from _walk(cursor, f"{prefix}{cursor.spelling}::")
+        elif kind in FUNCTIONS:
+            for count in _arities(cursor):
+                yield f"{prefix}{cursor.spelling.split('<')[0]}/{count}"
+        elif kind in NAMED and cursor.spelling and not cursor.is_anonymous():
+            yield f"{prefix}{cursor.spelling}"
+            if kind in RECORDS and cursor.is_definition():
+                yield from _walk(cursor, f"{prefix}{cursor.spelling}::")
+            elif kind == CursorKind.ENUM_DECL:
+                yield from _walk(cursor, prefix)
+        elif kind == CursorKind.ENUM_DECL:
+            yield from _walk(cursor, prefix)
+
+
+def _arities(function: Any) -> range:
+    """With how many arguments it may be called."""
+    params = [child for child in function.get_children() if child.kind == CursorKind.PARM_DECL]
+    needed = sum(not _has_default(param) for param in params)
+    return range(needed, len(params) + 1)
+
+
+def _has_default(param: Any) -> bool:
+    return any(child.kind.is_expression() for child in param.get_children())
