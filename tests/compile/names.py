@@ -90,6 +90,8 @@ def _walk(scope: Any, prefix: str) -> Iterator[str]:
             elif cursor.spelling not in ("std", "__gnu_cxx", "__cxxabiv1"):
                 yield from _walk(cursor, f"{prefix}{cursor.spelling}::")
         elif kind in FUNCTIONS:
+            if cursor.semantic_parent != cursor.lexical_parent and kind != CursorKind.FUNCTION_DECL:
+                continue  # the body of a member, outside of its class
             for count in _arities(cursor):
                 yield f"{prefix}{cursor.spelling.split('<')[0]}/{count}"
         elif kind in NAMED and cursor.spelling and not cursor.is_anonymous():

@@ -11,6 +11,7 @@
 #include <anycuda/cudart.h>
 #include <anycuda/vector_functions.h>
 #include <anycuda/small_float.h>
+#include <anycuda/cuda_fp16.h>
 
 #include <limits.h>
 #if defined(__cplusplus)
@@ -41,15 +42,6 @@ typedef struct {
     unsigned short y;
 } __attribute__((aligned(4))) __nv_bfloat162_raw;
 
-#if defined(__cplusplus)
-
-#define __CUDA_BF16_TYPES_EXIST__ 1
-
-struct __half;
-struct __nv_bfloat16;
-struct __nv_bfloat16;
-struct __nv_bfloat162;
-
 /* ---- patterns */
 
 static inline float acu_bfloat16_to_float(unsigned pattern) {
@@ -57,7 +49,7 @@ static inline float acu_bfloat16_to_float(unsigned pattern) {
     unsigned bits = (pattern & 0x8000u) << 16;
     float value;
     bits |= magnitude << 16;
-    std::memcpy(&value, &bits, sizeof(value));
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
@@ -67,12 +59,21 @@ static inline unsigned short acu_bfloat16_round(acu_number number, int rounding)
         return 0x7fff;
     if (!number.infinite)
         pattern = acu_number_round(number, 8, 7, 0x7f7fu, rounding);
-    return static_cast<unsigned short>(pattern | (number.negative ? 0x8000u : 0u));
+    return (unsigned short)(pattern | (number.negative ? 0x8000u : 0u));
 }
 
-static inline bool acu_bfloat16_is_nan(unsigned pattern) {
+static inline int acu_bfloat16_is_nan(unsigned pattern) {
     return (pattern & 0x7fffu) > 0x7f80u;
 }
+
+#if defined(__cplusplus)
+
+#define __CUDA_BF16_TYPES_EXIST__ 1
+
+struct __half;
+struct __nv_bfloat16;
+struct __nv_bfloat16;
+struct __nv_bfloat162;
 
 /* ---- conversions, by patterns where the type is not complete yet */
 
@@ -511,7 +512,7 @@ static inline __nv_bfloat162 __hneg2(const __nv_bfloat162 a) {
 /* ---- comparisons: true where a number is missing, in the functions whose name ends in u */
 
 static inline bool __hisnan(const __nv_bfloat16 a) {
-    return acu_bfloat16_is_nan(__bfloat16_as_ushort(a));
+    return acu_bfloat16_is_nan(__bfloat16_as_ushort(a)) != 0;
 }
 
 static inline __nv_bfloat162 __hisnan2(const __nv_bfloat162 a) {
@@ -965,7 +966,6 @@ static inline bool operator>(const __nv_bfloat162 &a, const __nv_bfloat162 &b) {
 /* ---- between the two types */
 
 #if __cplusplus >= 201103L
-#include <anycuda/cuda_fp16.h>
 #if !defined(__CUDA_NO_HALF_CONVERSIONS__)
 inline __half::__half(const __nv_bfloat16 value) : __x(0) {
     *this = __float2half_rn(__bfloat162float(value));

@@ -41,15 +41,6 @@ typedef struct {
     unsigned short y;
 } __attribute__((aligned(4))) __half2_raw;
 
-#if defined(__cplusplus)
-
-#define __CUDA_FP16_TYPES_EXIST__ 1
-
-struct __half;
-struct __nv_bfloat16;
-struct __half;
-struct __half2;
-
 /* ---- patterns */
 
 static inline float acu_half_to_float(unsigned pattern) {
@@ -62,11 +53,11 @@ static inline float acu_half_to_float(unsigned pattern) {
         bits |= 0x7f800000u;
     else {
         acu_number number = acu_number_of_pattern(magnitude, 5, 10);
-        number.negative = static_cast<int>(pattern >> 15 & 1);
+        number.negative = (int)(pattern >> 15 & 1);
         if (number.significand)
-            return static_cast<float>(acu_number_to_double(number));
+            return (float)acu_number_to_double(number);
     }
-    std::memcpy(&value, &bits, sizeof(value));
+    memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
@@ -76,12 +67,21 @@ static inline unsigned short acu_half_round(acu_number number, int rounding) {
         return 0x7fff;
     if (!number.infinite)
         pattern = acu_number_round(number, 5, 10, 0x7bffu, rounding);
-    return static_cast<unsigned short>(pattern | (number.negative ? 0x8000u : 0u));
+    return (unsigned short)(pattern | (number.negative ? 0x8000u : 0u));
 }
 
-static inline bool acu_half_is_nan(unsigned pattern) {
+static inline int acu_half_is_nan(unsigned pattern) {
     return (pattern & 0x7fffu) > 0x7c00u;
 }
+
+#if defined(__cplusplus)
+
+#define __CUDA_FP16_TYPES_EXIST__ 1
+
+struct __half;
+struct __nv_bfloat16;
+struct __half;
+struct __half2;
 
 /* ---- conversions, by patterns where the type is not complete yet */
 
@@ -620,7 +620,7 @@ static inline __half2 __hneg2(const __half2 a) {
 /* ---- comparisons: true where a number is missing, in the functions whose name ends in u */
 
 static inline bool __hisnan(const __half a) {
-    return acu_half_is_nan(__half_as_ushort(a));
+    return acu_half_is_nan(__half_as_ushort(a)) != 0;
 }
 
 static inline __half2 __hisnan2(const __half2 a) {

@@ -1,7 +1,8 @@
-// Prints a checksum of each host function of <cuda_fp16.h> and <cuda_bf16.h>: compiled with NVIDIA's headers and with
+// Prints a checksum of each host function of <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h>: compiled with NVIDIA's headers and with
 // ours, it shall print the same. Functions of one number see all 65,536; those of two, all with each of some others.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -155,6 +156,59 @@ template <class T> static int compared(const T &a, const T &b) {
     FROM(T, T, float, float_of(i)) FROM(T, T, double, double_of(i)) FROM(T, T, long, (long)integer_of(i))              \
     UNARY(T, MAKE, (int)) UNARY(T, MAKE, (char)) UNARY(T, MAKE, (unsigned long)) UNARY(T, MAKE, (bool))
 
+// The conversions to and from 8 bits with both ways to treat what is too large.
+#define EIGHT(T, T2, T4, kind)                                                                                         \
+    {                                                                                                                  \
+        const __nv_saturation_t ways[] = {__NV_NOSAT, __NV_SATFINITE};                                                 \
+        for (unsigned way = 0; way < 2; way++) {                                                                       \
+            sum total;                                                                                                 \
+            for (unsigned i = 0; i < 400000; i++) {                                                                    \
+                total.add(__nv_cvt_float_to_fp8(float_of(i), ways[way], kind));                                        \
+                total.add(__nv_cvt_double_to_fp8(double_of(i), ways[way], kind));                                      \
+                total.add(__nv_cvt_float2_to_fp8x2(make_float2(float_of(i), float_of(~i)), ways[way], kind));          \
+                total.add(__nv_cvt_double2_to_fp8x2(make_double2(double_of(i), double_of(~i)), ways[way], kind));      \
+            }                                                                                                          \
+            LINE(#kind " from float and double", way ? "saturating" : "not saturating");                               \
+            for (unsigned i = 0; i < 65536; i++) {                                                                     \
+                const __half_raw sixteen = {(unsigned short)i};                                                           \
+                const __nv_bfloat16_raw bfloat = {(unsigned short)i};                                                  \
+                const __half2_raw halves = {(unsigned short)i, (unsigned short)(i * 40503u)};                          \
+                const __nv_bfloat162_raw bfloats = {(unsigned short)i, (unsigned short)(i * 40503u)};                  \
+                total.add(__nv_cvt_halfraw_to_fp8(sixteen, ways[way], kind));                                             \
+                total.add(__nv_cvt_bfloat16raw_to_fp8(bfloat, ways[way], kind));                                       \
+                total.add(__nv_cvt_halfraw2_to_fp8x2(halves, ways[way], kind));                                        \
+                total.add(__nv_cvt_bfloat16raw2_to_fp8x2(bfloats, ways[way], kind));                                   \
+            }                                                                                                          \
+            LINE(#kind " from 16 bits", way ? "saturating" : "not saturating");                                        \
+        }                                                                                                              \
+        sum total;                                                                                                     \
+        for (unsigned i = 0; i < 65536; i++) {                                                                         \
+            T one;                                                                                                     \
+            T2 two;                                                                                                    \
+            T4 four;                                                                                                   \
+            one.__x = (__nv_fp8_storage_t)i;                                                                           \
+            two.__x = (__nv_fp8x2_storage_t)i;                                                                         \
+            four.__x = i * 2654435761u;                                                                                \
+            total.add(bits(__nv_cvt_fp8_to_halfraw(one.__x, kind)));                                                   \
+            total.add(bits(__nv_cvt_fp8_to_bf16raw(one.__x, kind)));                                                   \
+            total.add(bits(__nv_cvt_fp8x2_to_halfraw2(two.__x, kind)));                                                \
+            total.add(bits(__nv_cvt_fp8x2_to_bf162raw(two.__x, kind)));                                                \
+            total.add(bits((float)one) ^ bits((double)one));                                                           \
+            total.add(bits((__half)one) ^ bits((__nv_bfloat16)one));                                                   \
+            total.add((u64)(signed char)one ^ (u64)(unsigned char)one ^ (u64)(char)one);                               \
+            total.add((u64)(short)one ^ (u64)(unsigned short)one);                                                     \
+            total.add((u64)(int)one ^ (u64)(unsigned)one);                                                             \
+            total.add((u64)(long)one ^ (u64)(unsigned long)one);                                                       \
+            total.add((u64)(long long)one ^ (u64)(unsigned long long)one ^ (u64)(bool)one);                            \
+            total.add(bits((float2)two) ^ bits((__half2)two) ^ bits((__nv_bfloat162)two));                             \
+            const float4 all = (float4)four;                                                                           \
+            total.add(bits(all.x) ^ bits(all.y) << 8 ^ bits(all.z) << 16 ^ bits(all.w) << 24);                         \
+            total.add(T(float_of(i)).__x ^ T(double_of(i)).__x ^ T((int)integer_of(i)).__x ^ T(integer_of(i)).__x);    \
+            total.add(T2(make_float2(float_of(i), 1.0f)).__x ^ T4(make_float4(float_of(i), 1, 2, float_of(~i))).__x);  \
+        }                                                                                                              \
+        LINE(#kind " classes", #T);                                                                                    \
+    }
+
 int main() {
     COMMON(__half, __half2, __ushort_as_half, half, half2)
     FROM(__half, __int2half_rz, int, (int)integer_of(i))
@@ -166,5 +220,7 @@ int main() {
     COMMON(__nv_bfloat16, __nv_bfloat162, __ushort_as_bfloat16, bfloat16, bfloat162)
     UNARY(__half, __ushort_as_half, __nv_bfloat16)
     UNARY(__nv_bfloat16, __ushort_as_bfloat16, __half)
+    EIGHT(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
+    EIGHT(__nv_fp8_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3)
     return 0;
 }
