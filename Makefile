@@ -26,7 +26,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench c-tools check-generated clean cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all bench c-tools check-generated clean clients cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -68,6 +68,10 @@ test-busy: test-build ## run the C tests on a busy machine: ROUNDS=10 TESTS=rege
 
 test-gpu: ## test every real libcudart on a GPU; print a report
 	@tools/test_gpu.sh
+
+clients: toolkits ## compile public projects with NVIDIA's headers and ours: CHECKOUTS=folder FLAGS=
+	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
+	@python tools/clients.py '$(CHECKOUTS)' $(FLAGS)
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON

@@ -381,7 +381,9 @@ def require_known_headers(spec: Spec, toolkits: Toolkits) -> None:
     """Raises where a toolkit brings a header that ours neither replace nor leave out for a reason."""
     if not spec.left_out:
         return
-    known = {header for one in spec.libraries.values() for key in ("compat", "compat_empty") for header in one.get(key, ())}
+    known = {
+        header for one in spec.libraries.values() for key in ("compat", "compat_empty") for header in one.get(key, ())
+    }
     patterns = [re.compile(pattern) for group in spec.left_out["headers"] for pattern in group["patterns"]]
     for toolkit in toolkits:
         for folder in toolkit.include_dirs():

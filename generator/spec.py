@@ -173,7 +173,7 @@ class Spec:
 
     @cached_property
     def left_out(self) -> yamlfile.Mapping:
-        """What NVIDIA's headers bring and ours do not; a folder without the file replaces whatever its toolkits have."""
+        """What NVIDIA's headers bring and ours do not; without the file nothing is compared."""
         file = self.root / "left_out.yaml"
         return yamlfile.load(file, SCHEMA / "left_out.json") if file.exists() else yamlfile.Mapping(Location("", 1))
 

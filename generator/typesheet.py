@@ -127,9 +127,7 @@ class Line:
     text: str
 
 
-def record_lines(
-    library: Library, record: Record, since: bool = True, constructed: Collection[str] = ()
-) -> list[Line]:
+def record_lines(library: Library, record: Record, since: bool = True, constructed: Collection[str] = ()) -> list[Line]:
     """The body of a record as C, newer fields marked with the version that brought them.
 
     `constructed` are the records with constructors in C++, which C++98 allows in no union.

@@ -101,7 +101,7 @@ class Project:
 
     @cached_property
     def candidates(self) -> list[Path]:
-        """Sources that include one of CUDA's headers, also through the project's; those with most names of CUDA first."""
+        """Sources that include a header of CUDA, if only through others; those with most names of CUDA first."""
         includes = {
             path: {Path(name).name for name in INCLUDE.findall(path.read_text(errors="replace"))}
             for paths in self.files.values()
@@ -194,7 +194,9 @@ def toolkit_folders(given: list[Path]) -> list[Path]:
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the checkouts are")
-    parser.add_argument("--toolkit", type=Path, action="append", default=[], help="a folder of more headers of NVIDIA's")
+    parser.add_argument(
+        "--toolkit", type=Path, action="append", default=[], help="a folder of more headers of NVIDIA's"
+    )
     parser.add_argument("--include", type=Path, action="append", default=[], help="a folder of other headers")
     parser.add_argument("--only", nargs="+", default=[], help="these projects")
     parser.add_argument("--limit", type=int, default=0, help="at most so many files of a project")

@@ -6751,6 +6751,7 @@ const acu_function acu_function_cuGetErrorName = {
     .params = params_cuGetErrorName,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
+    .quirks = ACU_QUIRK_NO_LIBRARY,
     .since = 0,
     .until = 0,
     .slot = (acu_fn *)(void *)&acu_slot_cuGetErrorName,
@@ -6763,6 +6764,8 @@ static CUresult enter_cuGetErrorName(CUresult error, const char **pStr) {
     acu_call_begin(&call, &acu_function_cuGetErrorName, &args);
     if (call.fn)
         call.result = (int)((__typeof__(acu_slot_cuGetErrorName))call.fn)(args.error, args.pStr);
+    else if (call.result == CUDA_SUCCESS)
+        call.result = (int)acu_hook_cuGetErrorName(NULL, error, pStr);
     return (CUresult)acu_call_end(&call);
 }
 CUresult (*acu_slot_cuGetErrorName)(CUresult error, const char **pStr) = enter_cuGetErrorName;
@@ -6792,6 +6795,7 @@ const acu_function acu_function_cuGetErrorString = {
     .params = params_cuGetErrorString,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
+    .quirks = ACU_QUIRK_NO_LIBRARY,
     .since = 0,
     .until = 0,
     .slot = (acu_fn *)(void *)&acu_slot_cuGetErrorString,
@@ -6804,6 +6808,8 @@ static CUresult enter_cuGetErrorString(CUresult error, const char **pStr) {
     acu_call_begin(&call, &acu_function_cuGetErrorString, &args);
     if (call.fn)
         call.result = (int)((__typeof__(acu_slot_cuGetErrorString))call.fn)(args.error, args.pStr);
+    else if (call.result == CUDA_SUCCESS)
+        call.result = (int)acu_hook_cuGetErrorString(NULL, error, pStr);
     return (CUresult)acu_call_end(&call);
 }
 CUresult (*acu_slot_cuGetErrorString)(CUresult error, const char **pStr) = enter_cuGetErrorString;

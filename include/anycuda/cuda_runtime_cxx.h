@@ -268,12 +268,14 @@ static inline cudaError_t cudaMemcpyAsync(T dst, U src, const size_t size,
 /* ---- symbols */
 
 template <class T>
-static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolAddress(void **devPtr, const T &symbol) {
+static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolAddress(void **devPtr,
+                                                                        const T &symbol) {
     return ::cudaGetSymbolAddress(devPtr, acu_cxx::address(symbol));
 }
 
 template <class T>
-static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolSize(size_t *size, const T &symbol) {
+static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolSize(size_t *size,
+                                                                     const T &symbol) {
     return ::cudaGetSymbolSize(size, acu_cxx::address(symbol));
 }
 
@@ -287,8 +289,7 @@ cudaMemcpyToSymbol(const T &symbol, const void *src, size_t count, size_t offset
 template <class T>
 static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count, size_t offset = 0,
-                        cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                        cudaStream_t stream = NULL) {
+                        cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = NULL) {
     return ::cudaMemcpyToSymbolAsync(acu_cxx::address(symbol), src, count, offset, kind, stream);
 }
 

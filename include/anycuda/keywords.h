@@ -55,8 +55,9 @@ ACU_BEGIN_QUIET
 #define __cdecl
 #endif
 
-/* What these answer about the architecture that device code is compiled for: on the host there is none. */
-#define __CUDA_ARCH_HAS_FEATURE__(feature) __CUDA_ARCH_FEAT_##feature
+/* What these answer about the architecture that device code is compiled for: on the host there is
+ * none. */
+#define __CUDA_ARCH_HAS_FEATURE__(feature)      __CUDA_ARCH_FEAT_##feature
 #define __CUDA_HAS_ARCH_FAMILY_SPECIFIC(number) 0
 #define __CUDA_HAS_ARCH_SPECIFIC(number)        0
 
@@ -70,7 +71,7 @@ ACU_BEGIN_QUIET
 
 /* Between these, programs use what is deprecated without a warning. */
 #if !defined(__NV_SILENCE_HOST_DEPRECATION_BEGIN)
-#define __NV_SILENCE_HOST_DEPRECATION_BEGIN \
+#define __NV_SILENCE_HOST_DEPRECATION_BEGIN                                                        \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
 #define __NV_SILENCE_HOST_DEPRECATION_END _Pragma("GCC diagnostic pop")
 #define __NV_SILENCE_DEPRECATION_BEGIN    __NV_SILENCE_HOST_DEPRECATION_BEGIN

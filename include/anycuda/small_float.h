@@ -1,7 +1,8 @@
 /*
- * What the small floating-point types of <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h> share: a number
- * as significand times a power of two, rounded into a format with few bits. A format is the number of
- * its exponent's bits and of its fraction's, and `largest`, the pattern of its largest finite number.
+ * What the small floating-point types of <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h> share: a
+ * number as significand times a power of two, rounded into a format with few bits. A format is the
+ * number of its exponent's bits and of its fraction's, and `largest`, the pattern of its largest
+ * finite number.
  */
 #ifndef ACU_SMALL_FLOAT_H
 #define ACU_SMALL_FLOAT_H
@@ -47,7 +48,8 @@ static inline acu_number acu_number_of_double(double value) {
 }
 
 /* The pattern of a format with so many bits, which must be finite; the sign is not part of it. */
-static inline acu_number acu_number_of_pattern(unsigned pattern, int exponent_bits, int fraction_bits) {
+static inline acu_number acu_number_of_pattern(unsigned pattern, int exponent_bits,
+                                               int fraction_bits) {
     acu_number number = {0, 0, 0, 0, 0};
     const int field = (int)(pattern >> fraction_bits);
     number.significand = pattern & ((1u << fraction_bits) - 1);
@@ -85,7 +87,8 @@ static inline unsigned acu_number_round(acu_number number, int exponent_bits, in
     if (exponent < lowest)
         dropped += lowest - exponent;
     pattern = dropped < 64 ? (unsigned)(significand >> dropped) : 0;
-    /* What is dropped, as a fraction of the last kept bit; of less than a half only that it is there. */
+    /* What is dropped, as a fraction of the last kept bit; of less than a half only that it is
+     * there. */
     rest = dropped < 64 ? significand << (64 - dropped) : dropped == 64 ? significand : 1;
     if (rounding == ACU_ROUND_NEAREST)
         pattern += rest > (uint64_t)1 << 63 || (rest == (uint64_t)1 << 63 && (pattern & 1));
@@ -98,7 +101,8 @@ static inline unsigned acu_number_round(acu_number number, int exponent_bits, in
     return rounding == ACU_ROUND_NEAREST || away ? largest + 1 : largest;
 }
 
-/* Towards zero into [lowest, highest], as a GPU converts: too much becomes the nearest of the two. */
+/* Towards zero into [lowest, highest], as a GPU converts: too much becomes the nearest of the two.
+ */
 static inline long long acu_number_to_signed(acu_number number, long long lowest, long long highest,
                                              long long nan) {
     const uint64_t limit = number.negative ? (uint64_t)0 - (uint64_t)lowest : (uint64_t)highest;
@@ -111,13 +115,14 @@ static inline long long acu_number_to_signed(acu_number number, long long lowest
         magnitude = number.significand << number.exponent;
     else if (number.exponent > -64)
         magnitude = number.significand >> -number.exponent;
-    if (magnitude > limit || (number.exponent > 0 && magnitude >> number.exponent != number.significand))
+    if (magnitude > limit ||
+        (number.exponent > 0 && magnitude >> number.exponent != number.significand))
         magnitude = limit;
     return (long long)(number.negative ? (uint64_t)0 - magnitude : magnitude);
 }
 
-static inline unsigned long long acu_number_to_unsigned(acu_number number, unsigned long long highest,
-                                                        unsigned long long nan) {
+static inline unsigned long long
+acu_number_to_unsigned(acu_number number, unsigned long long highest, unsigned long long nan) {
     uint64_t magnitude = 0;
     if (number.nan)
         return nan;
@@ -129,7 +134,8 @@ static inline unsigned long long acu_number_to_unsigned(acu_number number, unsig
         magnitude = number.significand << number.exponent;
     else if (number.exponent > -64)
         magnitude = number.significand >> -number.exponent;
-    if (magnitude > highest || (number.exponent > 0 && magnitude >> number.exponent != number.significand))
+    if (magnitude > highest ||
+        (number.exponent > 0 && magnitude >> number.exponent != number.significand))
         return highest;
     return magnitude;
 }

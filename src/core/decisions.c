@@ -168,6 +168,18 @@ void acu_fill_from_attributes(const acu_attribute_table *table, void *properties
 
 /* ---- hooks ---- */
 
+/*
+ * Returns why there is no library, if that is this thread's last failure and `code` its code: many
+ * programs print nothing else than the text of a code. The text is the thread's until it fails
+ * again. NULL if the code is another one.
+ */
+static const char *why_no_library(acu_fn real, int code) {
+    const acu_failure *last = acu_record_last();
+
+    return real == NULL && code != 0 && last->code == code && last->message[0] ? last->message
+                                                                               : NULL;
+}
+
 static bool is_unrecognized(const char *text) {
     return text == NULL || strstr(text, "unrecognized") != NULL;
 }
@@ -187,7 +199,11 @@ const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error) {
     const char *text = real == NULL ? NULL : ((const char *(*)(cudaError_t))real)(error);
     const char *ours =
         is_unrecognized(text) ? acu_value_name(acu_cudart_info.result_type, (int64_t)error) : NULL;
+    const char *why = why_no_library(real, (int)error);
 
+    if (why != NULL) {
+        return why;
+    }
     if (ours != NULL) {
         return error == cudaSuccess ? "no error" : ours; /* the name, as there is no better text */
     }
@@ -224,5 +240,30 @@ const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result) {
     if (real != NULL) {
         return ((const char *(*)(nvrtcResult))real)(result);
     }
+    if (why_no_library(real, (int)result) != NULL) {
+        return why_no_library(real, (int)result);
+    }
     return name != NULL ? name : "unrecognized result code";
+}
+
+/* The driver's own functions set the text to NULL where they do not know the code. */
+CUresult acu_hook_cuGetErrorName(acu_fn real, CUresult error, const char **pStr) {
+    (void)real; /* called only where there is none */
+    if (pStr == NULL) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    *pStr = acu_value_name(acu_cuda_info.result_type, (int64_t)error);
+    return *pStr != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult acu_hook_cuGetErrorString(acu_fn real, CUresult error, const char **pStr) {
+    const char *why = why_no_library(real, (int)error);
+    CUresult result = acu_hook_cuGetErrorName(real, error, pStr);
+
+    if (result == CUDA_SUCCESS && error == CUDA_SUCCESS) {
+        *pStr = "no error";
+    } else if (result == CUDA_SUCCESS && why != NULL) {
+        *pStr = why;
+    }
+    return result;
 }

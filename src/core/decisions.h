@@ -5,6 +5,7 @@
 #ifndef ACU_DECISIONS_H
 #define ACU_DECISIONS_H
 
+#include "anycuda/cuda_types.h"
 #include "anycuda/cudart_types.h"
 #include "anycuda/nvrtc_types.h"
 #include "core/abi.h"
@@ -83,6 +84,9 @@ struct cudaChannelFormatDesc acu_hook_cudaCreateChannelDesc(acu_fn real, int x, 
                                                             enum cudaChannelFormatKind f);
 cudaError_t acu_hook_cudaGetLastError(acu_fn real);
 cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real);
+
+CUresult acu_hook_cuGetErrorName(acu_fn real, CUresult error, const char **pStr);
+CUresult acu_hook_cuGetErrorString(acu_fn real, CUresult error, const char **pStr);
 
 const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result);
 

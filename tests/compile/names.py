@@ -46,7 +46,9 @@ def ours() -> tuple[Path, ...]:
     return (COMPAT, *INCLUDE)
 
 
-def visible(headers: tuple[str, ...], dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...] = ()) -> set[str]:
+def visible(
+    headers: tuple[str, ...], dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...] = ()
+) -> frozenset[str]:
     """All that stands in a translation unit with the headers, but for what is there without them."""
     text = "".join(f"#include <{header}>\n" for header in headers)
     return (_names(text, dialect, folders, defines) - _names("", dialect, folders, defines)) | (

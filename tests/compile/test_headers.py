@@ -533,6 +533,48 @@ def test_an_overload_fails_where_it_is_used(name: str, tmp_path: Path) -> None:
     assert any("needs CUDA 11.8" in error for error in fails([*command, "-DACU_CUDA_MAX=11070"]))
 
 
+# ---- what programs made for NVIDIA's headers rely on
+
+
+@every_compiler
+def test_the_version_can_be_chosen(name: str, tmp_path: Path) -> None:
+    text = """
+        #include <cuda.h>
+        #include <cuda_runtime.h>
+        #if CUDA_VERSION != WANTED || CUDART_VERSION != WANTED || __CUDART_API_VERSION != WANTED
+        #error "another version"
+        #endif
+    """
+    command = [*compiler(name, "c11"), f"-I{COMPAT}", "-fsyntax-only", source(tmp_path, text)]
+    presented = re.search(r"#define CUDART_VERSION (\d+)", (INCLUDE[1] / "anycuda" / "cudart_types.h").read_text())
+    assert presented
+    works([*command, f"-DWANTED={presented[1]}"])
+    works([*command, "-DWANTED=12080", "-DACU_CUDA_API=12080"])
+    assert any("version of a known CUDA" in error for error in fails([*command, "-DWANTED=1", "-DACU_CUDA_API=12070"]))
+
+
+@every_compiler
+def test_names_in_text_are_those_in_the_library(name: str, tmp_path: Path) -> None:
+    text = """
+        #include <cuda.h>
+        #include <string.h>
+        #define TEXT_OF(name) #name
+        #define TEXT(name) TEXT_OF(name)
+        _Static_assert(sizeof(TEXT(cuMemAlloc)) == sizeof("cuMemAlloc_v2"), "");
+        _Static_assert(sizeof(TEXT(cuInit)) == sizeof("cuInit"), "");
+        #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+        _Static_assert(sizeof(TEXT(cuMemcpyDtoH)) == sizeof("cuMemcpyDtoH_v2_ptds"), "");
+        #else
+        _Static_assert(sizeof(TEXT(cuMemcpyDtoH)) == sizeof("cuMemcpyDtoH_v2"), "");
+        #endif
+        CUresult both(CUdeviceptr *out);
+        CUresult both(CUdeviceptr *out) { return cuMemAlloc(out, 1) ? CUDA_SUCCESS : cuMemAlloc_v2(out, 1); }
+    """
+    command = [*compiler(name, "c11"), f"-I{COMPAT}", "-fsyntax-only", source(tmp_path, text)]
+    works(command)
+    works([*command, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"])
+
+
 # ---- the library in a program
 
 

@@ -60,7 +60,9 @@ def cases() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("header", "dialect"), list(cases()))
 def test_every_name_of_nvidias_header_is_in_ours(header: str, dialect: str) -> None:
     missing = [name for name in lacking(header, dialect) if not excused(name, header)]
-    assert not missing, f"<{header}> in {dialect} lacks {' '.join(missing)}: add them, or the reason to spec/left_out.yaml"
+    assert not missing, (
+        f"<{header}> in {dialect} lacks {' '.join(missing)}: add them, or the reason to spec/left_out.yaml"
+    )
 
 
 def test_every_entry_of_the_list_is_needed() -> None:

@@ -36,6 +36,15 @@ static void memory(cudaStream_t stream, cudaMemPool_t pool) {
     size_t pitch = 0;
     expect(cudaMalloc(&data, 64), "cudaMalloc");
     expect(cudaMalloc(&raw, 64), "cudaMalloc");
+    // NVIDIA's overloads cast as C does: what a pointer points at may be const.
+    const float *input = nullptr;
+    expect(cudaMalloc(&input, 64), "cudaMalloc");
+    const void *inputs[1] = {nullptr};
+    void *outputs[1] = {nullptr};
+    size_t bytes[1] = {4};
+    cudaMemcpyAttributes plain = {};
+    expect(cudaMemcpyBatchAsync(outputs, inputs, bytes, 1, plain, nullptr), "cudaMemcpyBatchAsync");
+    expect(cudaMemcpyBatchAsync(inputs, inputs, bytes, 1, plain, nullptr), "cudaMemcpyBatchAsync");
     expect(cudaMallocPitch(&data, &pitch, 64, 64), "cudaMallocPitch");
     expect(cudaMallocManaged(&data, 64), "cudaMallocManaged");
     expect(cudaMallocManaged(&data, 64, cudaMemAttachHost), "cudaMallocManaged");

@@ -1,0 +1,50 @@
+"""In front of NVIDIA's own headers: with `-include anycuda/replace.h`, ours are what a program sees in any order."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.compile import names
+from tests.compile.test_headers import every_compiler, source
+from tests.compile.toolchain import Library, compiler, works
+
+HEADERS = ("cuda_fp16.h", "cuda_runtime.h", "cuda.h", "cuda_fp8.h", "cuda_occupancy.h", "cuComplex.h", "nvrtc.h")
+PROGRAM = """
+int main(void) {
+    void *memory = 0;
+    CUdevice device = 0;
+    int major = 0, minor = 0;
+    return cudaMalloc(&memory, 4) == cudaSuccess || cuDeviceGet(&device, 0) == CUDA_SUCCESS ||
+           nvrtcVersion(&major, &minor) == NVRTC_SUCCESS;
+}
+"""
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++17"])
+@pytest.mark.parametrize("theirs_first", [True, False])
+def test_in_any_order(name: str, dialect: str, theirs_first: bool, tmp_path: Path) -> None:
+    command = compiler(name, dialect)
+    folders = [f"-I{folder}" for folder in names.nvidias()]
+    command[2:2] = folders if theirs_first else []
+    command += [] if theirs_first else folders
+    for index, pair in enumerate(itertools.permutations(HEADERS, 2)):
+        text = "".join(f"#include <{header}>\n" for header in pair) + PROGRAM
+        source(tmp_path, text, dialect, f"unit{index}")
+    units = sorted(tmp_path.glob("unit*"))
+    works([*command, "-include", "anycuda/replace.h", "-w", "-fsyntax-only", *units])
+
+
+@every_compiler
+def test_the_program_calls_ours(name: str, library: Library, tmp_path: Path) -> None:
+    folders = [f"-I{folder}" for folder in names.nvidias()]
+    text = "".join(f"#include <{header}>\n" for header in HEADERS) + PROGRAM
+    command = compiler(name, "c11")
+    command[2:2] = folders
+    unit = source(tmp_path, text)
+    works([*command, "-include", "anycuda/replace.h", "-w", unit, "-o", tmp_path / "program", *library.link])
+    missing = str(tmp_path / "missing")
+    works([tmp_path / "program"], env={"ANYCUDA_CUDART": missing, "ANYCUDA_CUDA": missing, "ANYCUDA_NVRTC": missing})
