@@ -12,7 +12,14 @@
 #include <anycuda/nvrtc.h>
 #include <anycuda/status.h>
 
+static void choose_no_library(void) {
+    setenv("ANYCUDA_CUDART", "none", 1);
+    setenv("ANYCUDA_CUDA", "none", 1);
+    setenv("ANYCUDA_NVRTC", "none", 1);
+}
+
 static void the_drivers_texts(void) {
+    choose_no_library();
     const char *text = "left as it was";
     assert_int_equal(cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text), CUDA_SUCCESS);
     assert_string_equal(text, "CUDA_ERROR_INVALID_VALUE");
@@ -26,6 +33,7 @@ static void the_drivers_texts(void) {
 }
 
 static void the_reason_is_the_text(void) {
+    choose_no_library();
     const char *text = NULL;
     void *memory = NULL;
     cudaError_t failed = cudaMalloc(&memory, 4);
@@ -48,8 +56,5 @@ static void the_reason_is_the_text(void) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {ALONE(the_drivers_texts), ALONE(the_reason_is_the_text)};
-    setenv("ANYCUDA_CUDART", "none", 1);
-    setenv("ANYCUDA_CUDA", "none", 1);
-    setenv("ANYCUDA_NVRTC", "none", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,24 +9,12 @@
 #ifndef ACU_CUDA_H
 #define ACU_CUDA_H
 
-<<<<<<< HEAD
-#include <anycuda/base.h>
-
-#if defined(__cuda_cuda_h__)
-=======
-#if defined(__cuda_cuda_h__) || defined(CUDA_H) || defined(cuda_profiler_H)
->>>>>>> 0ca79ae (compat: declare what NVIDIA's newest headers do)
+#if defined(__cuda_cuda_h__) || defined(cuda_profiler_H)
 #error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
-ACU_BEGIN_QUIET
 #define __cuda_cuda_h__ 1
-<<<<<<< HEAD
-ACU_END_QUIET
-=======
-#define CUDA_H 1
 #define cuda_profiler_H 1
->>>>>>> 0ca79ae (compat: declare what NVIDIA's newest headers do)
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>
