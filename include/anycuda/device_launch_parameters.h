@@ -11,6 +11,8 @@
  */
 #if defined(ACU_CUDART_TYPES_H)
 
+#define __DEVICE_LAUNCH_PARAMETERS_H__ 1
+
 ACU_BEGIN_C
 
 extern const uint3 threadIdx, blockIdx;

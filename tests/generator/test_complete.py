@@ -117,6 +117,12 @@ def texts(header: str) -> list[str]:
     return [file.read_text(encoding="latin-1") for file in files if file.is_file()]
 
 
+def our_text(header: str) -> str:
+    """One of our own headers; some set the guards of those that they stand in for by themselves."""
+    files = (ROOT / folder / "anycuda" / header for folder in ("include", "generated/include"))
+    return "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+
+
 GUARD = re.compile(r"^#\s*(?:ifndef\s+|if\s+!\s*defined\s*\(\s*)(\w+)\s*\)?\s*\n#\s*define\s+\1\b", re.MULTILINE)
 
 
@@ -130,7 +136,9 @@ def test_the_guards_are_those_of_the_headers(library: str) -> None:
         for text in texts(header):
             defined |= set(re.findall(r"^#\s*define\s+(\w+)", text, re.MULTILINE))
             guard = GUARD.search(text)
-            if ours not in ("", "keywords.h") and guard and guard[1] not in listed:
+            if ours in ("", "keywords.h") or header.endswith(".hpp"):  # a part, which only its header includes
+                continue
+            if guard and guard[1] not in listed and f"#define {guard[1]} " not in our_text(ours):
                 unknown[header] = guard[1]
     assert unknown == {}
     assert sorted(listed - defined) == []
