@@ -189,7 +189,7 @@ def _file(info: Mapping, library: Library) -> Iterator[Problem]:
 def _headers(info: Mapping, library: Library) -> Iterator[Problem]:
     """NVIDIA's headers, and those of anycuda that stand in for them."""
     shipped = {header for api in library.apis for header in api.headers}
-    for key in ("headers", "interop"):
+    for key in ("headers", "interop", "apart"):
         for index, header in enumerate(info.get(key, ())):
             if not (STUBS / header).exists():
                 yield from _unknown("a header", header, where(info[key], index), shipped)
