@@ -9,12 +9,16 @@
 #ifndef ACU_CUDA_H
 #define ACU_CUDA_H
 
+#include <anycuda/base.h>
+
 #if defined(__cuda_cuda_h__) || defined(cuda_profiler_H)
 #error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
+ACU_BEGIN_QUIET
 #define __cuda_cuda_h__ 1
 #define cuda_profiler_H 1
+ACU_END_QUIET
 
 #include <anycuda/keywords.h>
 #include <anycuda/load.h>

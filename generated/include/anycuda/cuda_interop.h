@@ -13,6 +13,7 @@
 /* cuda.h declares nothing where NVIDIA's own headers came first: it stops there with an #error. */
 #if defined(ACU_CUDA_TYPES_H)
 
+ACU_BEGIN_QUIET
 #if !defined(CUDAGL_H)
 #define CUDAGL_H 1
 #endif
@@ -22,6 +23,7 @@
 #if !defined(CUDAVDPAU_H)
 #define CUDAVDPAU_H 1
 #endif
+ACU_END_QUIET
 
 typedef unsigned int GLenum;
 typedef unsigned int GLuint;
