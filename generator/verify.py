@@ -92,7 +92,9 @@ def renumbered(given: Parameters, library: Library, version_macro: str) -> None:
     """
     known = {version_macro}.union(*given.section("renumbered").values())
     stops = Stops()
-    for name in sorted({*library.presented.enumerators, *library.presented.macros} - known):
+    # The macros of cudaTypedefs.h and the like name types of functions, which no library is given.
+    macros = {name for name, macro in library.presented.macros.items() if not macro.header.endswith("Typedefs.h")}
+    for name in sorted({*library.presented.enumerators, *macros} - known):
         ours = library.presented.constant(name)
         theirs: dict[int | str, str] = {}
         for api in library.apis:

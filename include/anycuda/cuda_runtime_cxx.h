@@ -410,16 +410,16 @@ static inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, T *
 /* ---- kernels */
 
 template <class T>
-static inline cudaError_t cudaLaunchKernel(T *func, dim3 gridDim, dim3 blockDim, void **args,
+static inline cudaError_t cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args,
                                            size_t sharedMem = 0, cudaStream_t stream = NULL) {
-    return ::cudaLaunchKernel(acu_cxx::kernel(func), gridDim, blockDim, args, sharedMem, stream);
+    return ::cudaLaunchKernel(acu_cxx::kernel(func), grid, block, args, sharedMem, stream);
 }
 
 template <class T>
-static inline cudaError_t cudaLaunchCooperativeKernel(T *func, dim3 gridDim, dim3 blockDim,
-                                                      void **args, size_t sharedMem = 0,
+static inline cudaError_t cudaLaunchCooperativeKernel(T *func, dim3 grid, dim3 block, void **args,
+                                                      size_t sharedMem = 0,
                                                       cudaStream_t stream = NULL) {
-    return ::cudaLaunchCooperativeKernel(acu_cxx::kernel(func), gridDim, blockDim, args, sharedMem,
+    return ::cudaLaunchCooperativeKernel(acu_cxx::kernel(func), grid, block, args, sharedMem,
                                          stream);
 }
 

@@ -771,10 +771,10 @@ static int load_as_setuid(const char *prefix) {
 
 /* Makes a copy of this program that runs as another user. */
 static void make_setuid(const char *program) {
-    struct stat own;
+    struct stat own = {0};
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     int to = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
-    assert_int_equal(fstat(from, &own), 0);
+    assert_true(from >= 0 && to >= 0 && fstat(from, &own) == 0);
     for (off_t left = own.st_size; left > 0;) {
         ssize_t sent = sendfile(to, from, NULL, (size_t)left);
         assert_true(sent > 0);

@@ -463,6 +463,8 @@ static int trace_after_closing(const char *target) {
         if (fstat(fd, &about) == 0 && major(about.st_rdev) == 1 && minor(about.st_rdev) == 7)
             next = fd;
     int other = open(target, O_WRONLY | O_TRUNC);
+    if (other < 0)
+        return 100;
     dup2(other, next);
     close(other);
     call(&last_error, NULL, 0);

@@ -32,7 +32,12 @@ typedef int32_t EGLint;
 typedef void *EGLImageKHR;
 typedef void *EGLStreamKHR;
 typedef void *EGLSyncKHR;
-#if !defined(VDP_STATUS_OK) && !defined(_VDPAU_H)
+#if defined(__has_include)
+#if __has_include(<vdpau/vdpau.h>)
+#include <vdpau/vdpau.h>
+#endif
+#endif
+#if !defined(_VDPAU_H)
 typedef uint32_t VdpDevice;
 typedef uint32_t VdpVideoSurface;
 typedef uint32_t VdpOutputSurface;

@@ -189,9 +189,8 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
 /* Takes back what all contexts of the device have; streams, the first noun, wait for their work. */
 static void clear_all(acu_sim_device *device) {
     acu_sim_nouns_reset_device(device);
-    memset(device->peers, 0, sizeof device->peers);
     for (int i = 0; i < SIM_DEVICES; i++)
-        devices[i].peers[device->index] = false;
+        device->peers[i] = devices[i].peers[device->index] = false;
     device->sticky = cudaSuccess;
     device->used = 0;
     device->graph_used = device->graph_used_high = 0;

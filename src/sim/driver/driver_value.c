@@ -69,6 +69,8 @@ cudaError_t acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph h
 cudaError_t acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
                                                    CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
     struct cudaGraphNodeParams params;
+    /* The runtime's enum lacks the driver's type. */
+    /* NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
     SIM_TRY(acu_sim_node_get_params(hNode, (enum cudaGraphNodeType)SIM_NODE_VALUES,
                                     nodeParams_out ? &params : NULL));
     if (nodeParams_out)
