@@ -54,6 +54,22 @@
 #define ACU_END_QUIET
 #endif
 
+/* For headers whose bodies are the same in C and C++, and so cast as C does. */
+#if !defined(__cplusplus)
+#define ACU_BEGIN_CASTS ACU_BEGIN_QUIET
+#define ACU_END_CASTS   ACU_END_QUIET
+#elif defined(__clang__)
+#define ACU_BEGIN_CASTS                                                                            \
+    ACU_BEGIN_QUIET _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")                       \
+        _Pragma("clang diagnostic ignored \"-Wfloat-equal\"")
+#define ACU_END_CASTS ACU_END_QUIET
+#else
+#define ACU_BEGIN_CASTS                                                                            \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")          \
+        _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")
+#define ACU_END_CASTS _Pragma("GCC diagnostic pop")
+#endif
+
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define ACU_CONSTEXPR constexpr
 #else

@@ -289,7 +289,8 @@ cudaMemcpyToSymbol(const T &symbol, const void *src, size_t count, size_t offset
 template <class T>
 static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count, size_t offset = 0,
-                        cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = NULL) {
+                        cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                        cudaStream_t stream = ACU_NULL) {
     return ::cudaMemcpyToSymbolAsync(acu_cxx::address(symbol), src, count, offset, kind, stream);
 }
 
@@ -304,7 +305,7 @@ template <class T>
 static inline typename acu_cxx::if_symbol<T>::type
 cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t count, size_t offset = 0,
                           cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                          cudaStream_t stream = NULL) {
+                          cudaStream_t stream = ACU_NULL) {
     return ::cudaMemcpyFromSymbolAsync(dst, acu_cxx::address(symbol), count, offset, kind, stream);
 }
 
@@ -411,14 +412,14 @@ static inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, T *
 
 template <class T>
 static inline cudaError_t cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args,
-                                           size_t sharedMem = 0, cudaStream_t stream = NULL) {
+                                           size_t sharedMem = 0, cudaStream_t stream = ACU_NULL) {
     return ::cudaLaunchKernel(acu_cxx::kernel(func), grid, block, args, sharedMem, stream);
 }
 
 template <class T>
 static inline cudaError_t cudaLaunchCooperativeKernel(T *func, dim3 grid, dim3 block, void **args,
                                                       size_t sharedMem = 0,
-                                                      cudaStream_t stream = NULL) {
+                                                      cudaStream_t stream = ACU_NULL) {
     return ::cudaLaunchCooperativeKernel(acu_cxx::kernel(func), grid, block, args, sharedMem,
                                          stream);
 }

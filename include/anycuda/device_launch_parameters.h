@@ -11,9 +11,9 @@
  */
 #if defined(ACU_CUDART_TYPES_H)
 
-#define __DEVICE_LAUNCH_PARAMETERS_H__ 1
-
 ACU_BEGIN_C
+
+#define __DEVICE_LAUNCH_PARAMETERS_H__ 1
 
 extern const uint3 threadIdx, blockIdx;
 extern const dim3 blockDim, gridDim;

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+ACU_BEGIN_CASTS
+
 /* How a number that lies between two of a format is rounded, as cudaRoundMode counts. */
 #define ACU_ROUND_NEAREST 0
 #define ACU_ROUND_ZERO    1
@@ -139,5 +141,7 @@ acu_number_to_unsigned(acu_number number, unsigned long long highest, unsigned l
         return highest;
     return magnitude;
 }
+
+ACU_END_CASTS
 
 #endif

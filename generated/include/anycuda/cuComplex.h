@@ -10,6 +10,7 @@
 /* cudart.h declares nothing where NVIDIA's own headers came first: it stops there with an
  * #error. */
 #if defined(ACU_CUDART_TYPES_H)
+ACU_BEGIN_CASTS
 
 #define CU_COMPLEX_H_ 1
 
@@ -143,5 +144,6 @@ static inline cuDoubleComplex cuCfma(cuDoubleComplex x, cuDoubleComplex y, cuDou
 
 ACU_END_C
 
+ACU_END_CASTS
 #endif
 #endif

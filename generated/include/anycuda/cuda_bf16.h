@@ -24,6 +24,7 @@
 /* cudart.h declares nothing where NVIDIA's own headers came first: it stops there with an
  * #error. */
 #if defined(ACU_CUDART_TYPES_H)
+ACU_BEGIN_CASTS
 
 #define __CUDA_BF16_H__ 1
 #if !defined(__CUDA_ALIGN__)
@@ -990,5 +991,7 @@ typedef __nv_bfloat162 nv_bfloat162;
 #define CUDART_ONE_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x3f80u))
 
 #endif
+
+ACU_END_CASTS
 #endif
 #endif

@@ -23,6 +23,7 @@
 /* cudart.h declares nothing where NVIDIA's own headers came first: it stops there with an
  * #error. */
 #if defined(ACU_CUDART_TYPES_H)
+ACU_BEGIN_CASTS
 
 #define __CUDA_FP16_H__ 1
 #if !defined(__CUDA_ALIGN__)
@@ -1089,5 +1090,7 @@ typedef __half2 nv_half2;
 #define CUDART_ONE_FP16 __ushort_as_half(static_cast<unsigned short>(0x3c00u))
 
 #endif
+
+ACU_END_CASTS
 #endif
 #endif

@@ -17,6 +17,7 @@
 /* cudart.h declares nothing where NVIDIA's own headers came first: it stops there with an
  * #error. */
 #if defined(ACU_CUDART_TYPES_H)
+ACU_BEGIN_CASTS
 
 #define __CUDA_FP8_H__ 1
 #define __CUDA_FP8_TYPES_EXIST__ 1
@@ -465,5 +466,6 @@ struct __attribute__((aligned(4))) __nv_fp8x4_e4m3 {
 };
 #endif
 
+ACU_END_CASTS
 #endif
 #endif

@@ -12,6 +12,7 @@
 /* cuda.h declares nothing where NVIDIA's own headers came first: it stops there with an #error. */
 #if defined(ACU_CUDA_TYPES_H)
 
+ACU_BEGIN_QUIET
 #define CUDATYPEDEFS_H 1
 #define CUDAPROFILERTYPEDEFS_H 1
 #define CUDAGLTYPEDEFS_H 1
@@ -25,6 +26,7 @@
 #define __API_TYPEDEF_PTDS(api, version, per_thread) api##_v##version
 #define __API_TYPEDEF_PTSZ(api, version, per_thread) api##_v##version
 #endif
+ACU_END_QUIET
 
 ACU_BEGIN_C
 

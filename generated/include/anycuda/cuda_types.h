@@ -6,6 +6,7 @@
 #include <anycuda/base.h>
 #include <anycuda/since.h>
 
+ACU_BEGIN_QUIET
 #define CUDA_ARRAY3D_2DARRAY 0x01
 #define CUDA_ARRAY3D_COLOR_ATTACHMENT 0x20
 #define CUDA_ARRAY3D_CUBEMAP 0x04
@@ -88,6 +89,7 @@
 #define CU_TRSF_SEAMLESS_CUBEMAP 0x40
 #define CU_TRSF_SRGB 0x10
 #define MAX_PLANES 3
+ACU_END_QUIET
 
 ACU_BEGIN_C
 

@@ -7,6 +7,7 @@
 #include <anycuda/base.h>
 #include <anycuda/since.h>
 
+ACU_BEGIN_QUIET
 #if defined(ACU_CUDA_API)
 #define CUDART_VERSION ACU_CUDA_API
 #else
@@ -113,6 +114,7 @@
 #define cudaTextureTypeCubemap 0x0C
 #define cudaTextureTypeCubemapLayered 0xFC
 #define isEglSupported 1
+ACU_END_QUIET
 
 ACU_BEGIN_C
 

@@ -6,9 +6,11 @@
 #include <anycuda/base.h>
 #include <anycuda/since.h>
 
+ACU_BEGIN_QUIET
 #define NVRTC_INSTALL_HEADERS_FORCE_OVERWRITE 0x1
 #define NVRTC_INSTALL_HEADERS_NO_WAIT 0x2
 #define NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS 0x0
+ACU_END_QUIET
 
 ACU_BEGIN_C
 
