@@ -69,7 +69,7 @@ test-busy: test-build ## run the C tests on a busy machine: ROUNDS=10 TESTS=rege
 test-gpu: ## test every real libcudart on a GPU; print a report
 	@tools/test_gpu.sh
 
-clients: toolkits ## compile public projects with our headers: CHECKOUTS=folder
+clients: toolkits ## compile public projects: CHECKOUTS=folder
 	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
 	@python tools/clients.py '$(CHECKOUTS)' $(FLAGS)
 
