@@ -4,3 +4,4 @@
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define ACU_INLINE_PTDS
 #include "anycuda/cuda.h"
+#include "anycuda/cuda_interop.h"

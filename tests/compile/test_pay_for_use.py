@@ -114,3 +114,11 @@ def test_the_whole_library_is_small(library: Library) -> None:
     total = works(["size", "-t", library.archive]).splitlines()[-1].split()
     print(f"the library: {int(total[0])} bytes of code and constants, {int(total[1])} of data")
     assert int(total[0]) + int(total[1]) <= 1024 * 1024
+
+
+def test_nothing_is_missing_in_the_whole_library(library: Library, tmp_path: Path) -> None:
+    """Each object of the library is linked, so that each name in it is defined somewhere, also those of the tables."""
+    source = tmp_path / "program.c"
+    source.write_text("int main(void)\n{\n    return 0;\n}\n")
+    whole = ["-Wl,--whole-archive", library.archive, "-Wl,--no-whole-archive", "-pthread", "-ldl"]
+    works([*compiler("gcc", "c11"), source, "-o", tmp_path / "program", *whole])
