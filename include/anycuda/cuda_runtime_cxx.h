@@ -22,7 +22,8 @@
 #include <utility>
 #endif
 
-/* These functions take what NVIDIA's take, and NVIDIA's cast as C does. */
+/* NVIDIA's overloads cast as C does and so take pointers to const. The functions below cast in the
+ * same way, so that they take whatever NVIDIA's take. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 

@@ -7,6 +7,8 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void every_code_has_a_name(void **state) {
     (void)state;
@@ -185,6 +187,31 @@ static void it_may_be_replaced_while_threads_fail(void **state) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
+static void fork_and_fail(const acu_error *error, void *data) {
+    (void)error;
+    *(pid_t *)data = fork();
+}
+
+/* A child that was forked in the program's function reports its own failures, and may set another
+ * function. */
+static void a_child_may_replace_it(void **state) {
+    (void)state;
+    pid_t child = -1;
+    int status = -1, count = 0;
+    OK(acu_set_error_callback(fork_and_fail, &child));
+    assert_int_equal(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT);
+    if (child == 0) {
+        alarm(20);
+        acu_result set = acu_set_error_callback(count_failures, &count);
+        acu_result failed = acu_stream_synchronize(NULL);
+        _exit(set == 0 && failed == ACU_ERROR_ARGUMENT && count == 1 ? 0 : 1);
+    }
+    OK(acu_set_error_callback(NULL, NULL));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    acu_clear_error();
+}
+
 static void a_failing_release_is_kept_and_hides_nothing(void **state) {
     (void)state;
     acu_error error;
@@ -254,6 +281,7 @@ int main(void) {
         TEST(each_library_has_codes_of_its_own),
         TEST(failures_are_reported),
         TEST(it_may_be_replaced_while_threads_fail),
+        TEST(a_child_may_replace_it),
         TEST(a_failing_release_is_kept_and_hides_nothing),
         TEST(try_returns_early),
         TEST(nothing_is_called_while_the_runtime_unloads), /* the last one */
