@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from .abi import COPY, PREFIX, Route, Router
 from .changes import RecordChange, record_change
@@ -221,12 +222,10 @@ def _span(library: Library, here: list[str]) -> tuple[str, str]:
 
 
 def _runs(library: Library, cells: list[Cell]) -> tuple[Run, ...]:
-    runs: list[Run] = []
-    for api, cell in zip(library.apis, cells, strict=True):
-        if runs and runs[-1].cell == cell:
-            runs[-1] = Run(runs[-1].first, api.toolkit, runs[-1].span + 1, cell)
-        else:
-            runs.append(Run(api.toolkit, api.toolkit, 1, cell))
+    runs = []
+    for cell, same in groupby(zip(cells, library.apis, strict=True), key=lambda pair: pair[0]):
+        toolkits = [api.toolkit for _, api in same]
+        runs.append(Run(toolkits[0], toolkits[-1], len(toolkits), cell))
     return tuple(runs)
 
 

@@ -168,6 +168,8 @@ def _records(changes: Changes) -> None:
 
 def record_change(before: Record, after: Record) -> RecordChange | None:
     """Returns what differs between two layouts of one record; None where nothing but reserved space's names does."""
+    if before == after:
+        return None
     old, new = fields(before), fields(after)
     both = [name for name in old if name in new]
     moved = [Pair(n, _place(old[n]), _place(new[n])) for n in both if _place(old[n]) != _place(new[n])]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 WIDTH = 100  # as in .clang-format
 STEP = 4
@@ -15,23 +15,26 @@ STEP = 4
 # A place where a line may be broken, and its price: the cheapest break is taken, the last of equals.
 PLACES = re.compile(
     r"""
-    (?P<comma>,\ )
+    (?=[", (\[{)\]}])(?:  # asking for the first character is what makes rendering quick
+    (?P<string>"(?:[^"\\]|\\.)*")
+  | (?P<comma>,\ )
   | (?P<mark>(?<=\))\ (?=ACU_|__attribute__))  # an attribute behind a declaration
   | (?P<operator>\ (?:\|\||&&)\ )
   | (?P<open>\((?![*)]))
   | (?P<assign>\ =\ )
   | (?P<typedef>\ (?=\w+;$))
+  | (?P<bracket>[(\[{])
+  | (?P<closing>[)\]}])
+    )
     """,
     re.VERBOSE,
 )
-PLACE_STARTS = ", ("  # the first characters of PLACES; asking here first is what makes rendering quick
-STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+IN_STRINGS = re.compile(r" |\\0")  # behind a blank, or a NUL that ends one text of several
 PRICES = {"mark": 0, "comma": 10, "operator": 10, "assign": 100, "typedef": 150, "string": 200}
 STEPPED = {"open": 5, "assign": 6}  # where aligned lines would be too long
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where the next line may begin."""
 
     at: int
@@ -106,27 +109,22 @@ def _code(line: str) -> list[str]:
 
 
 def _places(line: str, prices: dict[str, int]) -> list[Place]:
-    strings = [match.span() for match in STRINGS.finditer(line)]
     found: list[Place] = []
     brackets: list[int] = []
-    for index, character in enumerate(line):
-        while strings and strings[0][1] <= index:
-            del strings[0]
-        string = strings[0] if strings and strings[0][0] < index else None
+    for match in PLACES.finditer(line):
+        kind, start = match.lastgroup, match.start()
         inner = brackets[-1] if brackets else -1
-        if string:
-            if character == " " or line.startswith("\\0", index - 1):
-                found.append(Place(index + 1, prices["string"], inner, string[0]))
-            continue
-        place = PLACES.match(line, index) if character in PLACE_STARTS else None
-        if place and place.lastgroup in prices:
-            price = 10 * len(brackets) + prices[place.lastgroup]
-            bracket = index if place.lastgroup == "open" else inner
-            found.append(Place(place.end(), price, bracket))
-        if character in "([{":
-            brackets.append(index)
-        elif character in ")]}" and brackets:
-            brackets.pop()
+        if kind == "string":
+            ends = (cut.end() for cut in IN_STRINGS.finditer(line, start + 1, match.end()))
+            found += (Place(end, prices["string"], inner, start) for end in ends)
+        elif kind == "closing":
+            del brackets[-1:]
+        else:
+            if kind in prices:
+                price = 10 * len(brackets) + prices[kind]
+                found.append(Place(match.end(), price, start if kind == "open" else inner))
+            if kind in ("open", "bracket"):
+                brackets.append(start)
     return found
 
 

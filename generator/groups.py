@@ -32,10 +32,10 @@ def read(given: Mapping, library: Library) -> list[Group]:
     if library.name not in given:
         raise GeneratorError(f"there are no groups for the functions of `{library.name}`", given.at)
     found = [Group(one["title"], one["functions"]) for one in given[library.name]]
-    names = {name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol)}
+    names = "\n".join({name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol)})
     for group in found:
         for index, pattern in enumerate(group.patterns):
-            if not any(re.fullmatch(_expression(pattern), name) for name in names):
+            if not re.search(f"^{_expression(pattern)}$", names, re.MULTILINE):
                 message = f"no function fits the pattern `{pattern}` of `{group.title}`; remove it"
                 raise GeneratorError(message, where(group.patterns, index))
     return found

@@ -322,6 +322,7 @@ class Library:
         self.presented = wanted[0]
         for api in self.apis:
             self._lend(api)
+        self._enumerators_since: dict[str, int] = {}
 
     def _lend(self, api: Api) -> None:
         """Gives a toolkit the functions that its library exports but whose header its packages lack.
@@ -357,7 +358,10 @@ class Library:
         return self._span(api.version for api in self.apis if symbol in api.symbols)
 
     def enumerator_since(self, name: str) -> int:
-        return self._span(api.version for api in self.apis if self.constant_there(api, name) is not None)[0]
+        if name not in self._enumerators_since:
+            have = (api.version for api in self.apis if self.constant_there(api, name) is not None)
+            self._enumerators_since[name] = self._span(have)[0]
+        return self._enumerators_since[name]
 
     def constant_there(self, api: Api, name: str) -> int | str | None:
         """What a toolkit has for the presented enumerator or macro (see Api.constant).
