@@ -27,6 +27,7 @@ GROUPS = {
     "spies": r"^tests/abi/test_(spies|aarch64)",
     "link time": r"test_link_time_optimisation",
     "real": r"^tests/real/",
+    "names": r"^tests/compile/test_names",
 }
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.compile import names
-from tests.compile.toolchain import PROGRAMS, run, without_cuda, works
+import pytest
 
-SOURCE = PROGRAMS / "small_floats.cpp"
+from tests.compile import names
+from tests.compile.test_headers import every_compiler
+from tests.compile.toolchain import COMPAT, DIALECTS, WARNINGS, compiler, run, without_cuda, works
+
+SOURCE = Path(__file__).parent / "small_floats.cpp"
 
 
 def checksums(folder: Path, folders: tuple[Path, ...]) -> list[str]:
@@ -26,3 +29,9 @@ def test_every_function_returns_what_nvidias_does(tmp_path: Path) -> None:
     different = [line.rsplit(" ", 1)[0] for line in theirs if line not in ours]
     assert not different, f"ours differ from NVIDIA's: {', '.join(different)}"
     assert len(ours) == len(theirs)
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", DIALECTS["c++"])
+def test_no_warnings(name: str, dialect: str) -> None:
+    works([*compiler(name, dialect), *WARNINGS, f"-I{COMPAT}", "-fsyntax-only", SOURCE])

@@ -326,7 +326,7 @@ static void another_thread_ends_only_a_relaxed_capture(void **state) {
     OK(acu_graph_release(from_thread));
 }
 
-enum { RACES = 5000 };
+enum { RACES = 2000 };
 static bool racing; /* atomic */
 static int waits;   /* atomic: how often the other thread was not refused */
 
@@ -426,7 +426,7 @@ static void nothing_that_another_thread_does_breaks_a_global_capture(void **stat
     OK(acu_graph_release(graph));
     OK(acu_trace_to("/dev/null"));
     assert_int_equal(pthread_create(&thread, NULL, use_all_there, NULL), 0);
-    for (int i = 0; i < RACES / 5 || !__atomic_load_n(&waits, __ATOMIC_RELAXED); i++) {
+    for (int i = 0; i < RACES / 2 || !__atomic_load_n(&waits, __ATOMIC_RELAXED); i++) {
         OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_GLOBAL}));
         fill(x, a, 1);
         OK(acu_stream_end_capture(a, &graph));

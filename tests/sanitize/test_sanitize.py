@@ -34,7 +34,7 @@ THREADED = (
 
 
 def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
-    flag = f"-DCMAKE_C_FLAGS=-g1 -O1 {' '.join(flags)}"
+    flag = f"-DCMAKE_C_FLAGS=-g1 -O0 {' '.join(flags)}"  # what an optimiser would take away is looked at, too
     works(["cmake", "-S", ROOT, "-B", folder, "-DANYCUDA_TESTS=ON", "-DCMAKE_BUILD_TYPE=None", flag])
     works(["cmake", "--build", folder, "--parallel", "2", *(f"--target={target}" for target in targets)])
     return folder
@@ -104,4 +104,5 @@ def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, m
 def test_many_threads(tmp_path: Path) -> None:
     folder = configure(tmp_path, THREAD, *THREADED)
     assert "__tsan_init" in works(["nm", folder / "tests/loader/loader_threads"])
-    ctest(folder, "-R", f"^({'|'.join(THREADED)})(_[0-9].*)?$")
+    once = ("-E", "^safe_capture_meanwhile_")  # 13 s for each runtime that is simulated
+    ctest(folder, "-R", f"^({'|'.join(THREADED)})(_[0-9].*)?$", *once)
