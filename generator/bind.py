@@ -39,6 +39,7 @@ def bind(
     bindings = Bindings(library.name, info, library, router, describer, groups.read(spec.groups, library))
     _add_slots(bindings, features or {}, spec)
     verify.used(router)
+    bindings.error_strings = simulator.error_strings(spec, library)
     bindings.simulated = simulator.entries(spec, library, bindings.slots)
     bindings.result_type = bindings.describer.result_type(info["result"])
     return bindings

@@ -43,6 +43,18 @@ class Entry:
         return f"SIM_NEEDS_{self.need.upper()}"
 
     @property
+    def require(self) -> str:
+        """The call that asks for what the function needs.
+
+        The driver's functions take the context of a stream or an event where none is current.
+        """
+        given = {p.type.base: p.name for p in reversed(self.slot.function.params) if not p.type.depth}
+        if "CUstream" in given or "CUevent" in given:
+            kind = "stream" if "CUstream" in given else "event"
+            return f"acu_sim_require_with_{kind}({self.constant}, {given[f'CU{kind}']})"
+        return f"acu_sim_require_by_driver({self.constant})"
+
+    @property
     def body(self) -> str:
         """The body's prototype; a body returns the status of the runtime, also where the function is the driver's."""
         name = f"acu_sim_{self.slot.name}({self.slot.declaration})"
@@ -55,6 +67,16 @@ class Entry:
     @property
     def result(self) -> str:
         return self.slot.function.returns.declare(self.slot.local)
+
+
+def error_strings(spec: Spec, library: Library) -> list[tuple[int, str]]:
+    """What CUDA says of the library's errors, by their numbers."""
+    listed = spec.error_strings.get(library.name, {})
+    numbers = {name: value for api in library.apis for name, value in api.enumerators.items()}
+    for name in listed:
+        if name not in numbers:
+            raise GeneratorError(f"no toolkit has the error `{name}`", where(listed, name))
+    return sorted((numbers[name], text) for name, text in listed.items())
 
 
 def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:

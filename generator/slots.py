@@ -226,6 +226,7 @@ class Bindings:
     groups: list[Group]
     slots: list[Slot] = field(default_factory=list)
     simulated: list[Entry] = field(default_factory=list)
+    error_strings: list[tuple[int, str]] = field(default_factory=list)  # what CUDA says of its errors
     aliases: list[tuple[str, str]] = field(default_factory=list)
 
     shared_records: set[str] = field(default_factory=set)

@@ -166,6 +166,14 @@ class Spec:
         return load_decisions(self.root / "decisions.yaml")
 
     @cached_property
+    def error_strings(self) -> yamlfile.Mapping:
+        """What CUDA says of its errors; a folder without the file says nothing."""
+        file = self.root / "error_strings.yaml"
+        return (
+            yamlfile.load(file, SCHEMA / "error_strings.json") if file.exists() else yamlfile.Mapping(Location("", 1))
+        )
+
+    @cached_property
     def simulator(self) -> yamlfile.Mapping:
         """What the simulator has; a folder without the file has no simulator."""
         file = self.root / "simulator.yaml"

@@ -32,7 +32,9 @@ Problem = tuple[Location, str]
 def names_of_libraries(spec: Spec) -> None:
     """Raises the first part of spec/ that is about no library of spec/libraries.yaml."""
     parts = [
-        (name, where(document, name)) for document in (spec.errors, spec.groups, spec.simulator) for name in document
+        (name, where(document, name))
+        for document in (spec.errors, spec.error_strings, spec.groups, spec.simulator)
+        for name in document
     ]
     parts += [(file.stem, Location(name_of(file), 1)) for file in sorted((spec.root / "parameters").glob("*.yaml"))]
     facts = (folder for folder in sorted(spec.facts.iterdir()) if any(folder.glob("*.json")))

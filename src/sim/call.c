@@ -38,7 +38,17 @@ void acu_sim_call_begin(acu_sim_call *call) {
     exchange(call);
 }
 
+void acu_sim_call_keep_current(void) {
+    self.call.restores = true;
+    self.call.before = (acu_sim_current){self.device, self.bound, self.context};
+}
+
 cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result) {
+    if (self.call.restores) {
+        self.device = self.call.before.device;
+        self.bound = self.call.before.bound;
+        self.context = self.call.before.context;
+    }
     pthread_mutex_unlock(&acu_sim_lock);
     if (result && result != cudaErrorNotReady && !self.call.by_driver)
         self.last = result;

@@ -29,19 +29,21 @@ typedef struct acu_sim_context acu_sim_context;
 
 extern pthread_mutex_t acu_sim_lock;
 
-/* What the entry knows of the call that a thread makes. */
-typedef struct acu_sim_call {
-    const void *caller; /* the address in the program from where CUDA was called */
-    bool by_driver;     /* a function of the driver: it leaves no last error */
-    bool own_default;   /* NULL as a stream is the thread's own default stream */
-} acu_sim_call;
-
 /* A context, or a device that is only chosen, where it is not bound. */
 typedef struct acu_sim_current {
     int device;
     bool bound;
     acu_sim_context *context; /* NULL: the device's own context */
 } acu_sim_current;
+
+/* What the entry knows of the call that a thread makes. */
+typedef struct acu_sim_call {
+    const void *caller; /* the address in the program from where CUDA was called */
+    bool by_driver;     /* a function of the driver: it leaves no last error */
+    bool own_default;   /* NULL as a stream is the thread's own default stream */
+    bool restores;      /* at its end `before` is current again */
+    acu_sim_current before;
+} acu_sim_call;
 
 /* What belongs to a thread. */
 typedef struct acu_sim_thread {
@@ -73,6 +75,9 @@ void acu_sim_call_begin(acu_sim_call *call);
 /* Gives the lock up, makes the outer call the thread's again, and makes the result the thread's
  * last error, if it is one and the call the runtime's. Returns the result. */
 cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result);
+
+/* Makes what is current now the thread's current context again when its call ends. */
+void acu_sim_call_keep_current(void);
 
 /* Returns early with the code of what failed. For bodies, and what they call. */
 #define SIM_TRY(expression)                                                                        \

@@ -235,6 +235,13 @@ CASE(names_of_errors) {
     IS(text && text[0]);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGetErrorString((CUresult)12345, &text));
     IS(text == NULL);
+    OK(cuGetErrorString(CUDA_ERROR_INVALID_VALUE, &text));
+    SAME_TEXT(text, "invalid argument");
+    OK(cuGetErrorString(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, &text));
+    SAME_TEXT(text, "the graph update was not performed because it included changes which violated "
+                    "constraints specific to instantiated graph update");
+    SAME_TEXT(cudaGetErrorString(cudaErrorInvalidPitchValue), "invalid pitch argument");
+    SAME_TEXT(cudaGetErrorString((cudaError_t)77777), "unrecognized error code");
 }
 
 /* ---- memory */

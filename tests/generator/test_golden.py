@@ -28,7 +28,7 @@ CUDA_ONLY = (
     "cu*.h.j2",
     "math_constants.h.j2",
     "sim*.j2",
-    "errors.c.j2",
+    "error*.c.j2",
     "safe*.j2",
     "tests",
 )

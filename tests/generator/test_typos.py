@@ -150,6 +150,8 @@ def check(spec: Spec, file: str) -> None:
             groups.sort(groups.read(spec.groups, library), library.presented.functions, where(spec.groups, name))
         elif file == "errors.yaml":
             codes.read(spec.errors, library, spec.libraries[name]["result"])
+        elif file == "error_strings.yaml":
+            simulator.error_strings(spec, library)
         elif file == "simulator.yaml":
             simulator.entries(spec, library, [])
     if file == "decisions.yaml":

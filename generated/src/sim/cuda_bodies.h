@@ -437,6 +437,8 @@ cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attrib
 cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
                                            CUpointer_attribute *attributes, void **data,
                                            CUdeviceptr ptr);
+cudaError_t acu_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr);
 cudaError_t acu_sim_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                                         unsigned int flags);
 cudaError_t acu_sim_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,

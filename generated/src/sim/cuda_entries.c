@@ -233,7 +233,7 @@ SIM_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent)
 CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
         result = acu_sim_cuCtxRecordEvent(hCtx, hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -323,7 +323,7 @@ SIM_ENTRY(cuCtxWaitEvent, cuCtxWaitEvent)
 CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
         result = acu_sim_cuCtxWaitEvent(hCtx, hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -627,7 +627,7 @@ SIM_ENTRY(cuEventDestroy, cuEventDestroy)
 CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
         result = acu_sim_cuEventDestroy(hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -637,7 +637,7 @@ SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime)
 CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hStart);
     if (!result)
         result = acu_sim_cuEventElapsedTime(pMilliseconds, hStart, hEnd);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -647,7 +647,7 @@ SIM_ENTRY(cuEventQuery, cuEventQuery)
 CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
         result = acu_sim_cuEventQuery(hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -657,7 +657,7 @@ SIM_ENTRY(cuEventRecord, cuEventRecord)
 CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuEventRecord(hEvent, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -668,7 +668,7 @@ CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuEventRecord(hEvent, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -679,7 +679,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -691,7 +691,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStr
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuEventRecordWithFlags(hEvent, hStream, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -701,7 +701,7 @@ SIM_ENTRY(cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_CONTEXT, hEvent);
     if (!result)
         result = acu_sim_cuEventSynchronize(hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -879,7 +879,7 @@ CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgra
                                                  size_t numDependencies, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphAddEventRecordNode(phGraphNode, hGraph, dependencies,
                                                    numDependencies, event);
@@ -892,7 +892,7 @@ CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph
                                                size_t numDependencies, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphAddEventWaitNode(phGraphNode, hGraph, dependencies, numDependencies,
                                                  event);
@@ -1008,7 +1008,7 @@ SIM_ENTRY(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphEventRecordNodeSetEvent(hNode, event);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1028,7 +1028,7 @@ SIM_ENTRY(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphEventWaitNodeSetEvent(hNode, event);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1071,7 +1071,7 @@ CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec
                                                           CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1082,7 +1082,7 @@ CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, 
                                                         CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, event);
     if (!result)
         result = acu_sim_cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1264,7 +1264,7 @@ SIM_ENTRY(cuGraphLaunch, cuGraphLaunch)
 CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1275,7 +1275,7 @@ CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStre
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuGraphLaunch(hGraphExec, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1418,7 +1418,7 @@ SIM_ENTRY(cuGraphUpload, cuGraphUpload)
 CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuGraphUpload(hGraphExec, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1429,7 +1429,7 @@ CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStre
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuGraphUpload(hGraphExec, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1481,7 +1481,7 @@ SIM_ENTRY(cuGreenCtxRecordEvent, cuGreenCtxRecordEvent)
 CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
         result = acu_sim_cuGreenCtxRecordEvent(hCtx, hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1502,7 +1502,7 @@ SIM_ENTRY(cuGreenCtxWaitEvent, cuGreenCtxWaitEvent)
 CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_DRIVER, hEvent);
     if (!result)
         result = acu_sim_cuGreenCtxWaitEvent(hCtx, hEvent);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1610,7 +1610,7 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int grid
                                                  void **kernelParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
                                                    blockDimY, blockDimZ, sharedMemBytes, hStream,
@@ -1629,7 +1629,7 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
                                                    blockDimY, blockDimZ, sharedMemBytes, hStream,
@@ -1641,7 +1641,7 @@ SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc)
 CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1652,7 +1652,7 @@ CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchHostFunc(hStream, fn, userData);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1666,7 +1666,7 @@ CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsig
                                       void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
                                         blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
@@ -1682,7 +1682,7 @@ CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
                                         blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
@@ -1932,7 +1932,7 @@ SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync)
 CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1943,7 +1943,7 @@ CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, 
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemAllocAsync(dptr, bytesize, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1954,7 +1954,7 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesiz
                                                CUmemoryPool pool, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -1966,7 +1966,7 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t by
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemAllocFromPoolAsync(dptr, bytesize, pool, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2018,7 +2018,7 @@ SIM_ENTRY(cuMemFree, cuMemFree)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
         result = acu_sim_cuMemFree(dptr);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2028,7 +2028,7 @@ SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync)
 CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemFreeAsync(dptr, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2039,7 +2039,7 @@ CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemFreeAsync(dptr, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2271,7 +2271,7 @@ CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUme
                                           unsigned int flags, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2284,7 +2284,7 @@ CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemPrefetchAsync(devPtr, count, location, flags, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2415,7 +2415,7 @@ SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync)
 CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2426,7 +2426,7 @@ CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy2DAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2478,7 +2478,7 @@ SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync)
 CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2489,7 +2489,7 @@ CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy3DAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2520,7 +2520,7 @@ SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2531,7 +2531,7 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpy3DPeerAsync(pCopy, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2542,7 +2542,7 @@ CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t By
                                      CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2554,7 +2554,7 @@ CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyAsync(dst, src, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2634,7 +2634,7 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2646,7 +2646,7 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, s
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyAtoHAsync(dstHost, srcArray, srcOffset, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2658,7 +2658,7 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, 
                                           size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
                                             hStream);
@@ -2673,7 +2673,7 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *s
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
                                             hStream);
@@ -2731,7 +2731,7 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcD
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2743,7 +2743,7 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyDtoDAsync(dstDevice, srcDevice, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2775,7 +2775,7 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, s
                                          CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2787,7 +2787,7 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevi
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyDtoHAsync(dstHost, srcDevice, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2821,7 +2821,7 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, con
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2834,7 +2834,7 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyHtoAAsync(dstArray, dstOffset, srcHost, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2867,7 +2867,7 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcH
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2879,7 +2879,7 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void 
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyHtoDAsync(dstDevice, srcHost, ByteCount, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2915,7 +2915,7 @@ CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstCon
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
                                            hStream);
@@ -2929,7 +2929,7 @@ CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext d
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemcpyPeerAsync(dstDevice, dstContext, srcDevice, srcContext, ByteCount,
                                            hStream);
@@ -2962,7 +2962,7 @@ CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us
                                         CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2974,7 +2974,7 @@ CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned sho
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD16Async(dstDevice, us, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3008,7 +3008,7 @@ CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch
                                           size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3021,7 +3021,7 @@ CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dst
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D16Async(dstDevice, dstPitch, us, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3055,7 +3055,7 @@ CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch
                                           size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3068,7 +3068,7 @@ CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dst
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D32Async(dstDevice, dstPitch, ui, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3102,7 +3102,7 @@ CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch,
                                          size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3115,7 +3115,7 @@ CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstP
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD2D8Async(dstDevice, dstPitch, uc, Width, Height, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3147,7 +3147,7 @@ CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, 
                                         CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3159,7 +3159,7 @@ CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD32Async(dstDevice, ui, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3191,7 +3191,7 @@ CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, 
                                        CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3203,7 +3203,7 @@ CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuMemsetD8Async(dstDevice, uc, N, hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3448,7 +3448,7 @@ CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute att
                                              CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
         result = acu_sim_cuPointerGetAttribute(data, attribute, ptr);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3460,9 +3460,20 @@ CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
                                               CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
     if (!result)
         result = acu_sim_cuPointerGetAttributes(numAttributes, attributes, data, ptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuPointerSetAttribute, cuPointerSetAttribute)
+CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                             CUdeviceptr ptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_NOTHING);
+    if (!result)
+        result = acu_sim_cuPointerSetAttribute(value, attribute, ptr);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -3471,7 +3482,7 @@ CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback ca
                                            void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3483,7 +3494,7 @@ CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallba
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamAddCallback(hStream, callback, userData, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3494,7 +3505,7 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr
                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3506,7 +3517,7 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamAttachMemAsync(hStream, dptr, length, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3518,7 +3529,7 @@ CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                           unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3531,7 +3542,7 @@ CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int cou
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamBatchMemOp(stream, count, paramArray, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3541,7 +3552,7 @@ SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture)
 CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamBeginCapture(hStream, mode);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3552,7 +3563,7 @@ CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptu
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamBeginCapture(hStream, mode);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3566,7 +3577,7 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGr
                                                    CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
                                                      numDependencies, mode);
@@ -3582,7 +3593,7 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgrap
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
                                                      numDependencies, mode);
@@ -3593,7 +3604,7 @@ SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes)
 CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, dst);
     if (!result)
         result = acu_sim_cuStreamCopyAttributes(dst, src);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3604,7 +3615,7 @@ CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, dst);
     if (!result)
         result = acu_sim_cuStreamCopyAttributes(dst, src);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3635,7 +3646,7 @@ SIM_ENTRY(cuStreamDestroy, cuStreamDestroy)
 CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamDestroy(hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3645,7 +3656,7 @@ SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture)
 CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamEndCapture(hStream, phGraph);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3656,7 +3667,7 @@ CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGrap
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamEndCapture(hStream, phGraph);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3667,7 +3678,7 @@ CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID att
                                             CUstreamAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3679,7 +3690,7 @@ CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrI
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetAttribute(hStream, attr, value_out);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3694,7 +3705,7 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
                                               size_t *numDependencies_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
                                                 dependencies_out, edgeData_out,
@@ -3712,7 +3723,7 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetCaptureInfo(hStream, captureStatus_out, id_out, graph_out,
                                                 dependencies_out, edgeData_out,
@@ -3724,7 +3735,7 @@ SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx)
 CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetCtx(hStream, pctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3735,7 +3746,7 @@ CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetCtx(hStream, pctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3746,7 +3757,7 @@ CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *r
                                               CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3758,7 +3769,7 @@ CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResour
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetDevResource(hStream, resource, type);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3768,7 +3779,7 @@ SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice)
 CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetDevice(hStream, device);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3779,7 +3790,7 @@ CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetDevice(hStream, device);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3789,7 +3800,7 @@ SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags)
 CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetFlags(hStream, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3800,7 +3811,7 @@ CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *fla
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetFlags(hStream, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3810,7 +3821,7 @@ SIM_ENTRY(cuStreamGetGreenCtx, cuStreamGetGreenCtx)
 CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetGreenCtx(hStream, phCtx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3820,7 +3831,7 @@ SIM_ENTRY(cuStreamGetId, cuStreamGetId)
 CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetId(hStream, streamId);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3831,7 +3842,7 @@ CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetId(hStream, streamId);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3841,7 +3852,7 @@ SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority)
 CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetPriority(hStream, priority);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3852,7 +3863,7 @@ CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority)
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamGetPriority(hStream, priority);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3862,7 +3873,7 @@ SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing)
 CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3874,7 +3885,7 @@ CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamIsCapturing(hStream, captureStatus);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3884,7 +3895,7 @@ SIM_ENTRY(cuStreamQuery, cuStreamQuery)
 CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamQuery(hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3895,7 +3906,7 @@ CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamQuery(hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3906,7 +3917,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID att
                                             const CUstreamAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3918,7 +3929,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrI
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamSetAttribute(hStream, attr, value);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3928,7 +3939,7 @@ SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamSynchronize(hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3939,7 +3950,7 @@ CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamSynchronize(hStream);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3953,7 +3964,7 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
                                                          unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
                                                            numDependencies, flags);
@@ -3969,7 +3980,7 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamUpdateCaptureDependencies(hStream, dependencies, dependencyData,
                                                            numDependencies, flags);
@@ -3980,7 +3991,7 @@ SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent)
 CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -3992,7 +4003,7 @@ CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
     if (!result)
         result = acu_sim_cuStreamWaitEvent(hStream, hEvent, Flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4003,7 +4014,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cu
                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4015,7 +4026,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr add
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWaitValue32(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4026,7 +4037,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cu
                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4038,7 +4049,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr add
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWaitValue64(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4049,7 +4060,7 @@ CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, c
                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4061,7 +4072,7 @@ CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr ad
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWriteValue32(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4072,7 +4083,7 @@ CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, c
                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4084,7 +4095,7 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, stream);
     if (!result)
         result = acu_sim_cuStreamWriteValue64(stream, addr, value, flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -4700,6 +4711,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuPointerGetAttribute, false},
     {&acu_function_cuPointerGetAttributes, "cuPointerGetAttributes",
      (acu_fn)acu_sim_entry_cuPointerGetAttributes, false},
+    {&acu_function_cuPointerSetAttribute, "cuPointerSetAttribute",
+     (acu_fn)acu_sim_entry_cuPointerSetAttribute, false},
     {&acu_function_cuStreamAddCallback, "cuStreamAddCallback",
      (acu_fn)acu_sim_entry_cuStreamAddCallback, false},
     {&acu_function_cuStreamAddCallback_ptds, "cuStreamAddCallback_ptsz",

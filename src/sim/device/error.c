@@ -1,7 +1,9 @@
 /*
  * Errors and versions: what works without a driver and without a device. The names of errors are
- * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
+ * those of the core's tables.
  */
+#include "sim/device/error.h"
+
 #include "core/values.h"
 #include "sim/behaviour.h"
 #include "sim/device/need.h"
@@ -26,8 +28,17 @@ const char *acu_sim_cudaGetErrorName(cudaError_t error) {
                : "unrecognized error code";
 }
 
+const char *acu_sim_error_text_of(int code, const char *name) {
+    for (const acu_sim_error_text *one = acu_sim_error_texts; one->text; one++)
+        if (one->code == code)
+            return one->text;
+    return name;
+}
+
 const char *acu_sim_cudaGetErrorString(cudaError_t error) {
-    return error ? acu_sim_cudaGetErrorName(error) : "no error";
+    return acu_sim_knows(&acu_cudart_type_cudaError, error)
+               ? acu_sim_error_text_of((int)error, acu_sim_cudaGetErrorName(error))
+               : "unrecognized error code";
 }
 
 /* The driver is initialised, if there is one; whether that works is not reported. */

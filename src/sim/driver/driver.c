@@ -7,6 +7,7 @@
 
 #include "core/values.h"
 #include "sim/device/device.h"
+#include "sim/device/error.h"
 #include "sim/device/need.h"
 #include "sim/entry/entries.h"
 
@@ -171,11 +172,10 @@ CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {
     return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* The text is the runtime's: its names, as none of NVIDIA's texts is in here. */
 CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr) {
     CUresult result = acu_sim_cuGetErrorName(error, pStr);
     if (!result)
-        *pStr = error ? acu_value_name(&acu_cudart_type_cudaError, error) : "no error";
+        *pStr = acu_sim_error_text_of((int)error, *pStr);
     return result;
 }
 

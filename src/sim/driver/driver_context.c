@@ -14,6 +14,7 @@
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
+#include "sim/memory/range.h"
 #include "sim/memory/texture.h"
 #include "sim/noun.h"
 #include "sim/set.h"
@@ -110,6 +111,32 @@ static void make_current(CUcontext handle) {
     self->context = context && context->made ? context : NULL;
     if (context)
         self->device = context->device->index;
+}
+
+/* Makes the context current during the call, if it is there and the thread has none. */
+static void borrow(const acu_sim_context *context) {
+    if (context && !acu_sim_self()->bound) {
+        acu_sim_call_keep_current();
+        make_current(acu_sim_context_handle(context));
+    }
+}
+
+cudaError_t acu_sim_require_with_stream(acu_sim_need need, CUstream handle) {
+    const acu_sim_stream *stream = acu_sim_stream_named((cudaStream_t)handle);
+    borrow(stream ? stream->context : NULL);
+    return acu_sim_require_by_driver(need);
+}
+
+cudaError_t acu_sim_require_with_event(acu_sim_need need, CUevent handle) {
+    const acu_sim_event *event = acu_sim_event_of((cudaEvent_t)handle);
+    borrow(event ? event->context : NULL);
+    return acu_sim_require_by_driver(need);
+}
+
+cudaError_t acu_sim_require_with_memory(acu_sim_need need, CUdeviceptr memory) {
+    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(memory));
+    borrow(range ? range->context : NULL);
+    return acu_sim_require_by_driver(acu_sim_self()->bound ? need : SIM_NEEDS_DRIVER);
 }
 
 static cudaError_t push(CUcontext handle) {

@@ -37,6 +37,7 @@ cudaError_t acu_sim_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsign
 }
 
 cudaError_t acu_sim_cuMemFree(CUdeviceptr dptr) {
+    SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, dptr));
     return acu_sim_cudaFree(acu_sim_driver_pointer(dptr));
 }
 
@@ -87,84 +88,6 @@ cudaError_t acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUde
         *pbase = range->base;
     if (psize)
         *psize = range->size;
-    return cudaSuccess;
-}
-
-/* Writes an attribute of the pointer to `value`, and returns its size in bytes; 0 if the attribute
- * has no value. `range` is NULL for a pointer that CUDA does not know. */
-static size_t look_up(const acu_sim_range *range, CUpointer_attribute attribute, CUdeviceptr ptr,
-                      uint64_t *value) {
-    bool device_only = range && range->kind == SIM_DEVICE;
-    *value = 0;
-    switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *value = range ? (uintptr_t)acu_sim_context_handle(range->context) : 0;
-        return sizeof(CUcontext);
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        if (range)
-            *value = device_only || range->kind == SIM_MANAGED ? CU_MEMORYTYPE_DEVICE
-                                                               : CU_MEMORYTYPE_HOST;
-        return sizeof(CUmemorytype);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        *value = range ? ptr : 0;
-        return sizeof(CUdeviceptr);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        *value = range && !device_only ? ptr : 0;
-        return range && device_only ? 0 : sizeof(void *);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *value = range && range->kind == SIM_MANAGED;
-        return sizeof(unsigned);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *value = range ? (uint64_t)range->device->index : (uint32_t)CU_DEVICE_INVALID;
-        return sizeof(int);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        *value = range ? range->base : 0;
-        return sizeof(CUdeviceptr);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        *value = range ? range->size : 0;
-        return sizeof(size_t);
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-        *value = range != NULL;
-        return sizeof(bool);
-    default:
-        return 0;
-    }
-}
-
-static bool is_attribute(CUpointer_attribute attribute) {
-    return acu_sim_driver_knows(&acu_cuda_type_CUpointer_attribute_enum, attribute);
-}
-
-/* A pointer that CUDA does not know is refused here; cuPointerGetAttributes() answers each
- * attribute of such a pointer with zero. */
-cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
-                                          CUdeviceptr ptr) {
-    uint64_t value;
-    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
-    if (!data || !range || !is_attribute(attribute))
-        return cudaErrorInvalidValue;
-    size_t size = look_up(range, attribute, ptr, &value);
-    if (!size)
-        return cudaErrorInvalidValue;
-    memcpy(data, &value, size);
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
-                                           CUpointer_attribute *attributes, void **data,
-                                           CUdeviceptr ptr) {
-    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
-    if (!numAttributes || !attributes || !data)
-        return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < numAttributes; i++)
-        if (!is_attribute(attributes[i]))
-            return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < numAttributes; i++) {
-        uint64_t value;
-        size_t size = look_up(range, attributes[i], ptr, &value);
-        if (size)
-            memcpy(data[i], &value, size);
-    }
     return cudaSuccess;
 }
 

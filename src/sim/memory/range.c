@@ -13,6 +13,7 @@
 /* All ranges, in the order of their addresses. */
 static acu_sim_range **ranges;
 static size_t count, room;
+static uint64_t last_id;
 
 /* Returns the index of the first range that ends behind the address. */
 static size_t first_after(uintptr_t address) {
@@ -92,6 +93,8 @@ bool acu_sim_range_add(acu_sim_range *range) {
     size_t i = first_after(range->base);
     memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
     ranges[i] = range;
+    range->id = ++last_id;
+    range->sync_memops = range->kind == SIM_DEVICE || range->kind == SIM_MANAGED;
     count++;
     return true;
 }

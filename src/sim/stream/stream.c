@@ -567,16 +567,18 @@ cudaStream_t acu_sim_stream_handle(cudaStream_t handle) {
     return !handle && acu_sim_self()->call.own_default ? cudaStreamPerThread : handle;
 }
 
+acu_sim_stream *acu_sim_stream_named(cudaStream_t handle) {
+    acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
+    return acu_sim_set_has(&handles, named) && !named->is_default ? named : NULL;
+}
+
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
     handle = acu_sim_stream_handle(handle);
-    acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
         *stream = acu_sim_stream_legacy(acu_sim_context_now());
     else if (handle == cudaStreamPerThread)
         *stream = own_stream(acu_sim_context_now());
-    else if (acu_sim_set_has(&handles, named) && !named->is_default)
-        *stream = named;
-    else
+    else if (!(*stream = acu_sim_stream_named(handle)))
         return cudaErrorInvalidResourceHandle;
     if (*stream && (*stream)->detached)
         return cudaErrorStreamDetached;

@@ -35,6 +35,8 @@ struct acu_sim_stream {
 
 /* Finds the stream of a handle; the default streams are those of the current context. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
+/* Returns the stream that the program created and has under the handle; NULL if there is none. */
+acu_sim_stream *acu_sim_stream_named(cudaStream_t handle);
 /* Returns the legacy default stream of a context, which is made if need be; NULL without memory. */
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context);
 

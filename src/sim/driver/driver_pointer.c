@@ -1,0 +1,177 @@
+/*
+ * Attributes of pointers. What each kind of memory answers was asked of an H200 with driver 13.0;
+ * tests/conformance/pointer.c has the answers.
+ */
+#include "sim/device/device.h"
+#include "sim/driver/driver.h"
+#include "sim/memory/range.h"
+
+#include <string.h>
+
+/* Devices map memory of the host and their own in pieces of this size. */
+enum { PIECE = 2 << 20 };
+
+/* Bytes that each attribute has; 0 for one of which no GPU has been asked. */
+static const unsigned char sizes[] = {
+    [CU_POINTER_ATTRIBUTE_CONTEXT] = 8,
+    [CU_POINTER_ATTRIBUTE_MEMORY_TYPE] = 4,
+    [CU_POINTER_ATTRIBUTE_DEVICE_POINTER] = 8,
+    [CU_POINTER_ATTRIBUTE_HOST_POINTER] = 8,
+    [CU_POINTER_ATTRIBUTE_P2P_TOKENS] = 12,
+    [CU_POINTER_ATTRIBUTE_SYNC_MEMOPS] = 4,
+    [CU_POINTER_ATTRIBUTE_BUFFER_ID] = 8,
+    [CU_POINTER_ATTRIBUTE_IS_MANAGED] = 4,
+    [CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL] = 4,
+    [CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE] = 4,
+    [CU_POINTER_ATTRIBUTE_RANGE_START_ADDR] = 8,
+    [CU_POINTER_ATTRIBUTE_RANGE_SIZE] = 8,
+    [CU_POINTER_ATTRIBUTE_MAPPED] = 4,
+    [CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES] = 8,
+    [CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE] = 4,
+    [CU_POINTER_ATTRIBUTE_ACCESS_FLAGS] = 4,
+    [CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE] = 8,
+    [CU_POINTER_ATTRIBUTE_MAPPING_SIZE] = 8,
+    [CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR] = 8,
+    [CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID] = 8,
+    [CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE] = 4,
+};
+
+static size_t size_of(CUpointer_attribute attribute) {
+    bool known = acu_sim_driver_knows(&acu_cuda_type_CUpointer_attribute_enum, attribute);
+    return known && (size_t)attribute < sizeof sizes ? sizes[attribute] : 0;
+}
+
+static void put(void *to, CUpointer_attribute attribute, uint64_t value) {
+    const uint64_t bytes[2] = {value}; /* as much as the largest attribute */
+    memcpy(to, bytes, size_of(attribute));
+}
+
+/* The device's mapping that has the range; of registered memory the device maps whole pages. */
+static uintptr_t mapping_start(const acu_sim_range *range) {
+    uintptr_t piece = range->kind == SIM_REGISTERED ? 4096 : PIECE;
+    return range->bytes ? range->base : range->base / piece * piece;
+}
+
+static size_t mapping_size(const acu_sim_range *range) {
+    uintptr_t piece = range->kind == SIM_REGISTERED ? 4096 : PIECE;
+    uintptr_t end = (range->base + range->size + piece - 1) / piece * piece;
+    return range->bytes ? range->size : end - mapping_start(range);
+}
+
+static unsigned access_flags(const acu_sim_range *range) {
+    return !acu_sim_range_allows_access(range, range->device)
+               ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
+           : acu_sim_range_allows_writing(range, range->device)
+               ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+               : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
+}
+
+/* Returns an attribute of a pointer into memory that CUDA knows; 0 where there is no such thing. */
+static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribute,
+                        CUdeviceptr ptr) {
+    bool device_only = range->kind == SIM_DEVICE, managed = range->kind == SIM_MANAGED;
+    bool granted = acu_sim_range_has_grants(range);
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        return granted ? 0 : (uintptr_t)acu_sim_context_handle(range->context);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        return device_only || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        return ptr;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        return device_only ? 0 : ptr;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        return range->sync_memops;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        return range->id;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        return managed;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        return (uint64_t)range->device->index;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        return range->base;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        return range->size;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        return true;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+        return device_only && !granted;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        return access_flags(range);
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        return (uintptr_t)range->pool;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        return mapping_size(range);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        return mapping_start(range);
+    default: /* no peer tokens, and no handles for other processes */
+        return 0;
+    }
+}
+
+/* Writes what cuPointerGetAttributes() does for a pointer into memory that CUDA does not know. */
+static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr) {
+    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+        put(to, attribute, ptr);
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        put(to, attribute, (uint32_t)CU_DEVICE_INVALID);
+    else if (attribute != CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+             attribute != CU_POINTER_ATTRIBUTE_RANGE_SIZE) /* which are left as they are */
+        put(to, attribute, 0);
+}
+
+/* Some values are written by a call that fails. */
+static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute) {
+    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+        return range->kind == SIM_DEVICE;
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
+        return range->kind != SIM_DEVICE && range->kind != SIM_MANAGED;
+    return false;
+}
+
+/* A pointer that CUDA does not know is refused here, but not by cuPointerGetAttributes(). */
+cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr) {
+    SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
+    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    if (!data || !range || !size_of(attribute))
+        return cudaErrorInvalidValue;
+    put(data, attribute, look_up(range, attribute, ptr));
+    return is_refused(range, attribute) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
+                                           CUpointer_attribute *attributes, void **data,
+                                           CUdeviceptr ptr) {
+    SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
+    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    if (!numAttributes || !attributes || !data)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < numAttributes; i++)
+        if (!size_of(attributes[i]) || attributes[i] == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
+            return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < numAttributes; i++)
+        if (range)
+            put(data[i], attributes[i], look_up(range, attributes[i], ptr));
+        else
+            put_unknown(data[i], attributes[i], ptr);
+    return cudaSuccess;
+}
+
+/* Copies are in order here whatever the attribute says; only the value is kept. */
+cudaError_t acu_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                          CUdeviceptr ptr) {
+    SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
+    acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    unsigned on;
+    if (!value || !range || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return cudaErrorInvalidValue;
+    if (range->bytes && !range->external)
+        return cudaErrorNotSupported;
+    memcpy(&on, value, sizeof on);
+    range->sync_memops = on != 0;
+    return cudaSuccess;
+}
