@@ -95,10 +95,6 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
         return range->size;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return true;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        return device_only && !granted;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return access_flags(range);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
@@ -107,7 +103,7 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
         return mapping_size(range);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return mapping_start(range);
-    default: /* no peer tokens, and no handles for other processes */
+    default: /* abilities that the simulated devices lack, such as memory for other processes */
         return 0;
     }
 }
@@ -136,11 +132,16 @@ static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute
 cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
     SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
-    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
     if (!data || !range || !size_of(attribute))
         return cudaErrorInvalidValue;
     put(data, attribute, look_up(range, attribute, ptr));
-    return is_refused(range, attribute) ? cudaErrorInvalidValue : cudaSuccess;
+    if (is_refused(range, attribute))
+        return cudaErrorInvalidValue;
+    if (attribute ==
+        CU_POINTER_ATTRIBUTE_P2P_TOKENS) /* others may copy to the memory from now on */
+        range->sync_memops = true;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,

@@ -94,7 +94,6 @@ bool acu_sim_range_add(acu_sim_range *range) {
     memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
     ranges[i] = range;
     range->id = ++last_id;
-    range->sync_memops = range->kind == SIM_DEVICE || range->kind == SIM_MANAGED;
     count++;
     return true;
 }
