@@ -87,7 +87,7 @@ def _walk(scope: Any, prefix: str) -> Iterator[str]:
     for cursor in scope.get_children():
         kind = cursor.kind
         if kind in SCOPES:
-            if kind != CursorKind.NAMESPACE:
+            if kind != CursorKind.NAMESPACE or cursor.is_anonymous():
                 yield from _walk(cursor, prefix)
             elif cursor.spelling not in ("std", "__gnu_cxx", "__cxxabiv1"):
                 yield from _walk(cursor, f"{prefix}{cursor.spelling}::")
