@@ -1,5 +1,6 @@
-// Prints a checksum of each host function of <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h>: compiled with NVIDIA's headers and with
-// ours, it shall print the same. Functions of one number see all 65,536; those of two, all with each of some others.
+// Prints a checksum of each host function of <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h>: compiled with NVIDIA's
+// headers and with ours, it shall print the same. Functions of one number see all 65,536; those of two, all with each of
+// some others.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -156,6 +157,54 @@ template <class T> static int compared(const T &a, const T &b) {
     FROM(T, T, float, float_of(i)) FROM(T, T, double, double_of(i)) FROM(T, T, long, (long)integer_of(i))              \
     UNARY(T, MAKE, (int)) UNARY(T, MAKE, (char)) UNARY(T, MAKE, (unsigned long)) UNARY(T, MAKE, (bool))
 
+static u64 packed(unsigned a, unsigned b, unsigned c, unsigned d) {
+    return a | b << 8 | (u64)c << 16 | (u64)d << 24;
+}
+
+// What the classes of a type of 8 bits convert to and from.
+#define CLASSES(T, T2, T4)                                                                                             \
+    {                                                                                                                  \
+        sum total;                                                                                                     \
+        for (unsigned i = 0; i < 65536; i++) {                                                                         \
+            T one;                                                                                                     \
+            T2 two;                                                                                                    \
+            T4 four;                                                                                                   \
+            one.__x = (__nv_fp8_storage_t)i;                                                                           \
+            two.__x = (__nv_fp8x2_storage_t)i;                                                                         \
+            four.__x = i * 2654435761u;                                                                                \
+            total.add(bits((float)one) ^ bits((double)one));                                                           \
+            total.add(bits((__half)one) ^ bits((__nv_bfloat16)one));                                                   \
+            total.add((u64)(signed char)one ^ (u64)(unsigned char)one ^ (u64)(char)one);                               \
+            total.add((u64)(short)one ^ (u64)(unsigned short)one);                                                     \
+            total.add((u64)(int)one ^ (u64)(unsigned)one);                                                             \
+            total.add((u64)(long)one ^ (u64)(unsigned long)one);                                                       \
+            total.add((u64)(long long)one ^ (u64)(unsigned long long)one ^ (u64)(bool)one);                            \
+            total.add(bits((float2)two) ^ bits((__half2)two) ^ bits((__nv_bfloat162)two));                             \
+            const float4 all = (float4)four;                                                                           \
+            total.add(bits(all.x) ^ bits(all.y) << 8 ^ bits(all.z) << 16 ^ bits(all.w) << 24);                         \
+        }                                                                                                              \
+        LINE("to others", #T);                                                                                         \
+    }                                                                                                                  \
+    {                                                                                                                  \
+        sum total;                                                                                                     \
+        for (unsigned i = 0; i < 131072; i++) {                                                                        \
+            const float f = float_of(i), g = float_of(~i);                                                             \
+            const double d = double_of(i), e = double_of(~i);                                                          \
+            const u64 n = integer_of(i);                                                                               \
+            const __half h = __ushort_as_half((unsigned short)i);                                                      \
+            const __nv_bfloat16 b = __ushort_as_bfloat16((unsigned short)i);                                           \
+            total.add(packed(T(f).__x, T(d).__x, T(h).__x, T(b).__x));                                                 \
+            total.add(packed(T((short)n).__x, T((unsigned short)n).__x, T((int)n).__x, T((unsigned)n).__x));           \
+            total.add(packed(T((long)n).__x, T((unsigned long)n).__x, T((long long)n).__x, T(n).__x));                 \
+            total.add(packed(T2(make_float2(f, g)).__x, 0, T2(make_double2(d, e)).__x, 0));                            \
+            total.add(packed(T2(__half2(h, -h)).__x, 0, T2(__nv_bfloat162(-b, b)).__x, 0));                            \
+            total.add(T4(make_float4(f, 1, 2, g)).__x | (u64)T4(make_double4_16a(d, 3, 4, e)).__x << 32);              \
+            total.add(T4(__half2(h, h), __half2(-h, h)).__x);                                                          \
+            total.add(T4(__nv_bfloat162(b, -b), __nv_bfloat162(b, b)).__x);                                            \
+        }                                                                                                              \
+        LINE("from others", #T);                                                                                       \
+    }
+
 // The conversions to and from 8 bits with both ways to treat what is too large.
 #define EIGHT(T, T2, T4, kind)                                                                                         \
     {                                                                                                                  \
@@ -170,11 +219,11 @@ template <class T> static int compared(const T &a, const T &b) {
             }                                                                                                          \
             LINE(#kind " from float and double", way ? "saturating" : "not saturating");                               \
             for (unsigned i = 0; i < 65536; i++) {                                                                     \
-                const __half_raw sixteen = {(unsigned short)i};                                                           \
+                const __half_raw sixteen = {(unsigned short)i};                                                        \
                 const __nv_bfloat16_raw bfloat = {(unsigned short)i};                                                  \
                 const __half2_raw halves = {(unsigned short)i, (unsigned short)(i * 40503u)};                          \
                 const __nv_bfloat162_raw bfloats = {(unsigned short)i, (unsigned short)(i * 40503u)};                  \
-                total.add(__nv_cvt_halfraw_to_fp8(sixteen, ways[way], kind));                                             \
+                total.add(__nv_cvt_halfraw_to_fp8(sixteen, ways[way], kind));                                          \
                 total.add(__nv_cvt_bfloat16raw_to_fp8(bfloat, ways[way], kind));                                       \
                 total.add(__nv_cvt_halfraw2_to_fp8x2(halves, ways[way], kind));                                        \
                 total.add(__nv_cvt_bfloat16raw2_to_fp8x2(bfloats, ways[way], kind));                                   \
@@ -183,31 +232,64 @@ template <class T> static int compared(const T &a, const T &b) {
         }                                                                                                              \
         sum total;                                                                                                     \
         for (unsigned i = 0; i < 65536; i++) {                                                                         \
-            T one;                                                                                                     \
-            T2 two;                                                                                                    \
-            T4 four;                                                                                                   \
-            one.__x = (__nv_fp8_storage_t)i;                                                                           \
-            two.__x = (__nv_fp8x2_storage_t)i;                                                                         \
-            four.__x = i * 2654435761u;                                                                                \
-            total.add(bits(__nv_cvt_fp8_to_halfraw(one.__x, kind)));                                                   \
-            total.add(bits(__nv_cvt_fp8_to_bf16raw(one.__x, kind)));                                                   \
-            total.add(bits(__nv_cvt_fp8x2_to_halfraw2(two.__x, kind)));                                                \
-            total.add(bits(__nv_cvt_fp8x2_to_bf162raw(two.__x, kind)));                                                \
-            total.add(bits((float)one) ^ bits((double)one));                                                           \
-            total.add(bits((__half)one) ^ bits((__nv_bfloat16)one));                                                   \
-            total.add((u64)(signed char)one ^ (u64)(unsigned char)one ^ (u64)(char)one);                               \
-            total.add((u64)(short)one ^ (u64)(unsigned short)one);                                                     \
-            total.add((u64)(int)one ^ (u64)(unsigned)one);                                                             \
-            total.add((u64)(long)one ^ (u64)(unsigned long)one);                                                       \
-            total.add((u64)(long long)one ^ (u64)(unsigned long long)one ^ (u64)(bool)one);                            \
-            total.add(bits((float2)two) ^ bits((__half2)two) ^ bits((__nv_bfloat162)two));                             \
-            const float4 all = (float4)four;                                                                           \
-            total.add(bits(all.x) ^ bits(all.y) << 8 ^ bits(all.z) << 16 ^ bits(all.w) << 24);                         \
-            total.add(T(float_of(i)).__x ^ T(double_of(i)).__x ^ T((int)integer_of(i)).__x ^ T(integer_of(i)).__x);    \
-            total.add(T2(make_float2(float_of(i), 1.0f)).__x ^ T4(make_float4(float_of(i), 1, 2, float_of(~i))).__x);  \
+            const __nv_fp8_storage_t one = (__nv_fp8_storage_t)i;                                                      \
+            const __nv_fp8x2_storage_t two = (__nv_fp8x2_storage_t)i;                                                  \
+            total.add(bits(__nv_cvt_fp8_to_halfraw(one, kind)));                                                       \
+            total.add(bits(__nv_cvt_fp8_to_bf16raw(one, kind)));                                                       \
+            total.add(bits(__nv_cvt_fp8x2_to_halfraw2(two, kind)));                                                    \
+            total.add(bits(__nv_cvt_fp8x2_to_bf162raw(two, kind)));                                                    \
         }                                                                                                              \
-        LINE(#kind " classes", #T);                                                                                    \
+        LINE(#kind " to 16 bits", #T);                                                                                 \
+    }                                                                                                                  \
+    CLASSES(T, T2, T4)
+
+// The conversions to and from 8 bits without a sign, with both ways to treat what is too large and all roundings.
+#define UNSIGNED(T, T2, T4, kind)                                                                                      \
+    for (unsigned way = 0; way < 8; way++) {                                                                           \
+        const __nv_saturation_t saturate = way & 1 ? __NV_SATFINITE : __NV_NOSAT;                                      \
+        const cudaRoundMode rounding = (cudaRoundMode)(way >> 1);                                                      \
+        sum total;                                                                                                     \
+        for (unsigned i = 0; i < 131072; i++) {                                                                        \
+            const __nv_bfloat16_raw bfloat = {(unsigned short)i};                                                      \
+            const __nv_bfloat162_raw bfloats = {(unsigned short)i, (unsigned short)(i * 40503u)};                      \
+            total.add(__nv_cvt_float_to_##kind(float_of(i), saturate, rounding));                                      \
+            total.add(__nv_cvt_double_to_##kind(double_of(i), saturate, rounding));                                    \
+            total.add(__nv_cvt_bfloat16raw_to_##kind(bfloat, saturate, rounding));                                     \
+            total.add(__nv_cvt_float2_to_##kind##x2(make_float2(float_of(i), float_of(~i)), saturate, rounding));      \
+            total.add(__nv_cvt_double2_to_##kind##x2(make_double2(double_of(i), double_of(~i)), saturate, rounding));  \
+            total.add(__nv_cvt_bfloat162raw_to_##kind##x2(bfloats, saturate, rounding));                               \
+        }                                                                                                              \
+        printf("saturation and rounding %u: ", way);                                                                   \
+        LINE("from others", #kind);                                                                                    \
+    }                                                                                                                  \
+    {                                                                                                                  \
+        sum total;                                                                                                     \
+        for (unsigned i = 0; i < 65536; i++) {                                                                         \
+            total.add(bits(__nv_cvt_##kind##_to_bf16raw((__nv_fp8_storage_t)i)));                                      \
+            total.add(bits(__nv_cvt_##kind##x2_to_bf162raw((__nv_fp8x2_storage_t)i)));                                 \
+        }                                                                                                              \
+        LINE("to bfloat16", #kind);                                                                                    \
+    }                                                                                                                  \
+    CLASSES(T, T2, T4)
+
+// Of the two types without a sign, only ue5m3 has functions for half.
+static void halves_of_ue5m3() {
+    for (unsigned way = 0; way < 8; way++) {
+        const __nv_saturation_t saturate = way & 1 ? __NV_SATFINITE : __NV_NOSAT;
+        const cudaRoundMode rounding = (cudaRoundMode)(way >> 1);
+        sum total;
+        for (unsigned i = 0; i < 65536; i++) {
+            const __half_raw sixteen = {(unsigned short)i};
+            const __half2_raw halves = {(unsigned short)i, (unsigned short)(i * 40503u)};
+            total.add(__nv_cvt_halfraw_to_ue5m3(sixteen, saturate, rounding));
+            total.add(__nv_cvt_half2raw_to_ue5m3x2(halves, saturate, rounding));
+            total.add(bits(__nv_cvt_ue5m3_to_halfraw((__nv_fp8_storage_t)i)));
+            total.add(bits(__nv_cvt_ue5m3x2_to_halfraw2((__nv_fp8x2_storage_t)i)));
+        }
+        printf("saturation and rounding %u: ", way);
+        LINE("half", "ue5m3");
     }
+}
 
 int main() {
     COMMON(__half, __half2, __ushort_as_half, half, half2)
@@ -222,5 +304,8 @@ int main() {
     UNARY(__nv_bfloat16, __ushort_as_bfloat16, __half)
     EIGHT(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
     EIGHT(__nv_fp8_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3)
+    UNSIGNED(__nv_fp8_e8m0, __nv_fp8x2_e8m0, __nv_fp8x4_e8m0, e8m0)
+    UNSIGNED(__nv_fp8_ue5m3, __nv_fp8x2_ue5m3, __nv_fp8x4_ue5m3, ue5m3)
+    halves_of_ue5m3();
     return 0;
 }
