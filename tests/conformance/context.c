@@ -623,3 +623,30 @@ LONE_CASE(a_fault_in_one_of_two) {
     OK(cuCtxDestroy(made));
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
+
+/* A primary context that nobody uses any more can be current, and says whose it is. */
+LONE_CASE(a_primary_context_without_users) {
+    CUcontext primary, again = NULL;
+    CUdevice device = 9;
+    unsigned flags, version;
+    unsigned long long id;
+    CUdeviceptr at;
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&primary, 0));
+    OK(cuCtxSetCurrent(primary));
+    OK(cuDevicePrimaryCtxRelease(0));
+    IS(now_current() == primary);
+    OK(cuCtxGetDevice(&device));
+    EQUAL(device, 0);
+    OK(cuCtxGetFlags(&flags));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetApiVersion(primary, &version));
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxGetId(primary, &id));
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc(&at, 100));
+    OK(cuCtxSetCurrent(primary));
+    OK(cuCtxPushCurrent(primary));
+    OK(cuDevicePrimaryCtxRetain(&again, 0));
+    IS(again == primary);
+    OK(cuMemAlloc(&at, 100));
+    OK(cuMemFree(at));
+}

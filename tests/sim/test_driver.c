@@ -151,7 +151,8 @@ TEST(primary_contexts) {
     OK(cuDevicePrimaryCtxRelease(0));
     OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
     assert_false(active);
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(one));
+    OK(cuCtxSetCurrent(one)); /* as on a GPU: only its use is refused */
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     SAYS(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxRetain(NULL, 0));
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&one, 5));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxSetFlags(0, 0x100));

@@ -143,7 +143,7 @@ SIM_ENTRY(cuCtxGetDevice, cuCtxGetDevice)
 CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxGetDevice(device);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -163,7 +163,7 @@ SIM_ENTRY(cuCtxGetFlags, cuCtxGetFlags)
 CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cuCtxGetFlags(flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));

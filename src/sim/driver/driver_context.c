@@ -33,11 +33,10 @@ static CUcontext current_handle(void) {
                                                 : &acu_sim_device_at(self->device)->own);
 }
 
-/* Returns whether a context can be made current. One that was created and has ended can be: only
- * the calls that then use it are refused. */
+/* Returns whether a context can be made current. One that has ended can be, and a primary one that
+ * nobody uses: only the calls that then use it are refused. */
 static bool is_accepted(CUcontext handle) {
-    const acu_sim_context *context = acu_sim_context_named(handle);
-    return context && (context->made || acu_sim_device_has_primary(context->device));
+    return acu_sim_context_named(handle) != NULL;
 }
 
 /* ---- the primary context ---- */
@@ -263,8 +262,19 @@ cudaError_t acu_sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
     return cudaSuccess;
 }
 
+/* Finds the current context, also one that has ended; `good` as for find_context(). */
+static cudaError_t find_current(bool good, acu_sim_context **context) {
+    if (!acu_sim_self()->bound)
+        return cudaErrorDeviceUninitialized;
+    *context = acu_sim_context_now();
+    return good ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t acu_sim_cuCtxGetDevice(CUdevice *device) {
-    return acu_sim_cuCtxGetDevice_v2(device, NULL);
+    acu_sim_context *context;
+    SIM_TRY(find_current(device != NULL, &context));
+    *device = context->device->index;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
@@ -277,7 +287,7 @@ cudaError_t acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 /* A context that a program created has the flags that it was created with. */
 cudaError_t acu_sim_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_context *context;
-    SIM_TRY(find_context(NULL, flags != NULL, &context));
+    SIM_TRY(find_current(flags != NULL, &context));
     *flags = context->made ? context->flags
                            : context->device->flags | CU_CTX_MAP_HOST |
                                  (context->device->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
@@ -293,6 +303,8 @@ cudaError_t acu_sim_cuCtxSetFlags(unsigned int flags) {
 
 cudaError_t acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
     acu_sim_context *context;
+    if (ctx && acu_sim_context_named(ctx) && !acu_sim_context_of(ctx))
+        return cudaErrorContextIsDestroyed;
     SIM_TRY(find_context(ctx, ctxId != NULL, &context));
     *ctxId = context->id;
     return cudaSuccess;
