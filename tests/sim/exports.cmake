@@ -6,7 +6,10 @@ list(LENGTH lines count)
 if(count LESS 400)
     message(FATAL_ERROR "${count} symbols only")
 endif()
-list(FILTER lines EXCLUDE REGEX " ((__)?cuda[A-Z][A-Za-z0-9]*(_v2)?(_pts?d?[sz])?@@libcudart\\.so\\.13|libcudart\\.so\\.13)$")
+list(FILTER lines EXCLUDE REGEX " ((__)?cu(da)?[A-Z][A-Za-z0-9]*(_v[0-9])?(_pts?d?[sz])?@@libcudart\\.so\\.13|libcudart\\.so\\.13)$")
+if(NOT text MATCHES " cuInit@@")
+    message(FATAL_ERROR "the functions of libcuda are missing")
+endif()
 # A source that CMakeLists.txt forgot in sim_exporting would take its functions out of the library.
 foreach(name abi at damages fault leaks memory_export register reset semaphore_create semaphore_destroy semaphore_export
         semaphore_signal semaphore_value set_conditional)

@@ -1,6 +1,7 @@
-/* libanycuda-sim.so, opened as programs open libcudart. */
+/* libanycuda-sim.so, opened as programs open libcudart and libcuda. */
 #define _GNU_SOURCE /* dlvsym */
 
+#include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
 #include <setjmp.h>
@@ -56,6 +57,28 @@ TEST(copies_there_and_back) {
     assert_int_equal(cudaFree_(at), cudaSuccess);
 }
 
+/* Programs open libcuda.so.1, too, and ask for the names that cuda.h has macros for. */
+TEST(stands_in_for_libcuda) {
+    FUNCTION(cuInit);
+    FUNCTION(cuDevicePrimaryCtxRetain);
+    FUNCTION(cuCtxSetCurrent);
+    FUNCTION(cuGetProcAddress);
+    CUresult (*allocate)(CUdeviceptr *, size_t), (*release)(CUdeviceptr);
+    void *found;
+    CUcontext context;
+    CUdeviceptr at;
+    assert_int_equal(cuInit_(0), CUDA_SUCCESS);
+    assert_int_equal(cuDevicePrimaryCtxRetain_(&context, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxSetCurrent_(context), CUDA_SUCCESS);
+    *(void **)(void *)&allocate = dlsym(library, "cuMemAlloc_v2");
+    *(void **)(void *)&release = dlsym(library, "cuMemFree_v2");
+    assert_int_equal(cuGetProcAddress_("cuMemAlloc", &found, CUDA_VERSION, 0, NULL), CUDA_SUCCESS);
+    assert_ptr_equal(found, dlsym(library, "cuMemAlloc_v2"));
+    assert_non_null(dlsym(library, "cuGetProcAddress_v2"));
+    assert_int_equal(allocate(&at, 64), CUDA_SUCCESS);
+    assert_int_equal(release(at), CUDA_SUCCESS);
+}
+
 TEST(has_the_symbols_of_the_per_thread_default_stream) {
     cudaError_t (*synchronize)(cudaStream_t);
     *(void **)(void *)&synchronize = dlsym(library, "cudaStreamSynchronize_ptsz");
@@ -107,6 +130,7 @@ int main(void) {
         cmocka_unit_test(has_every_symbol_of_libcudart),
         cmocka_unit_test(has_the_version_that_programs_linked_with_libcudart_ask_for),
         cmocka_unit_test(copies_there_and_back),
+        cmocka_unit_test(stands_in_for_libcuda),
         cmocka_unit_test(has_the_symbols_of_the_per_thread_default_stream),
         cmocka_unit_test(refuses_what_it_does_not_play_and_remembers_that),
         cmocka_unit_test(names_errors),

@@ -3,7 +3,7 @@
 #include "sim/entry/entries.h"
 #include "sim/driver/driver.h"
 
-SIM_ENTRY(cuArray3DCreate, cuArray3DCreate)
+SIM_ENTRY(cuArray3DCreate, cuArray3DCreate, cuArray3DCreate_v2)
 CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
                                        const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -14,7 +14,7 @@ CUresult acu_sim_entry_cuArray3DCreate(CUarray *pHandle,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuArray3DGetDescriptor, cuArray3DGetDescriptor)
+SIM_ENTRY(cuArray3DGetDescriptor, cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2)
 CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
                                               CUarray hArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -25,7 +25,7 @@ CUresult acu_sim_entry_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDes
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuArrayCreate, cuArrayCreate)
+SIM_ENTRY(cuArrayCreate, cuArrayCreate, cuArrayCreate_v2)
 CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
                                      const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -36,7 +36,7 @@ CUresult acu_sim_entry_cuArrayCreate(CUarray *pHandle,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuArrayDestroy, cuArrayDestroy)
+SIM_ENTRY(cuArrayDestroy, cuArrayDestroy, cuArrayDestroy)
 CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -46,7 +46,7 @@ CUresult acu_sim_entry_cuArrayDestroy(CUarray hArray) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuArrayGetDescriptor, cuArrayGetDescriptor)
+SIM_ENTRY(cuArrayGetDescriptor, cuArrayGetDescriptor, cuArrayGetDescriptor_v2)
 CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor,
                                             CUarray hArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -57,7 +57,7 @@ CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescrip
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxCreate, cuCtxCreate)
+SIM_ENTRY(cuCtxCreate, cuCtxCreate, cuCtxCreate_v4)
 CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                    unsigned int flags, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -68,7 +68,7 @@ CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreate
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxDestroy, cuCtxDestroy)
+SIM_ENTRY(cuCtxDestroy, cuCtxDestroy, cuCtxDestroy_v2)
 CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -78,7 +78,7 @@ CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)
+SIM_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)
 CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -88,7 +88,7 @@ CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)
+SIM_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)
 CUresult acu_sim_entry_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -98,7 +98,7 @@ CUresult acu_sim_entry_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetApiVersion, cuCtxGetApiVersion)
+SIM_ENTRY(cuCtxGetApiVersion, cuCtxGetApiVersion, cuCtxGetApiVersion)
 CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -108,7 +108,7 @@ CUresult acu_sim_entry_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetCacheConfig, cuCtxGetCacheConfig)
+SIM_ENTRY(cuCtxGetCacheConfig, cuCtxGetCacheConfig, cuCtxGetCacheConfig)
 CUresult acu_sim_entry_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -118,7 +118,7 @@ CUresult acu_sim_entry_cuCtxGetCacheConfig(CUfunc_cache *pconfig) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent)
+SIM_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent, cuCtxGetCurrent)
 CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -128,7 +128,7 @@ CUresult acu_sim_entry_cuCtxGetCurrent(CUcontext *pctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetDevResource, cuCtxGetDevResource)
+SIM_ENTRY(cuCtxGetDevResource, cuCtxGetDevResource, cuCtxGetDevResource)
 CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
                                            CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -139,7 +139,7 @@ CUresult acu_sim_entry_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resour
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetDevice, cuCtxGetDevice)
+SIM_ENTRY(cuCtxGetDevice, cuCtxGetDevice, cuCtxGetDevice)
 CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -149,7 +149,7 @@ CUresult acu_sim_entry_cuCtxGetDevice(CUdevice *device) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2)
+SIM_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2, cuCtxGetDevice_v2)
 CUresult acu_sim_entry_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -159,7 +159,7 @@ CUresult acu_sim_entry_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetFlags, cuCtxGetFlags)
+SIM_ENTRY(cuCtxGetFlags, cuCtxGetFlags, cuCtxGetFlags)
 CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -169,7 +169,7 @@ CUresult acu_sim_entry_cuCtxGetFlags(unsigned int *flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetId, cuCtxGetId)
+SIM_ENTRY(cuCtxGetId, cuCtxGetId, cuCtxGetId)
 CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -179,7 +179,7 @@ CUresult acu_sim_entry_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetLimit, cuCtxGetLimit)
+SIM_ENTRY(cuCtxGetLimit, cuCtxGetLimit, cuCtxGetLimit)
 CUresult acu_sim_entry_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -189,7 +189,7 @@ CUresult acu_sim_entry_cuCtxGetLimit(size_t *pvalue, CUlimit limit) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig)
+SIM_ENTRY(cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig, cuCtxGetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -199,7 +199,7 @@ CUresult acu_sim_entry_cuCtxGetSharedMemConfig(CUsharedconfig *pConfig) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)
+SIM_ENTRY(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)
 CUresult acu_sim_entry_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -209,7 +209,7 @@ CUresult acu_sim_entry_cuCtxGetStreamPriorityRange(int *leastPriority, int *grea
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxPopCurrent, cuCtxPopCurrent)
+SIM_ENTRY(cuCtxPopCurrent, cuCtxPopCurrent, cuCtxPopCurrent_v2)
 CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -219,7 +219,7 @@ CUresult acu_sim_entry_cuCtxPopCurrent(CUcontext *pctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxPushCurrent, cuCtxPushCurrent)
+SIM_ENTRY(cuCtxPushCurrent, cuCtxPushCurrent, cuCtxPushCurrent_v2)
 CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -229,7 +229,7 @@ CUresult acu_sim_entry_cuCtxPushCurrent(CUcontext ctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent)
+SIM_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent, cuCtxRecordEvent)
 CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -239,7 +239,7 @@ CUresult acu_sim_entry_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache)
+SIM_ENTRY(cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache, cuCtxResetPersistingL2Cache)
 CUresult acu_sim_entry_cuCtxResetPersistingL2Cache(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -249,7 +249,7 @@ CUresult acu_sim_entry_cuCtxResetPersistingL2Cache(void) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSetCacheConfig, cuCtxSetCacheConfig)
+SIM_ENTRY(cuCtxSetCacheConfig, cuCtxSetCacheConfig, cuCtxSetCacheConfig)
 CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -259,7 +259,7 @@ CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent)
+SIM_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent)
 CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -269,7 +269,7 @@ CUresult acu_sim_entry_cuCtxSetCurrent(CUcontext ctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSetFlags, cuCtxSetFlags)
+SIM_ENTRY(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags)
 CUresult acu_sim_entry_cuCtxSetFlags(unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -279,7 +279,7 @@ CUresult acu_sim_entry_cuCtxSetFlags(unsigned int flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSetLimit, cuCtxSetLimit)
+SIM_ENTRY(cuCtxSetLimit, cuCtxSetLimit, cuCtxSetLimit)
 CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -289,7 +289,7 @@ CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig)
+SIM_ENTRY(cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig, cuCtxSetSharedMemConfig)
 CUresult acu_sim_entry_cuCtxSetSharedMemConfig(CUsharedconfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -299,7 +299,7 @@ CUresult acu_sim_entry_cuCtxSetSharedMemConfig(CUsharedconfig config) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSynchronize, cuCtxSynchronize)
+SIM_ENTRY(cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize)
 CUresult acu_sim_entry_cuCtxSynchronize(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -309,7 +309,7 @@ CUresult acu_sim_entry_cuCtxSynchronize(void) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2)
+SIM_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2, cuCtxSynchronize_v2)
 CUresult acu_sim_entry_cuCtxSynchronize_v2(CUcontext ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -319,7 +319,7 @@ CUresult acu_sim_entry_cuCtxSynchronize_v2(CUcontext ctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuCtxWaitEvent, cuCtxWaitEvent)
+SIM_ENTRY(cuCtxWaitEvent, cuCtxWaitEvent, cuCtxWaitEvent)
 CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -329,7 +329,7 @@ CUresult acu_sim_entry_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc)
+SIM_ENTRY(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, cuDevResourceGenerateDesc)
 CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc,
                                                  CUdevResource *resources,
                                                  unsigned int nbResources) {
@@ -341,7 +341,7 @@ CUresult acu_sim_entry_cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevSmResourceSplit, cuDevSmResourceSplit)
+SIM_ENTRY(cuDevSmResourceSplit, cuDevSmResourceSplit, cuDevSmResourceSplit)
 CUresult acu_sim_entry_cuDevSmResourceSplit(CUdevResource *result, unsigned int nbGroups,
                                             const CUdevResource *input, CUdevResource *remainder,
                                             unsigned int flags,
@@ -355,7 +355,7 @@ CUresult acu_sim_entry_cuDevSmResourceSplit(CUdevResource *result, unsigned int 
     return acu_sim_driver_result(acu_sim_call_end(&call, outcome));
 }
 
-SIM_ENTRY(cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount)
+SIM_ENTRY(cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount)
 CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
                                                    const CUdevResource *input,
                                                    CUdevResource *remainder, unsigned int flags,
@@ -369,7 +369,7 @@ CUresult acu_sim_entry_cuDevSmResourceSplitByCount(CUdevResource *result, unsign
     return acu_sim_driver_result(acu_sim_call_end(&call, outcome));
 }
 
-SIM_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)
+SIM_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)
 CUresult acu_sim_entry_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -379,7 +379,7 @@ CUresult acu_sim_entry_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, C
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceComputeCapability, cuDeviceComputeCapability)
+SIM_ENTRY(cuDeviceComputeCapability, cuDeviceComputeCapability, cuDeviceComputeCapability)
 CUresult acu_sim_entry_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -389,7 +389,7 @@ CUresult acu_sim_entry_cuDeviceComputeCapability(int *major, int *minor, CUdevic
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGet, cuDeviceGet)
+SIM_ENTRY(cuDeviceGet, cuDeviceGet, cuDeviceGet)
 CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -399,7 +399,7 @@ CUresult acu_sim_entry_cuDeviceGet(CUdevice *device, int ordinal) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetAttribute, cuDeviceGetAttribute)
+SIM_ENTRY(cuDeviceGetAttribute, cuDeviceGetAttribute, cuDeviceGetAttribute)
 CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -409,7 +409,7 @@ CUresult acu_sim_entry_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId)
+SIM_ENTRY(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -419,7 +419,7 @@ CUresult acu_sim_entry_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetCount, cuDeviceGetCount)
+SIM_ENTRY(cuDeviceGetCount, cuDeviceGetCount, cuDeviceGetCount)
 CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -429,7 +429,7 @@ CUresult acu_sim_entry_cuDeviceGetCount(int *count) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)
+SIM_ENTRY(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)
 CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -439,7 +439,7 @@ CUresult acu_sim_entry_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevic
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource)
+SIM_ENTRY(cuDeviceGetDevResource, cuDeviceGetDevResource, cuDeviceGetDevResource)
 CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                               CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -450,7 +450,7 @@ CUresult acu_sim_entry_cuDeviceGetDevResource(CUdevice device, CUdevResource *re
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)
+SIM_ENTRY(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -461,7 +461,7 @@ CUresult acu_sim_entry_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool)
+SIM_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool, cuDeviceGetMemPool)
 CUresult acu_sim_entry_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -471,7 +471,7 @@ CUresult acu_sim_entry_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetName, cuDeviceGetName)
+SIM_ENTRY(cuDeviceGetName, cuDeviceGetName, cuDeviceGetName)
 CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -481,7 +481,7 @@ CUresult acu_sim_entry_cuDeviceGetName(char *name, int len, CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute)
+SIM_ENTRY(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute)
 CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                                CUdevice srcDevice, CUdevice dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -492,7 +492,7 @@ CUresult acu_sim_entry_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId)
+SIM_ENTRY(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId)
 CUresult acu_sim_entry_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -502,7 +502,7 @@ CUresult acu_sim_entry_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid)
+SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2)
 CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -512,7 +512,7 @@ CUresult acu_sim_entry_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)
+SIM_ENTRY(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, cuDeviceGraphMemTrim)
 CUresult acu_sim_entry_cuDeviceGraphMemTrim(CUdevice device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -522,7 +522,7 @@ CUresult acu_sim_entry_cuDeviceGraphMemTrim(CUdevice device) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)
+SIM_ENTRY(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)
 CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -532,7 +532,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *fl
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease)
+SIM_ENTRY(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRelease(CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -542,7 +542,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxRelease(CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset)
+SIM_ENTRY(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxReset(CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -552,7 +552,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxReset(CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)
+SIM_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)
 CUresult acu_sim_entry_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -562,7 +562,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags)
+SIM_ENTRY(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2)
 CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -572,7 +572,7 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int fla
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
+SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -583,7 +583,7 @@ CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool)
+SIM_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool, cuDeviceSetMemPool)
 CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -593,7 +593,7 @@ CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDeviceTotalMem, cuDeviceTotalMem)
+SIM_ENTRY(cuDeviceTotalMem, cuDeviceTotalMem, cuDeviceTotalMem_v2)
 CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -603,7 +603,7 @@ CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuDriverGetVersion, cuDriverGetVersion)
+SIM_ENTRY(cuDriverGetVersion, cuDriverGetVersion, cuDriverGetVersion)
 CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -613,7 +613,7 @@ CUresult acu_sim_entry_cuDriverGetVersion(int *driverVersion) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventCreate, cuEventCreate)
+SIM_ENTRY(cuEventCreate, cuEventCreate, cuEventCreate)
 CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -623,7 +623,7 @@ CUresult acu_sim_entry_cuEventCreate(CUevent *phEvent, unsigned int Flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventDestroy, cuEventDestroy)
+SIM_ENTRY(cuEventDestroy, cuEventDestroy, cuEventDestroy_v2)
 CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -633,7 +633,7 @@ CUresult acu_sim_entry_cuEventDestroy(CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime)
+SIM_ENTRY(cuEventElapsedTime, cuEventElapsedTime, cuEventElapsedTime_v2)
 CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -643,7 +643,7 @@ CUresult acu_sim_entry_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventQuery, cuEventQuery)
+SIM_ENTRY(cuEventQuery, cuEventQuery, cuEventQuery)
 CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -653,7 +653,7 @@ CUresult acu_sim_entry_cuEventQuery(CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventRecord, cuEventRecord)
+SIM_ENTRY(cuEventRecord, cuEventRecord, cuEventRecord)
 CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -663,7 +663,7 @@ CUresult acu_sim_entry_cuEventRecord(CUevent hEvent, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventRecord, cuEventRecord_ptsz)
+SIM_ENTRY(cuEventRecord, cuEventRecord_ptsz, cuEventRecord_ptsz)
 CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -674,7 +674,7 @@ CUresult acu_sim_entry_cuEventRecord_ptsz(CUevent hEvent, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags)
+SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags, cuEventRecordWithFlags)
 CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -685,7 +685,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz)
+SIM_ENTRY(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventRecordWithFlags_ptsz)
 CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream,
                                                    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -697,7 +697,7 @@ CUresult acu_sim_entry_cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuEventSynchronize, cuEventSynchronize)
+SIM_ENTRY(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize)
 CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -707,7 +707,7 @@ CUresult acu_sim_entry_cuEventSynchronize(CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute)
+SIM_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute, cuFuncGetAttribute)
 CUresult acu_sim_entry_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -717,7 +717,7 @@ CUresult acu_sim_entry_cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncGetModule, cuFuncGetModule)
+SIM_ENTRY(cuFuncGetModule, cuFuncGetModule, cuFuncGetModule)
 CUresult acu_sim_entry_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -727,7 +727,7 @@ CUresult acu_sim_entry_cuFuncGetModule(CUmodule *hmod, CUfunction hfunc) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncGetName, cuFuncGetName)
+SIM_ENTRY(cuFuncGetName, cuFuncGetName, cuFuncGetName)
 CUresult acu_sim_entry_cuFuncGetName(const char **name, CUfunction hfunc) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -737,7 +737,7 @@ CUresult acu_sim_entry_cuFuncGetName(const char **name, CUfunction hfunc) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncGetParamCount, cuFuncGetParamCount)
+SIM_ENTRY(cuFuncGetParamCount, cuFuncGetParamCount, cuFuncGetParamCount)
 CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -747,7 +747,7 @@ CUresult acu_sim_entry_cuFuncGetParamCount(CUfunction func, size_t *paramCount) 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncGetParamInfo, cuFuncGetParamInfo)
+SIM_ENTRY(cuFuncGetParamInfo, cuFuncGetParamInfo, cuFuncGetParamInfo)
 CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                           size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -758,7 +758,7 @@ CUresult acu_sim_entry_cuFuncGetParamInfo(CUfunction func, size_t paramIndex, si
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncIsLoaded, cuFuncIsLoaded)
+SIM_ENTRY(cuFuncIsLoaded, cuFuncIsLoaded, cuFuncIsLoaded)
 CUresult acu_sim_entry_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -768,7 +768,7 @@ CUresult acu_sim_entry_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncLoad, cuFuncLoad)
+SIM_ENTRY(cuFuncLoad, cuFuncLoad, cuFuncLoad)
 CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -778,7 +778,7 @@ CUresult acu_sim_entry_cuFuncLoad(CUfunction function) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute)
+SIM_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute)
 CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib,
                                           int value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -789,7 +789,7 @@ CUresult acu_sim_entry_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuFuncSetCacheConfig, cuFuncSetCacheConfig)
+SIM_ENTRY(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig)
 CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -799,17 +799,17 @@ CUresult acu_sim_entry_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache confi
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGetErrorName, cuGetErrorName)
+SIM_ENTRY(cuGetErrorName, cuGetErrorName, cuGetErrorName)
 CUresult acu_sim_entry_cuGetErrorName(CUresult error, const char **pStr) {
     return acu_sim_cuGetErrorName(error, pStr);
 }
 
-SIM_ENTRY(cuGetErrorString, cuGetErrorString)
+SIM_ENTRY(cuGetErrorString, cuGetErrorString, cuGetErrorString)
 CUresult acu_sim_entry_cuGetErrorString(CUresult error, const char **pStr) {
     return acu_sim_cuGetErrorString(error, pStr);
 }
 
-SIM_ENTRY(cuGetProcAddress, cuGetProcAddress)
+SIM_ENTRY(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress_v2)
 CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                         cuuint64_t flags,
                                         CUdriverProcAddressQueryResult *symbolStatus) {
@@ -821,7 +821,7 @@ CUresult acu_sim_entry_cuGetProcAddress(const char *symbol, void **pfn, int cuda
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode)
+SIM_ENTRY(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode)
 CUresult acu_sim_entry_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies,
@@ -835,7 +835,7 @@ CUresult acu_sim_entry_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgrap
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode)
+SIM_ENTRY(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, cuGraphAddChildGraphNode)
 CUresult acu_sim_entry_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                 const CUgraphNode *dependencies,
                                                 size_t numDependencies, CUgraph childGraph) {
@@ -848,7 +848,7 @@ CUresult acu_sim_entry_cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgrap
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddDependencies, cuGraphAddDependencies)
+SIM_ENTRY(cuGraphAddDependencies, cuGraphAddDependencies, cuGraphAddDependencies_v2)
 CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
                                               const CUgraphNode *to,
                                               const CUgraphEdgeData *edgeData,
@@ -861,7 +861,7 @@ CUresult acu_sim_entry_cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddEmptyNode, cuGraphAddEmptyNode)
+SIM_ENTRY(cuGraphAddEmptyNode, cuGraphAddEmptyNode, cuGraphAddEmptyNode)
 CUresult acu_sim_entry_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                            const CUgraphNode *dependencies,
                                            size_t numDependencies) {
@@ -873,7 +873,7 @@ CUresult acu_sim_entry_cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode)
+SIM_ENTRY(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, cuGraphAddEventRecordNode)
 CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                  const CUgraphNode *dependencies,
                                                  size_t numDependencies, CUevent event) {
@@ -886,7 +886,7 @@ CUresult acu_sim_entry_cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgra
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode)
+SIM_ENTRY(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, cuGraphAddEventWaitNode)
 CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                const CUgraphNode *dependencies,
                                                size_t numDependencies, CUevent event) {
@@ -899,7 +899,7 @@ CUresult acu_sim_entry_cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphAddKernelNode, cuGraphAddKernelNode)
+SIM_ENTRY(cuGraphAddKernelNode, cuGraphAddKernelNode, cuGraphAddKernelNode_v2)
 CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                             const CUgraphNode *dependencies, size_t numDependencies,
                                             const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
@@ -912,7 +912,8 @@ CUresult acu_sim_entry_cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hG
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams)
+SIM_ENTRY(cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeGetParams,
+          cuGraphBatchMemOpNodeGetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
     CUgraphNode hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -923,7 +924,8 @@ CUresult acu_sim_entry_cuGraphBatchMemOpNodeGetParams(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphBatchMemOpNodeSetParams, cuGraphBatchMemOpNodeSetParams)
+SIM_ENTRY(cuGraphBatchMemOpNodeSetParams, cuGraphBatchMemOpNodeSetParams,
+          cuGraphBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
     CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -934,7 +936,8 @@ CUresult acu_sim_entry_cuGraphBatchMemOpNodeSetParams(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph)
+SIM_ENTRY(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph,
+          cuGraphChildGraphNodeGetGraph)
 CUresult acu_sim_entry_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -944,7 +947,7 @@ CUresult acu_sim_entry_cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphClone, cuGraphClone)
+SIM_ENTRY(cuGraphClone, cuGraphClone, cuGraphClone)
 CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -954,7 +957,7 @@ CUresult acu_sim_entry_cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphCreate, cuGraphCreate)
+SIM_ENTRY(cuGraphCreate, cuGraphCreate, cuGraphCreate)
 CUresult acu_sim_entry_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -964,7 +967,7 @@ CUresult acu_sim_entry_cuGraphCreate(CUgraph *phGraph, unsigned int flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphDebugDotPrint, cuGraphDebugDotPrint)
+SIM_ENTRY(cuGraphDebugDotPrint, cuGraphDebugDotPrint, cuGraphDebugDotPrint)
 CUresult acu_sim_entry_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -974,7 +977,7 @@ CUresult acu_sim_entry_cuGraphDebugDotPrint(CUgraph hGraph, const char *path, un
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphDestroy, cuGraphDestroy)
+SIM_ENTRY(cuGraphDestroy, cuGraphDestroy, cuGraphDestroy)
 CUresult acu_sim_entry_cuGraphDestroy(CUgraph hGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -984,7 +987,7 @@ CUresult acu_sim_entry_cuGraphDestroy(CUgraph hGraph) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphDestroyNode, cuGraphDestroyNode)
+SIM_ENTRY(cuGraphDestroyNode, cuGraphDestroyNode, cuGraphDestroyNode)
 CUresult acu_sim_entry_cuGraphDestroyNode(CUgraphNode hNode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -994,7 +997,8 @@ CUresult acu_sim_entry_cuGraphDestroyNode(CUgraphNode hNode) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent)
+SIM_ENTRY(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent,
+          cuGraphEventRecordNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1004,7 +1008,8 @@ CUresult acu_sim_entry_cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent)
+SIM_ENTRY(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent,
+          cuGraphEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1014,7 +1019,7 @@ CUresult acu_sim_entry_cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent)
+SIM_ENTRY(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1024,7 +1029,7 @@ CUresult acu_sim_entry_cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent)
+SIM_ENTRY(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1034,7 +1039,8 @@ CUresult acu_sim_entry_cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent e
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams)
+SIM_ENTRY(cuGraphExecBatchMemOpNodeSetParams, cuGraphExecBatchMemOpNodeSetParams,
+          cuGraphExecBatchMemOpNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1045,7 +1051,8 @@ CUresult acu_sim_entry_cuGraphExecBatchMemOpNodeSetParams(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams)
+SIM_ENTRY(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams,
+          cuGraphExecChildGraphNodeSetParams)
 CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUgraph childGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1056,7 +1063,7 @@ CUresult acu_sim_entry_cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy)
+SIM_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy)
 CUresult acu_sim_entry_cuGraphExecDestroy(CUgraphExec hGraphExec) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1066,7 +1073,8 @@ CUresult acu_sim_entry_cuGraphExecDestroy(CUgraphExec hGraphExec) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent)
+SIM_ENTRY(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent,
+          cuGraphExecEventRecordNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                           CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1077,7 +1085,8 @@ CUresult acu_sim_entry_cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent)
+SIM_ENTRY(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent,
+          cuGraphExecEventWaitNodeSetEvent)
 CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                         CUevent event) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1088,7 +1097,7 @@ CUresult acu_sim_entry_cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecGetFlags, cuGraphExecGetFlags)
+SIM_ENTRY(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags)
 CUresult acu_sim_entry_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1098,7 +1107,7 @@ CUresult acu_sim_entry_cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *f
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecGetId, cuGraphExecGetId)
+SIM_ENTRY(cuGraphExecGetId, cuGraphExecGetId, cuGraphExecGetId)
 CUresult acu_sim_entry_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *graphId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1108,7 +1117,8 @@ CUresult acu_sim_entry_cuGraphExecGetId(CUgraphExec hGraphExec, unsigned int *gr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams)
+SIM_ENTRY(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams,
+          cuGraphExecKernelNodeSetParams_v2)
 CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
                                                       const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1119,7 +1129,7 @@ CUresult acu_sim_entry_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CU
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphExecUpdate, cuGraphExecUpdate)
+SIM_ENTRY(cuGraphExecUpdate, cuGraphExecUpdate, cuGraphExecUpdate_v2)
 CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
                                          CUgraphExecUpdateResultInfo *resultInfo) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1130,7 +1140,7 @@ CUresult acu_sim_entry_cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphGetEdges, cuGraphGetEdges)
+SIM_ENTRY(cuGraphGetEdges, cuGraphGetEdges, cuGraphGetEdges_v2)
 CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
                                        CUgraphEdgeData *edgeData, size_t *numEdges) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1141,7 +1151,7 @@ CUresult acu_sim_entry_cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgrap
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphGetId, cuGraphGetId)
+SIM_ENTRY(cuGraphGetId, cuGraphGetId, cuGraphGetId)
 CUresult acu_sim_entry_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1151,7 +1161,7 @@ CUresult acu_sim_entry_cuGraphGetId(CUgraph hGraph, unsigned int *graphId) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphGetNodes, cuGraphGetNodes)
+SIM_ENTRY(cuGraphGetNodes, cuGraphGetNodes, cuGraphGetNodes)
 CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1161,7 +1171,7 @@ CUresult acu_sim_entry_cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphGetRootNodes, cuGraphGetRootNodes)
+SIM_ENTRY(cuGraphGetRootNodes, cuGraphGetRootNodes, cuGraphGetRootNodes)
 CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes,
                                            size_t *numRootNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1172,7 +1182,7 @@ CUresult acu_sim_entry_cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNode
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphInstantiate, cuGraphInstantiate)
+SIM_ENTRY(cuGraphInstantiate, cuGraphInstantiate, cuGraphInstantiateWithFlags)
 CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
                                           unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1183,7 +1193,7 @@ CUresult acu_sim_entry_cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGra
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams)
+SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1194,7 +1204,8 @@ CUresult acu_sim_entry_cuGraphInstantiateWithParams(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz)
+SIM_ENTRY(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz,
+          cuGraphInstantiateWithParams_ptsz)
 CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -1206,7 +1217,8 @@ CUresult acu_sim_entry_cuGraphInstantiateWithParams_ptsz(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes)
+SIM_ENTRY(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes,
+          cuGraphKernelNodeCopyAttributes)
 CUresult acu_sim_entry_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1216,7 +1228,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphN
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute)
+SIM_ENTRY(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute,
+          cuGraphKernelNodeGetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      CUkernelNodeAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1227,7 +1240,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernel
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams)
+SIM_ENTRY(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2)
 CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode,
                                                   CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1238,7 +1251,8 @@ CUresult acu_sim_entry_cuGraphKernelNodeGetParams(CUgraphNode hNode,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute)
+SIM_ENTRY(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute,
+          cuGraphKernelNodeSetAttribute)
 CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                      const CUkernelNodeAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1249,7 +1263,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernel
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams)
+SIM_ENTRY(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2)
 CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
                                                   const CUDA_KERNEL_NODE_PARAMS *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1260,7 +1274,7 @@ CUresult acu_sim_entry_cuGraphKernelNodeSetParams(CUgraphNode hNode,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphLaunch, cuGraphLaunch)
+SIM_ENTRY(cuGraphLaunch, cuGraphLaunch, cuGraphLaunch)
 CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1270,7 +1284,7 @@ CUresult acu_sim_entry_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphLaunch, cuGraphLaunch_ptsz)
+SIM_ENTRY(cuGraphLaunch, cuGraphLaunch_ptsz, cuGraphLaunch_ptsz)
 CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -1281,7 +1295,7 @@ CUresult acu_sim_entry_cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream hStre
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeFindInClone, cuGraphNodeFindInClone)
+SIM_ENTRY(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone)
 CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
                                               CUgraph hClonedGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1292,7 +1306,8 @@ CUresult acu_sim_entry_cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode h
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetContainingGraph, cuGraphNodeGetContainingGraph)
+SIM_ENTRY(cuGraphNodeGetContainingGraph, cuGraphNodeGetContainingGraph,
+          cuGraphNodeGetContainingGraph)
 CUresult acu_sim_entry_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1302,7 +1317,7 @@ CUresult acu_sim_entry_cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies)
+SIM_ENTRY(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2)
 CUresult acu_sim_entry_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
                                                   CUgraphEdgeData *edgeData,
                                                   size_t *numDependencies) {
@@ -1314,7 +1329,8 @@ CUresult acu_sim_entry_cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes)
+SIM_ENTRY(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes,
+          cuGraphNodeGetDependentNodes_v2)
 CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
                                                     CUgraphEdgeData *edgeData,
                                                     size_t *numDependentNodes) {
@@ -1327,7 +1343,7 @@ CUresult acu_sim_entry_cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)
+SIM_ENTRY(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)
 CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int *isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1338,7 +1354,7 @@ CUresult acu_sim_entry_cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetLocalId, cuGraphNodeGetLocalId)
+SIM_ENTRY(cuGraphNodeGetLocalId, cuGraphNodeGetLocalId, cuGraphNodeGetLocalId)
 CUresult acu_sim_entry_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1348,7 +1364,7 @@ CUresult acu_sim_entry_cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *no
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetToolsId, cuGraphNodeGetToolsId)
+SIM_ENTRY(cuGraphNodeGetToolsId, cuGraphNodeGetToolsId, cuGraphNodeGetToolsId)
 CUresult acu_sim_entry_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long long *toolsNodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1358,7 +1374,7 @@ CUresult acu_sim_entry_cuGraphNodeGetToolsId(CUgraphNode hNode, unsigned long lo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeGetType, cuGraphNodeGetType)
+SIM_ENTRY(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType)
 CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1368,7 +1384,7 @@ CUresult acu_sim_entry_cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *ty
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)
+SIM_ENTRY(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)
 CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
                                              unsigned int isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1379,7 +1395,7 @@ CUresult acu_sim_entry_cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphReleaseUserObject, cuGraphReleaseUserObject)
+SIM_ENTRY(cuGraphReleaseUserObject, cuGraphReleaseUserObject, cuGraphReleaseUserObject)
 CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
                                                 unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1390,7 +1406,7 @@ CUresult acu_sim_entry_cuGraphReleaseUserObject(CUgraph graph, CUuserObject obje
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphRemoveDependencies, cuGraphRemoveDependencies)
+SIM_ENTRY(cuGraphRemoveDependencies, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2)
 CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
                                                  const CUgraphNode *to,
                                                  const CUgraphEdgeData *edgeData,
@@ -1403,7 +1419,7 @@ CUresult acu_sim_entry_cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphRetainUserObject, cuGraphRetainUserObject)
+SIM_ENTRY(cuGraphRetainUserObject, cuGraphRetainUserObject, cuGraphRetainUserObject)
 CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
                                                unsigned int count, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1414,7 +1430,7 @@ CUresult acu_sim_entry_cuGraphRetainUserObject(CUgraph graph, CUuserObject objec
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphUpload, cuGraphUpload)
+SIM_ENTRY(cuGraphUpload, cuGraphUpload, cuGraphUpload)
 CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1424,7 +1440,7 @@ CUresult acu_sim_entry_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGraphUpload, cuGraphUpload_ptsz)
+SIM_ENTRY(cuGraphUpload, cuGraphUpload_ptsz, cuGraphUpload_ptsz)
 CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -1435,7 +1451,7 @@ CUresult acu_sim_entry_cuGraphUpload_ptsz(CUgraphExec hGraphExec, CUstream hStre
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxCreate, cuGreenCtxCreate)
+SIM_ENTRY(cuGreenCtxCreate, cuGreenCtxCreate, cuGreenCtxCreate)
 CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
                                         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1446,7 +1462,7 @@ CUresult acu_sim_entry_cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc des
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxDestroy, cuGreenCtxDestroy)
+SIM_ENTRY(cuGreenCtxDestroy, cuGreenCtxDestroy, cuGreenCtxDestroy)
 CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1456,7 +1472,7 @@ CUresult acu_sim_entry_cuGreenCtxDestroy(CUgreenCtx hCtx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource)
+SIM_ENTRY(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource)
 CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
                                                 CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1467,7 +1483,7 @@ CUresult acu_sim_entry_cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxGetId, cuGreenCtxGetId)
+SIM_ENTRY(cuGreenCtxGetId, cuGreenCtxGetId, cuGreenCtxGetId)
 CUresult acu_sim_entry_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1477,7 +1493,7 @@ CUresult acu_sim_entry_cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxRecordEvent, cuGreenCtxRecordEvent)
+SIM_ENTRY(cuGreenCtxRecordEvent, cuGreenCtxRecordEvent, cuGreenCtxRecordEvent)
 CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1487,7 +1503,7 @@ CUresult acu_sim_entry_cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate)
+SIM_ENTRY(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, cuGreenCtxStreamCreate)
 CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
                                               unsigned int flags, int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1498,7 +1514,7 @@ CUresult acu_sim_entry_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx gre
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuGreenCtxWaitEvent, cuGreenCtxWaitEvent)
+SIM_ENTRY(cuGreenCtxWaitEvent, cuGreenCtxWaitEvent, cuGreenCtxWaitEvent)
 CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1508,7 +1524,7 @@ CUresult acu_sim_entry_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuInit, cuInit)
+SIM_ENTRY(cuInit, cuInit, cuInit)
 CUresult acu_sim_entry_cuInit(unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1518,7 +1534,7 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute)
+SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                             CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1529,7 +1545,7 @@ CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetFunction, cuKernelGetFunction)
+SIM_ENTRY(cuKernelGetFunction, cuKernelGetFunction, cuKernelGetFunction)
 CUresult acu_sim_entry_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1539,7 +1555,7 @@ CUresult acu_sim_entry_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetLibrary, cuKernelGetLibrary)
+SIM_ENTRY(cuKernelGetLibrary, cuKernelGetLibrary, cuKernelGetLibrary)
 CUresult acu_sim_entry_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1549,7 +1565,7 @@ CUresult acu_sim_entry_cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetName, cuKernelGetName)
+SIM_ENTRY(cuKernelGetName, cuKernelGetName, cuKernelGetName)
 CUresult acu_sim_entry_cuKernelGetName(const char **name, CUkernel hfunc) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1559,7 +1575,7 @@ CUresult acu_sim_entry_cuKernelGetName(const char **name, CUkernel hfunc) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetParamCount, cuKernelGetParamCount)
+SIM_ENTRY(cuKernelGetParamCount, cuKernelGetParamCount, cuKernelGetParamCount)
 CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1569,7 +1585,7 @@ CUresult acu_sim_entry_cuKernelGetParamCount(CUkernel kernel, size_t *paramCount
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelGetParamInfo, cuKernelGetParamInfo)
+SIM_ENTRY(cuKernelGetParamInfo, cuKernelGetParamInfo, cuKernelGetParamInfo)
 CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
                                             size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1580,7 +1596,7 @@ CUresult acu_sim_entry_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelSetAttribute, cuKernelSetAttribute)
+SIM_ENTRY(cuKernelSetAttribute, cuKernelSetAttribute, cuKernelSetAttribute)
 CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel,
                                             CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1591,7 +1607,7 @@ CUresult acu_sim_entry_cuKernelSetAttribute(CUfunction_attribute attrib, int val
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuKernelSetCacheConfig, cuKernelSetCacheConfig)
+SIM_ENTRY(cuKernelSetCacheConfig, cuKernelSetCacheConfig, cuKernelSetCacheConfig)
 CUresult acu_sim_entry_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1601,7 +1617,7 @@ CUresult acu_sim_entry_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache conf
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel)
+SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel)
 CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
                                                  unsigned int gridDimY, unsigned int gridDimZ,
                                                  unsigned int blockDimX, unsigned int blockDimY,
@@ -1618,7 +1634,7 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel(CUfunction f, unsigned int grid
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz)
+SIM_ENTRY(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel_ptsz)
 CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX,
                                                       unsigned int gridDimY, unsigned int gridDimZ,
                                                       unsigned int blockDimX,
@@ -1637,7 +1653,7 @@ CUresult acu_sim_entry_cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc)
+SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc)
 CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1647,7 +1663,7 @@ CUresult acu_sim_entry_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *use
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc_ptsz)
+SIM_ENTRY(cuLaunchHostFunc, cuLaunchHostFunc_ptsz, cuLaunchHostFunc_ptsz)
 CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -1658,7 +1674,7 @@ CUresult acu_sim_entry_cuLaunchHostFunc_ptsz(CUstream hStream, CUhostFn fn, void
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchKernel, cuLaunchKernel)
+SIM_ENTRY(cuLaunchKernel, cuLaunchKernel, cuLaunchKernel)
 CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
                                       unsigned int gridDimZ, unsigned int blockDimX,
                                       unsigned int blockDimY, unsigned int blockDimZ,
@@ -1673,7 +1689,7 @@ CUresult acu_sim_entry_cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsig
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchKernel, cuLaunchKernel_ptsz)
+SIM_ENTRY(cuLaunchKernel, cuLaunchKernel_ptsz, cuLaunchKernel_ptsz)
 CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
                                            unsigned int gridDimY, unsigned int gridDimZ,
                                            unsigned int blockDimX, unsigned int blockDimY,
@@ -1689,7 +1705,7 @@ CUresult acu_sim_entry_cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx)
+SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx)
 CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
                                         void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1700,7 +1716,7 @@ CUresult acu_sim_entry_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx_ptsz)
+SIM_ENTRY(cuLaunchKernelEx, cuLaunchKernelEx_ptsz, cuLaunchKernelEx_ptsz)
 CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
                                              void **kernelParams, void **extra) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -1712,7 +1728,7 @@ CUresult acu_sim_entry_cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfun
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)
+SIM_ENTRY(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)
 CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
                                                  CUlibrary lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1723,7 +1739,7 @@ CUresult acu_sim_entry_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetGlobal, cuLibraryGetGlobal)
+SIM_ENTRY(cuLibraryGetGlobal, cuLibraryGetGlobal, cuLibraryGetGlobal)
 CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                           const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1734,7 +1750,7 @@ CUresult acu_sim_entry_cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUli
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetKernel, cuLibraryGetKernel)
+SIM_ENTRY(cuLibraryGetKernel, cuLibraryGetKernel, cuLibraryGetKernel)
 CUresult acu_sim_entry_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1744,7 +1760,7 @@ CUresult acu_sim_entry_cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetKernelCount, cuLibraryGetKernelCount)
+SIM_ENTRY(cuLibraryGetKernelCount, cuLibraryGetKernelCount, cuLibraryGetKernelCount)
 CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1754,7 +1770,7 @@ CUresult acu_sim_entry_cuLibraryGetKernelCount(unsigned int *count, CUlibrary li
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetManaged, cuLibraryGetManaged)
+SIM_ENTRY(cuLibraryGetManaged, cuLibraryGetManaged, cuLibraryGetManaged)
 CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                            const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1765,7 +1781,7 @@ CUresult acu_sim_entry_cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUl
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetModule, cuLibraryGetModule)
+SIM_ENTRY(cuLibraryGetModule, cuLibraryGetModule, cuLibraryGetModule)
 CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1775,7 +1791,7 @@ CUresult acu_sim_entry_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
+SIM_ENTRY(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction)
 CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library,
                                                    const char *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1786,7 +1802,7 @@ CUresult acu_sim_entry_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary librar
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryLoadData, cuLibraryLoadData)
+SIM_ENTRY(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData)
 CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code,
                                          CUjit_option *jitOptions, void **jitOptionsValues,
                                          unsigned int numJitOptions,
@@ -1803,7 +1819,7 @@ CUresult acu_sim_entry_cuLibraryLoadData(CUlibrary *library, const void *code,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryLoadFromFile, cuLibraryLoadFromFile)
+SIM_ENTRY(cuLibraryLoadFromFile, cuLibraryLoadFromFile, cuLibraryLoadFromFile)
 CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
                                              CUjit_option *jitOptions, void **jitOptionsValues,
                                              unsigned int numJitOptions,
@@ -1820,7 +1836,7 @@ CUresult acu_sim_entry_cuLibraryLoadFromFile(CUlibrary *library, const char *fil
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLibraryUnload, cuLibraryUnload)
+SIM_ENTRY(cuLibraryUnload, cuLibraryUnload, cuLibraryUnload)
 CUresult acu_sim_entry_cuLibraryUnload(CUlibrary library) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1830,7 +1846,7 @@ CUresult acu_sim_entry_cuLibraryUnload(CUlibrary library) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLinkAddData, cuLinkAddData)
+SIM_ENTRY(cuLinkAddData, cuLinkAddData, cuLinkAddData_v2)
 CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, void *data,
                                      size_t size, const char *name, unsigned int numOptions,
                                      CUjit_option *options, void **optionValues) {
@@ -1843,7 +1859,7 @@ CUresult acu_sim_entry_cuLinkAddData(CUlinkState state, CUjitInputType type, voi
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLinkAddFile, cuLinkAddFile)
+SIM_ENTRY(cuLinkAddFile, cuLinkAddFile, cuLinkAddFile_v2)
 CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
                                      unsigned int numOptions, CUjit_option *options,
                                      void **optionValues) {
@@ -1855,7 +1871,7 @@ CUresult acu_sim_entry_cuLinkAddFile(CUlinkState state, CUjitInputType type, con
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLinkComplete, cuLinkComplete)
+SIM_ENTRY(cuLinkComplete, cuLinkComplete, cuLinkComplete)
 CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1865,7 +1881,7 @@ CUresult acu_sim_entry_cuLinkComplete(CUlinkState state, void **cubinOut, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLinkCreate, cuLinkCreate)
+SIM_ENTRY(cuLinkCreate, cuLinkCreate, cuLinkCreate_v2)
 CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *options,
                                     void **optionValues, CUlinkState *stateOut) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1876,7 +1892,7 @@ CUresult acu_sim_entry_cuLinkCreate(unsigned int numOptions, CUjit_option *optio
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuLinkDestroy, cuLinkDestroy)
+SIM_ENTRY(cuLinkDestroy, cuLinkDestroy, cuLinkDestroy)
 CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1886,7 +1902,7 @@ CUresult acu_sim_entry_cuLinkDestroy(CUlinkState state) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAddressFree, cuMemAddressFree)
+SIM_ENTRY(cuMemAddressFree, cuMemAddressFree, cuMemAddressFree)
 CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1896,7 +1912,7 @@ CUresult acu_sim_entry_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAddressReserve, cuMemAddressReserve)
+SIM_ENTRY(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve)
 CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                            CUdeviceptr addr, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1907,7 +1923,7 @@ CUresult acu_sim_entry_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAdvise, cuMemAdvise)
+SIM_ENTRY(cuMemAdvise, cuMemAdvise, cuMemAdvise_v2)
 CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                                    CUmemLocation location) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1918,7 +1934,7 @@ CUresult acu_sim_entry_cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advis
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAlloc, cuMemAlloc)
+SIM_ENTRY(cuMemAlloc, cuMemAlloc, cuMemAlloc_v2)
 CUresult acu_sim_entry_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1928,7 +1944,7 @@ CUresult acu_sim_entry_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync)
+SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync, cuMemAllocAsync)
 CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1938,7 +1954,7 @@ CUresult acu_sim_entry_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync_ptsz)
+SIM_ENTRY(cuMemAllocAsync, cuMemAllocAsync_ptsz, cuMemAllocAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -1949,7 +1965,7 @@ CUresult acu_sim_entry_cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)
+SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize,
                                                CUmemoryPool pool, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1960,7 +1976,7 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesiz
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz)
+SIM_ENTRY(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemAllocFromPoolAsync_ptsz)
 CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize,
                                                     CUmemoryPool pool, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -1972,7 +1988,7 @@ CUresult acu_sim_entry_cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t by
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocHost, cuMemAllocHost)
+SIM_ENTRY(cuMemAllocHost, cuMemAllocHost, cuMemAllocHost_v2)
 CUresult acu_sim_entry_cuMemAllocHost(void **pp, size_t bytesize) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1982,7 +1998,7 @@ CUresult acu_sim_entry_cuMemAllocHost(void **pp, size_t bytesize) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocManaged, cuMemAllocManaged)
+SIM_ENTRY(cuMemAllocManaged, cuMemAllocManaged, cuMemAllocManaged)
 CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -1992,7 +2008,7 @@ CUresult acu_sim_entry_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, uns
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemAllocPitch, cuMemAllocPitch)
+SIM_ENTRY(cuMemAllocPitch, cuMemAllocPitch, cuMemAllocPitch_v2)
 CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
                                        size_t Height, unsigned int ElementSizeBytes) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2003,7 +2019,7 @@ CUresult acu_sim_entry_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemCreate, cuMemCreate)
+SIM_ENTRY(cuMemCreate, cuMemCreate, cuMemCreate)
 CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                    const CUmemAllocationProp *prop, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2014,7 +2030,7 @@ CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemFree, cuMemFree)
+SIM_ENTRY(cuMemFree, cuMemFree, cuMemFree_v2)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2024,7 +2040,7 @@ CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync)
+SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync, cuMemFreeAsync)
 CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2034,7 +2050,7 @@ CUresult acu_sim_entry_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync_ptsz)
+SIM_ENTRY(cuMemFreeAsync, cuMemFreeAsync_ptsz, cuMemFreeAsync_ptsz)
 CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2045,7 +2061,7 @@ CUresult acu_sim_entry_cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemFreeHost, cuMemFreeHost)
+SIM_ENTRY(cuMemFreeHost, cuMemFreeHost, cuMemFreeHost)
 CUresult acu_sim_entry_cuMemFreeHost(void *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2055,7 +2071,7 @@ CUresult acu_sim_entry_cuMemFreeHost(void *p) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetAccess, cuMemGetAccess)
+SIM_ENTRY(cuMemGetAccess, cuMemGetAccess, cuMemGetAccess)
 CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                       CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2066,7 +2082,7 @@ CUresult acu_sim_entry_cuMemGetAccess(unsigned long long *flags, const CUmemLoca
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetAddressRange, cuMemGetAddressRange)
+SIM_ENTRY(cuMemGetAddressRange, cuMemGetAddressRange, cuMemGetAddressRange_v2)
 CUresult acu_sim_entry_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2076,7 +2092,8 @@ CUresult acu_sim_entry_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, C
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity)
+SIM_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,
+          cuMemGetAllocationGranularity)
 CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
                                                      const CUmemAllocationProp *prop,
                                                      CUmemAllocationGranularity_flags option) {
@@ -2088,7 +2105,8 @@ CUresult acu_sim_entry_cuMemGetAllocationGranularity(size_t *granularity,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle)
+SIM_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle,
+          cuMemGetAllocationPropertiesFromHandle)
 CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                               CUmemGenericAllocationHandle handle) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2099,7 +2117,7 @@ CUresult acu_sim_entry_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationPro
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool)
+SIM_ENTRY(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool)
 CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
                                               CUmemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2110,7 +2128,7 @@ CUresult acu_sim_entry_cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocat
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetInfo, cuMemGetInfo)
+SIM_ENTRY(cuMemGetInfo, cuMemGetInfo, cuMemGetInfo_v2)
 CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2120,7 +2138,7 @@ CUresult acu_sim_entry_cuMemGetInfo(size_t *free, size_t *total) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemGetMemPool, cuMemGetMemPool)
+SIM_ENTRY(cuMemGetMemPool, cuMemGetMemPool, cuMemGetMemPool)
 CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location,
                                        CUmemAllocationType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2131,7 +2149,7 @@ CUresult acu_sim_entry_cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *locati
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemHostAlloc, cuMemHostAlloc)
+SIM_ENTRY(cuMemHostAlloc, cuMemHostAlloc, cuMemHostAlloc)
 CUresult acu_sim_entry_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2141,7 +2159,7 @@ CUresult acu_sim_entry_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int F
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer)
+SIM_ENTRY(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2)
 CUresult acu_sim_entry_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2151,7 +2169,7 @@ CUresult acu_sim_entry_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, un
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemHostGetFlags, cuMemHostGetFlags)
+SIM_ENTRY(cuMemHostGetFlags, cuMemHostGetFlags, cuMemHostGetFlags)
 CUresult acu_sim_entry_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2161,7 +2179,7 @@ CUresult acu_sim_entry_cuMemHostGetFlags(unsigned int *pFlags, void *p) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemHostRegister, cuMemHostRegister)
+SIM_ENTRY(cuMemHostRegister, cuMemHostRegister, cuMemHostRegister_v2)
 CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2171,7 +2189,7 @@ CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemHostUnregister, cuMemHostUnregister)
+SIM_ENTRY(cuMemHostUnregister, cuMemHostUnregister, cuMemHostUnregister)
 CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2181,7 +2199,7 @@ CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemMap, cuMemMap)
+SIM_ENTRY(cuMemMap, cuMemMap, cuMemMap)
 CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                                 CUmemGenericAllocationHandle handle, unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2192,7 +2210,7 @@ CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolCreate, cuMemPoolCreate)
+SIM_ENTRY(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate)
 CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2202,7 +2220,7 @@ CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolDestroy, cuMemPoolDestroy)
+SIM_ENTRY(cuMemPoolDestroy, cuMemPoolDestroy, cuMemPoolDestroy)
 CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2212,7 +2230,7 @@ CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess)
+SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess, cuMemPoolGetAccess)
 CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                           CUmemLocation *location) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2223,7 +2241,7 @@ CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolGetAttribute, cuMemPoolGetAttribute)
+SIM_ENTRY(cuMemPoolGetAttribute, cuMemPoolGetAttribute, cuMemPoolGetAttribute)
 CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2234,7 +2252,7 @@ CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess)
+SIM_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess, cuMemPoolSetAccess)
 CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map,
                                           size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2245,7 +2263,7 @@ CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDe
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute)
+SIM_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute, cuMemPoolSetAttribute)
 CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr,
                                              void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2256,7 +2274,7 @@ CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPoolTrimTo, cuMemPoolTrimTo)
+SIM_ENTRY(cuMemPoolTrimTo, cuMemPoolTrimTo, cuMemPoolTrimTo)
 CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2266,7 +2284,7 @@ CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync)
+SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync, cuMemPrefetchAsync_v2)
 CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                                           unsigned int flags, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2277,7 +2295,7 @@ CUresult acu_sim_entry_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUme
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz)
+SIM_ENTRY(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
                                                CUmemLocation location, unsigned int flags,
                                                CUstream hStream) {
@@ -2290,7 +2308,7 @@ CUresult acu_sim_entry_cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemRangeGetAttribute, cuMemRangeGetAttribute)
+SIM_ENTRY(cuMemRangeGetAttribute, cuMemRangeGetAttribute, cuMemRangeGetAttribute)
 CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize,
                                               CUmem_range_attribute attribute, CUdeviceptr devPtr,
                                               size_t count) {
@@ -2302,7 +2320,7 @@ CUresult acu_sim_entry_cuMemRangeGetAttribute(void *data, size_t dataSize,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemRangeGetAttributes, cuMemRangeGetAttributes)
+SIM_ENTRY(cuMemRangeGetAttributes, cuMemRangeGetAttributes, cuMemRangeGetAttributes)
 CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
                                                CUmem_range_attribute *attributes,
                                                size_t numAttributes, CUdeviceptr devPtr,
@@ -2316,7 +2334,7 @@ CUresult acu_sim_entry_cuMemRangeGetAttributes(void **data, size_t *dataSizes,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemRelease, cuMemRelease)
+SIM_ENTRY(cuMemRelease, cuMemRelease, cuMemRelease)
 CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2326,7 +2344,7 @@ CUresult acu_sim_entry_cuMemRelease(CUmemGenericAllocationHandle handle) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)
+SIM_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, cuMemRetainAllocationHandle)
 CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle,
                                                    void *addr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2337,7 +2355,7 @@ CUresult acu_sim_entry_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemSetAccess, cuMemSetAccess)
+SIM_ENTRY(cuMemSetAccess, cuMemSetAccess, cuMemSetAccess)
 CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                       size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2348,7 +2366,7 @@ CUresult acu_sim_entry_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemA
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemSetMemPool, cuMemSetMemPool)
+SIM_ENTRY(cuMemSetMemPool, cuMemSetMemPool, cuMemSetMemPool)
 CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type,
                                        CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2359,7 +2377,7 @@ CUresult acu_sim_entry_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationT
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemUnmap, cuMemUnmap)
+SIM_ENTRY(cuMemUnmap, cuMemUnmap, cuMemUnmap)
 CUresult acu_sim_entry_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2369,7 +2387,7 @@ CUresult acu_sim_entry_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy, cuMemcpy)
+SIM_ENTRY(cuMemcpy, cuMemcpy, cuMemcpy)
 CUresult acu_sim_entry_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2379,7 +2397,7 @@ CUresult acu_sim_entry_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCou
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy, cuMemcpy_ptds)
+SIM_ENTRY(cuMemcpy, cuMemcpy_ptds, cuMemcpy_ptds)
 CUresult acu_sim_entry_cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2390,7 +2408,7 @@ CUresult acu_sim_entry_cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t By
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2D, cuMemcpy2D)
+SIM_ENTRY(cuMemcpy2D, cuMemcpy2D, cuMemcpy2D_v2)
 CUresult acu_sim_entry_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2400,7 +2418,7 @@ CUresult acu_sim_entry_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2D, cuMemcpy2D_ptds)
+SIM_ENTRY(cuMemcpy2D, cuMemcpy2D_ptds, cuMemcpy2D_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy2D_ptds(const CUDA_MEMCPY2D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2411,7 +2429,7 @@ CUresult acu_sim_entry_cuMemcpy2D_ptds(const CUDA_MEMCPY2D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync)
+SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync, cuMemcpy2DAsync_v2)
 CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2421,7 +2439,7 @@ CUresult acu_sim_entry_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync_ptsz)
+SIM_ENTRY(cuMemcpy2DAsync, cuMemcpy2DAsync_ptsz, cuMemcpy2DAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2432,7 +2450,7 @@ CUresult acu_sim_entry_cuMemcpy2DAsync_ptsz(const CUDA_MEMCPY2D *pCopy, CUstream
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned)
+SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2442,7 +2460,7 @@ CUresult acu_sim_entry_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_ptds)
+SIM_ENTRY(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_ptds, cuMemcpy2DUnaligned_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy2DUnaligned_ptds(const CUDA_MEMCPY2D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2453,7 +2471,7 @@ CUresult acu_sim_entry_cuMemcpy2DUnaligned_ptds(const CUDA_MEMCPY2D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3D, cuMemcpy3D)
+SIM_ENTRY(cuMemcpy3D, cuMemcpy3D, cuMemcpy3D_v2)
 CUresult acu_sim_entry_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2463,7 +2481,7 @@ CUresult acu_sim_entry_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3D, cuMemcpy3D_ptds)
+SIM_ENTRY(cuMemcpy3D, cuMemcpy3D_ptds, cuMemcpy3D_v2_ptds)
 CUresult acu_sim_entry_cuMemcpy3D_ptds(const CUDA_MEMCPY3D *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2474,7 +2492,7 @@ CUresult acu_sim_entry_cuMemcpy3D_ptds(const CUDA_MEMCPY3D *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync)
+SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync, cuMemcpy3DAsync_v2)
 CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2484,7 +2502,7 @@ CUresult acu_sim_entry_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync_ptsz)
+SIM_ENTRY(cuMemcpy3DAsync, cuMemcpy3DAsync_ptsz, cuMemcpy3DAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2495,7 +2513,7 @@ CUresult acu_sim_entry_cuMemcpy3DAsync_ptsz(const CUDA_MEMCPY3D *pCopy, CUstream
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer)
+SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer, cuMemcpy3DPeer)
 CUresult acu_sim_entry_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2505,7 +2523,7 @@ CUresult acu_sim_entry_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds)
+SIM_ENTRY(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, cuMemcpy3DPeer_ptds)
 CUresult acu_sim_entry_cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2516,7 +2534,7 @@ CUresult acu_sim_entry_cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER *pCopy) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync)
+SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2526,7 +2544,7 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUst
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz)
+SIM_ENTRY(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz, cuMemcpy3DPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2537,7 +2555,7 @@ CUresult acu_sim_entry_cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER *pCopy,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync)
+SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync, cuMemcpyAsync)
 CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                      CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2548,7 +2566,7 @@ CUresult acu_sim_entry_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t By
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync_ptsz)
+SIM_ENTRY(cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
                                           CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2560,7 +2578,7 @@ CUresult acu_sim_entry_cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA)
+SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA, cuMemcpyAtoA_v2)
 CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                     size_t srcOffset, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2571,7 +2589,7 @@ CUresult acu_sim_entry_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA_ptds)
+SIM_ENTRY(cuMemcpyAtoA, cuMemcpyAtoA_ptds, cuMemcpyAtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUarray srcArray,
                                          size_t srcOffset, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2583,7 +2601,7 @@ CUresult acu_sim_entry_cuMemcpyAtoA_ptds(CUarray dstArray, size_t dstOffset, CUa
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD)
+SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD, cuMemcpyAtoD_v2)
 CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2594,7 +2612,7 @@ CUresult acu_sim_entry_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, siz
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD_ptds)
+SIM_ENTRY(cuMemcpyAtoD, cuMemcpyAtoD_ptds, cuMemcpyAtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2606,7 +2624,7 @@ CUresult acu_sim_entry_cuMemcpyAtoD_ptds(CUdeviceptr dstDevice, CUarray srcArray
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH)
+SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH, cuMemcpyAtoH_v2)
 CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset,
                                     size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2617,7 +2635,7 @@ CUresult acu_sim_entry_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcO
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH_ptds)
+SIM_ENTRY(cuMemcpyAtoH, cuMemcpyAtoH_ptds, cuMemcpyAtoH_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2629,7 +2647,7 @@ CUresult acu_sim_entry_cuMemcpyAtoH_ptds(void *dstHost, CUarray srcArray, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync)
+SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset,
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2640,7 +2658,7 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_ptsz)
+SIM_ENTRY(cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_ptsz, cuMemcpyAtoHAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, size_t srcOffset,
                                               size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2652,7 +2670,7 @@ CUresult acu_sim_entry_cuMemcpyAtoHAsync_ptsz(void *dstHost, CUarray srcArray, s
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync)
+SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2)
 CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
                                           size_t count, CUmemcpyAttributes *attrs,
                                           size_t *attrsIdxs, size_t numAttrs, CUstream hStream) {
@@ -2665,7 +2683,7 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz)
+SIM_ENTRY(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
                                                size_t count, CUmemcpyAttributes *attrs,
                                                size_t *attrsIdxs, size_t numAttrs,
@@ -2680,7 +2698,7 @@ CUresult acu_sim_entry_cuMemcpyBatchAsync_ptsz(CUdeviceptr *dsts, CUdeviceptr *s
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA)
+SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA, cuMemcpyDtoA_v2)
 CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2691,7 +2709,7 @@ CUresult acu_sim_entry_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdevice
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA_ptds)
+SIM_ENTRY(cuMemcpyDtoA, cuMemcpyDtoA_ptds, cuMemcpyDtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2703,7 +2721,7 @@ CUresult acu_sim_entry_cuMemcpyDtoA_ptds(CUarray dstArray, size_t dstOffset, CUd
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD)
+SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD, cuMemcpyDtoD_v2)
 CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                     size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2714,7 +2732,7 @@ CUresult acu_sim_entry_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD_ptds)
+SIM_ENTRY(cuMemcpyDtoD, cuMemcpyDtoD_ptds, cuMemcpyDtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2726,7 +2744,7 @@ CUresult acu_sim_entry_cuMemcpyDtoD_ptds(CUdeviceptr dstDevice, CUdeviceptr srcD
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync)
+SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2737,7 +2755,7 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcD
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_ptsz)
+SIM_ENTRY(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_ptsz, cuMemcpyDtoDAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2749,7 +2767,7 @@ CUresult acu_sim_entry_cuMemcpyDtoDAsync_ptsz(CUdeviceptr dstDevice, CUdeviceptr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH)
+SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH, cuMemcpyDtoH_v2)
 CUresult acu_sim_entry_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2759,7 +2777,7 @@ CUresult acu_sim_entry_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH_ptds)
+SIM_ENTRY(cuMemcpyDtoH, cuMemcpyDtoH_ptds, cuMemcpyDtoH_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2770,7 +2788,7 @@ CUresult acu_sim_entry_cuMemcpyDtoH_ptds(void *dstHost, CUdeviceptr srcDevice, s
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync)
+SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                          CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2781,7 +2799,7 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, s
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_ptsz)
+SIM_ENTRY(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_ptsz, cuMemcpyDtoHAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevice,
                                               size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2793,7 +2811,7 @@ CUresult acu_sim_entry_cuMemcpyDtoHAsync_ptsz(void *dstHost, CUdeviceptr srcDevi
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA)
+SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA, cuMemcpyHtoA_v2)
 CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                     size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2804,7 +2822,7 @@ CUresult acu_sim_entry_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const vo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA_ptds)
+SIM_ENTRY(cuMemcpyHtoA, cuMemcpyHtoA_ptds, cuMemcpyHtoA_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2816,7 +2834,7 @@ CUresult acu_sim_entry_cuMemcpyHtoA_ptds(CUarray dstArray, size_t dstOffset, con
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync)
+SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2827,7 +2845,7 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, con
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_ptsz)
+SIM_ENTRY(cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_ptsz, cuMemcpyHtoAAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset,
                                               const void *srcHost, size_t ByteCount,
                                               CUstream hStream) {
@@ -2840,7 +2858,7 @@ CUresult acu_sim_entry_cuMemcpyHtoAAsync_ptsz(CUarray dstArray, size_t dstOffset
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD)
+SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD, cuMemcpyHtoD_v2)
 CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2850,7 +2868,7 @@ CUresult acu_sim_entry_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD_ptds)
+SIM_ENTRY(cuMemcpyHtoD, cuMemcpyHtoD_ptds, cuMemcpyHtoD_v2_ptds)
 CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2862,7 +2880,7 @@ CUresult acu_sim_entry_cuMemcpyHtoD_ptds(CUdeviceptr dstDevice, const void *srcH
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync)
+SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost,
                                          size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2873,7 +2891,7 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcH
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_ptsz)
+SIM_ENTRY(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_ptsz, cuMemcpyHtoDAsync_v2_ptsz)
 CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void *srcHost,
                                               size_t ByteCount, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2885,7 +2903,7 @@ CUresult acu_sim_entry_cuMemcpyHtoDAsync_ptsz(CUdeviceptr dstDevice, const void 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer)
+SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer, cuMemcpyPeer)
 CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
                                     CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2896,7 +2914,7 @@ CUresult acu_sim_entry_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer_ptds)
+SIM_ENTRY(cuMemcpyPeer, cuMemcpyPeer_ptds, cuMemcpyPeer_ptds)
 CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount) {
@@ -2909,7 +2927,7 @@ CUresult acu_sim_entry_cuMemcpyPeer_ptds(CUdeviceptr dstDevice, CUcontext dstCon
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync)
+SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync, cuMemcpyPeerAsync)
 CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
                                          CUdeviceptr srcDevice, CUcontext srcContext,
                                          size_t ByteCount, CUstream hStream) {
@@ -2922,7 +2940,7 @@ CUresult acu_sim_entry_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstCon
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz)
+SIM_ENTRY(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, cuMemcpyPeerAsync_ptsz)
 CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext dstContext,
                                               CUdeviceptr srcDevice, CUcontext srcContext,
                                               size_t ByteCount, CUstream hStream) {
@@ -2936,7 +2954,7 @@ CUresult acu_sim_entry_cuMemcpyPeerAsync_ptsz(CUdeviceptr dstDevice, CUcontext d
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD16, cuMemsetD16)
+SIM_ENTRY(cuMemsetD16, cuMemsetD16, cuMemsetD16_v2)
 CUresult acu_sim_entry_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -2946,7 +2964,7 @@ CUresult acu_sim_entry_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, siz
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD16, cuMemsetD16_ptds)
+SIM_ENTRY(cuMemsetD16, cuMemsetD16_ptds, cuMemsetD16_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -2957,7 +2975,7 @@ CUresult acu_sim_entry_cuMemsetD16_ptds(CUdeviceptr dstDevice, unsigned short us
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async)
+SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async, cuMemsetD16Async)
 CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                         CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2968,7 +2986,7 @@ CUresult acu_sim_entry_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async_ptsz)
+SIM_ENTRY(cuMemsetD16Async, cuMemsetD16Async_ptsz, cuMemsetD16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned short us, size_t N,
                                              CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -2980,7 +2998,7 @@ CUresult acu_sim_entry_cuMemsetD16Async_ptsz(CUdeviceptr dstDevice, unsigned sho
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16)
+SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16, cuMemsetD2D16_v2)
 CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                      size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2991,7 +3009,7 @@ CUresult acu_sim_entry_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, uns
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16_ptds)
+SIM_ENTRY(cuMemsetD2D16, cuMemsetD2D16_ptds, cuMemsetD2D16_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3003,7 +3021,7 @@ CUresult acu_sim_entry_cuMemsetD2D16_ptds(CUdeviceptr dstDevice, size_t dstPitch
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async)
+SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async, cuMemsetD2D16Async)
 CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
                                           size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3014,7 +3032,7 @@ CUresult acu_sim_entry_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz)
+SIM_ENTRY(cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz, cuMemsetD2D16Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned short us, size_t Width, size_t Height,
                                                CUstream hStream) {
@@ -3027,7 +3045,7 @@ CUresult acu_sim_entry_cuMemsetD2D16Async_ptsz(CUdeviceptr dstDevice, size_t dst
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32)
+SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32, cuMemsetD2D32_v2)
 CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                      size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3038,7 +3056,7 @@ CUresult acu_sim_entry_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, uns
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32_ptds)
+SIM_ENTRY(cuMemsetD2D32, cuMemsetD2D32_ptds, cuMemsetD2D32_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3050,7 +3068,7 @@ CUresult acu_sim_entry_cuMemsetD2D32_ptds(CUdeviceptr dstDevice, size_t dstPitch
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async)
+SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async, cuMemsetD2D32Async)
 CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                           size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3061,7 +3079,7 @@ CUresult acu_sim_entry_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz)
+SIM_ENTRY(cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz, cuMemsetD2D32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                                unsigned int ui, size_t Width, size_t Height,
                                                CUstream hStream) {
@@ -3074,7 +3092,7 @@ CUresult acu_sim_entry_cuMemsetD2D32Async_ptsz(CUdeviceptr dstDevice, size_t dst
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8)
+SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8, cuMemsetD2D8_v2)
 CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                     size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3085,7 +3103,7 @@ CUresult acu_sim_entry_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsi
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8_ptds)
+SIM_ENTRY(cuMemsetD2D8, cuMemsetD2D8_ptds, cuMemsetD2D8_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3097,7 +3115,7 @@ CUresult acu_sim_entry_cuMemsetD2D8_ptds(CUdeviceptr dstDevice, size_t dstPitch,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async)
+SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async, cuMemsetD2D8Async)
 CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
                                          size_t Width, size_t Height, CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3108,7 +3126,7 @@ CUresult acu_sim_entry_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz)
+SIM_ENTRY(cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz, cuMemsetD2D8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstPitch,
                                               unsigned char uc, size_t Width, size_t Height,
                                               CUstream hStream) {
@@ -3121,7 +3139,7 @@ CUresult acu_sim_entry_cuMemsetD2D8Async_ptsz(CUdeviceptr dstDevice, size_t dstP
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD32, cuMemsetD32)
+SIM_ENTRY(cuMemsetD32, cuMemsetD32, cuMemsetD32_v2)
 CUresult acu_sim_entry_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3131,7 +3149,7 @@ CUresult acu_sim_entry_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD32, cuMemsetD32_ptds)
+SIM_ENTRY(cuMemsetD32, cuMemsetD32_ptds, cuMemsetD32_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3142,7 +3160,7 @@ CUresult acu_sim_entry_cuMemsetD32_ptds(CUdeviceptr dstDevice, unsigned int ui, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async)
+SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async, cuMemsetD32Async)
 CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                         CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3153,7 +3171,7 @@ CUresult acu_sim_entry_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async_ptsz)
+SIM_ENTRY(cuMemsetD32Async, cuMemsetD32Async_ptsz, cuMemsetD32Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int ui, size_t N,
                                              CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3165,7 +3183,7 @@ CUresult acu_sim_entry_cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD8, cuMemsetD8)
+SIM_ENTRY(cuMemsetD8, cuMemsetD8, cuMemsetD8_v2)
 CUresult acu_sim_entry_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3175,7 +3193,7 @@ CUresult acu_sim_entry_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD8, cuMemsetD8_ptds)
+SIM_ENTRY(cuMemsetD8, cuMemsetD8_ptds, cuMemsetD8_v2_ptds)
 CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, size_t N) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3186,7 +3204,7 @@ CUresult acu_sim_entry_cuMemsetD8_ptds(CUdeviceptr dstDevice, unsigned char uc, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async)
+SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async)
 CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                        CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3197,7 +3215,7 @@ CUresult acu_sim_entry_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz)
+SIM_ENTRY(cuMemsetD8Async, cuMemsetD8Async_ptsz, cuMemsetD8Async_ptsz)
 CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char uc, size_t N,
                                             CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3209,7 +3227,7 @@ CUresult acu_sim_entry_cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMipmappedArrayCreate, cuMipmappedArrayCreate)
+SIM_ENTRY(cuMipmappedArrayCreate, cuMipmappedArrayCreate, cuMipmappedArrayCreate)
 CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                               const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                               unsigned int numMipmapLevels) {
@@ -3221,7 +3239,7 @@ CUresult acu_sim_entry_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy)
+SIM_ENTRY(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy)
 CUresult acu_sim_entry_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3231,7 +3249,7 @@ CUresult acu_sim_entry_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)
+SIM_ENTRY(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel)
 CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
                                                 CUmipmappedArray hMipmappedArray,
                                                 unsigned int level) {
@@ -3243,7 +3261,7 @@ CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
+SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
 CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                   CUmodule mod) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3254,7 +3272,7 @@ CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigne
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleGetFunction, cuModuleGetFunction)
+SIM_ENTRY(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction)
 CUresult acu_sim_entry_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3264,7 +3282,7 @@ CUresult acu_sim_entry_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, con
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleGetFunctionCount, cuModuleGetFunctionCount)
+SIM_ENTRY(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount)
 CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mod) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3274,7 +3292,7 @@ CUresult acu_sim_entry_cuModuleGetFunctionCount(unsigned int *count, CUmodule mo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleGetGlobal, cuModuleGetGlobal)
+SIM_ENTRY(cuModuleGetGlobal, cuModuleGetGlobal, cuModuleGetGlobal_v2)
 CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
                                          const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3285,7 +3303,7 @@ CUresult acu_sim_entry_cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmod
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleGetLoadingMode, cuModuleGetLoadingMode)
+SIM_ENTRY(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode)
 CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3295,7 +3313,7 @@ CUresult acu_sim_entry_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleLoad, cuModuleLoad)
+SIM_ENTRY(cuModuleLoad, cuModuleLoad, cuModuleLoad)
 CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3305,7 +3323,7 @@ CUresult acu_sim_entry_cuModuleLoad(CUmodule *module, const char *fname) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleLoadData, cuModuleLoadData)
+SIM_ENTRY(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData)
 CUresult acu_sim_entry_cuModuleLoadData(CUmodule *module, const void *image) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3315,7 +3333,7 @@ CUresult acu_sim_entry_cuModuleLoadData(CUmodule *module, const void *image) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx)
+SIM_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx)
 CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
                                           unsigned int numOptions, CUjit_option *options,
                                           void **optionValues) {
@@ -3327,7 +3345,7 @@ CUresult acu_sim_entry_cuModuleLoadDataEx(CUmodule *module, const void *image,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleLoadFatBinary, cuModuleLoadFatBinary)
+SIM_ENTRY(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary)
 CUresult acu_sim_entry_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3337,7 +3355,7 @@ CUresult acu_sim_entry_cuModuleLoadFatBinary(CUmodule *module, const void *fatCu
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuModuleUnload, cuModuleUnload)
+SIM_ENTRY(cuModuleUnload, cuModuleUnload, cuModuleUnload)
 CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3347,7 +3365,8 @@ CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock)
+SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock,
+          cuOccupancyAvailableDynamicSMemPerBlock)
 CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                                CUfunction func, int numBlocks,
                                                                int blockSize) {
@@ -3360,7 +3379,8 @@ CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSm
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor)
+SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+          cuOccupancyMaxActiveBlocksPerMultiprocessor)
 CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
                                                                    int blockSize,
                                                                    size_t dynamicSMemSize) {
@@ -3374,6 +3394,7 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlock
 }
 
 SIM_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
           cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks,
                                                                             CUfunction func,
@@ -3391,7 +3412,7 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters)
+SIM_ENTRY(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters)
 CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
                                                     const CUlaunchConfig *config) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3402,7 +3423,8 @@ CUresult acu_sim_entry_cuOccupancyMaxActiveClusters(int *numClusters, CUfunction
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize)
+SIM_ENTRY(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize,
+          cuOccupancyMaxPotentialBlockSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit) {
@@ -3416,7 +3438,8 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSize(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyMaxPotentialBlockSizeWithFlags, cuOccupancyMaxPotentialBlockSizeWithFlags)
+SIM_ENTRY(cuOccupancyMaxPotentialBlockSizeWithFlags, cuOccupancyMaxPotentialBlockSizeWithFlags,
+          cuOccupancyMaxPotentialBlockSizeWithFlags)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(
     int *minGridSize, int *blockSize, CUfunction func,
     CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
@@ -3432,7 +3455,8 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialBlockSizeWithFlags(
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize)
+SIM_ENTRY(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize,
+          cuOccupancyMaxPotentialClusterSize)
 CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
                                                           const CUlaunchConfig *config) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3443,7 +3467,7 @@ CUresult acu_sim_entry_cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfu
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute)
+SIM_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute, cuPointerGetAttribute)
 CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                              CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3454,7 +3478,7 @@ CUresult acu_sim_entry_cuPointerGetAttribute(void *data, CUpointer_attribute att
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes)
+SIM_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes, cuPointerGetAttributes)
 CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
                                               CUpointer_attribute *attributes, void **data,
                                               CUdeviceptr ptr) {
@@ -3466,7 +3490,7 @@ CUresult acu_sim_entry_cuPointerGetAttributes(unsigned int numAttributes,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuPointerSetAttribute, cuPointerSetAttribute)
+SIM_ENTRY(cuPointerSetAttribute, cuPointerSetAttribute, cuPointerSetAttribute)
 CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                              CUdeviceptr ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3477,7 +3501,7 @@ CUresult acu_sim_entry_cuPointerSetAttribute(const void *value, CUpointer_attrib
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback)
+SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback)
 CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback callback,
                                            void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3488,7 +3512,7 @@ CUresult acu_sim_entry_cuStreamAddCallback(CUstream hStream, CUstreamCallback ca
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback_ptsz)
+SIM_ENTRY(cuStreamAddCallback, cuStreamAddCallback_ptsz, cuStreamAddCallback_ptsz)
 CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallback callback,
                                                 void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3500,7 +3524,7 @@ CUresult acu_sim_entry_cuStreamAddCallback_ptsz(CUstream hStream, CUstreamCallba
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync)
+SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync)
 CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3511,7 +3535,7 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz)
+SIM_ENTRY(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz, cuStreamAttachMemAsync_ptsz)
 CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr,
                                                    size_t length, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3523,7 +3547,7 @@ CUresult acu_sim_entry_cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp)
+SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2)
 CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                           CUstreamBatchMemOpParams *paramArray,
                                           unsigned int flags) {
@@ -3535,7 +3559,7 @@ CUresult acu_sim_entry_cuStreamBatchMemOp(CUstream stream, unsigned int count,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz)
+SIM_ENTRY(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2_ptsz)
 CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int count,
                                                CUstreamBatchMemOpParams *paramArray,
                                                unsigned int flags) {
@@ -3548,7 +3572,7 @@ CUresult acu_sim_entry_cuStreamBatchMemOp_ptsz(CUstream stream, unsigned int cou
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture)
+SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture, cuStreamBeginCapture_v2)
 CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3558,7 +3582,7 @@ CUresult acu_sim_entry_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMod
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture_ptsz)
+SIM_ENTRY(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, cuStreamBeginCapture_v2_ptsz)
 CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3569,7 +3593,7 @@ CUresult acu_sim_entry_cuStreamBeginCapture_ptsz(CUstream hStream, CUstreamCaptu
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph)
+SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph)
 CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
                                                    const CUgraphNode *dependencies,
                                                    const CUgraphEdgeData *dependencyData,
@@ -3584,7 +3608,8 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGr
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz)
+SIM_ENTRY(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz,
+          cuStreamBeginCaptureToGraph_ptsz)
 CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGraph,
                                                         const CUgraphNode *dependencies,
                                                         const CUgraphEdgeData *dependencyData,
@@ -3600,7 +3625,7 @@ CUresult acu_sim_entry_cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgrap
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes)
+SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes, cuStreamCopyAttributes)
 CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3610,7 +3635,7 @@ CUresult acu_sim_entry_cuStreamCopyAttributes(CUstream dst, CUstream src) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz)
+SIM_ENTRY(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz, cuStreamCopyAttributes_ptsz)
 CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3621,7 +3646,7 @@ CUresult acu_sim_entry_cuStreamCopyAttributes_ptsz(CUstream dst, CUstream src) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamCreate, cuStreamCreate)
+SIM_ENTRY(cuStreamCreate, cuStreamCreate, cuStreamCreate)
 CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3631,7 +3656,7 @@ CUresult acu_sim_entry_cuStreamCreate(CUstream *phStream, unsigned int Flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority)
+SIM_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority, cuStreamCreateWithPriority)
 CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags,
                                                   int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3642,7 +3667,7 @@ CUresult acu_sim_entry_cuStreamCreateWithPriority(CUstream *phStream, unsigned i
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamDestroy, cuStreamDestroy)
+SIM_ENTRY(cuStreamDestroy, cuStreamDestroy, cuStreamDestroy_v2)
 CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3652,7 +3677,7 @@ CUresult acu_sim_entry_cuStreamDestroy(CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture)
+SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture)
 CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3662,7 +3687,7 @@ CUresult acu_sim_entry_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture_ptsz)
+SIM_ENTRY(cuStreamEndCapture, cuStreamEndCapture_ptsz, cuStreamEndCapture_ptsz)
 CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3673,7 +3698,7 @@ CUresult acu_sim_entry_cuStreamEndCapture_ptsz(CUstream hStream, CUgraph *phGrap
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute)
+SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute, cuStreamGetAttribute)
 CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             CUstreamAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3684,7 +3709,7 @@ CUresult acu_sim_entry_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID att
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute_ptsz)
+SIM_ENTRY(cuStreamGetAttribute, cuStreamGetAttribute_ptsz, cuStreamGetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  CUstreamAttrValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3696,7 +3721,7 @@ CUresult acu_sim_entry_cuStreamGetAttribute_ptsz(CUstream hStream, CUstreamAttrI
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo)
+SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3)
 CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
                                               CUstreamCaptureStatus *captureStatus_out,
                                               cuuint64_t *id_out, CUgraph *graph_out,
@@ -3713,7 +3738,7 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo(CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz)
+SIM_ENTRY(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz, cuStreamGetCaptureInfo_v3_ptsz)
 CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
                                                    CUstreamCaptureStatus *captureStatus_out,
                                                    cuuint64_t *id_out, CUgraph *graph_out,
@@ -3731,7 +3756,7 @@ CUresult acu_sim_entry_cuStreamGetCaptureInfo_ptsz(CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx)
+SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx)
 CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3741,7 +3766,7 @@ CUresult acu_sim_entry_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx_ptsz)
+SIM_ENTRY(cuStreamGetCtx, cuStreamGetCtx_ptsz, cuStreamGetCtx_ptsz)
 CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3752,7 +3777,7 @@ CUresult acu_sim_entry_cuStreamGetCtx_ptsz(CUstream hStream, CUcontext *pctx) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource)
+SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource, cuStreamGetDevResource)
 CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *resource,
                                               CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3763,7 +3788,7 @@ CUresult acu_sim_entry_cuStreamGetDevResource(CUstream hStream, CUdevResource *r
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource_ptsz)
+SIM_ENTRY(cuStreamGetDevResource, cuStreamGetDevResource_ptsz, cuStreamGetDevResource_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResource *resource,
                                                    CUdevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3775,7 +3800,7 @@ CUresult acu_sim_entry_cuStreamGetDevResource_ptsz(CUstream hStream, CUdevResour
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice)
+SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice)
 CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3785,7 +3810,7 @@ CUresult acu_sim_entry_cuStreamGetDevice(CUstream hStream, CUdevice *device) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice_ptsz)
+SIM_ENTRY(cuStreamGetDevice, cuStreamGetDevice_ptsz, cuStreamGetDevice_ptsz)
 CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3796,7 +3821,7 @@ CUresult acu_sim_entry_cuStreamGetDevice_ptsz(CUstream hStream, CUdevice *device
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags)
+SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags)
 CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3806,7 +3831,7 @@ CUresult acu_sim_entry_cuStreamGetFlags(CUstream hStream, unsigned int *flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags_ptsz)
+SIM_ENTRY(cuStreamGetFlags, cuStreamGetFlags_ptsz, cuStreamGetFlags_ptsz)
 CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3817,7 +3842,7 @@ CUresult acu_sim_entry_cuStreamGetFlags_ptsz(CUstream hStream, unsigned int *fla
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetGreenCtx, cuStreamGetGreenCtx)
+SIM_ENTRY(cuStreamGetGreenCtx, cuStreamGetGreenCtx, cuStreamGetGreenCtx)
 CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3827,7 +3852,7 @@ CUresult acu_sim_entry_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetId, cuStreamGetId)
+SIM_ENTRY(cuStreamGetId, cuStreamGetId, cuStreamGetId)
 CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3837,7 +3862,7 @@ CUresult acu_sim_entry_cuStreamGetId(CUstream hStream, unsigned long long *strea
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetId, cuStreamGetId_ptsz)
+SIM_ENTRY(cuStreamGetId, cuStreamGetId_ptsz, cuStreamGetId_ptsz)
 CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3848,7 +3873,7 @@ CUresult acu_sim_entry_cuStreamGetId_ptsz(CUstream hStream, unsigned long long *
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority)
+SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority)
 CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3858,7 +3883,7 @@ CUresult acu_sim_entry_cuStreamGetPriority(CUstream hStream, int *priority) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority_ptsz)
+SIM_ENTRY(cuStreamGetPriority, cuStreamGetPriority_ptsz, cuStreamGetPriority_ptsz)
 CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3869,7 +3894,7 @@ CUresult acu_sim_entry_cuStreamGetPriority_ptsz(CUstream hStream, int *priority)
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing)
+SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing)
 CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3879,7 +3904,7 @@ CUresult acu_sim_entry_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStat
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing_ptsz)
+SIM_ENTRY(cuStreamIsCapturing, cuStreamIsCapturing_ptsz, cuStreamIsCapturing_ptsz)
 CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
                                                 CUstreamCaptureStatus *captureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3891,7 +3916,7 @@ CUresult acu_sim_entry_cuStreamIsCapturing_ptsz(CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamQuery, cuStreamQuery)
+SIM_ENTRY(cuStreamQuery, cuStreamQuery, cuStreamQuery)
 CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3901,7 +3926,7 @@ CUresult acu_sim_entry_cuStreamQuery(CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamQuery, cuStreamQuery_ptsz)
+SIM_ENTRY(cuStreamQuery, cuStreamQuery_ptsz, cuStreamQuery_ptsz)
 CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3912,7 +3937,7 @@ CUresult acu_sim_entry_cuStreamQuery_ptsz(CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute)
+SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute, cuStreamSetAttribute)
 CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
                                             const CUstreamAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3923,7 +3948,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID att
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute_ptsz)
+SIM_ENTRY(cuStreamSetAttribute, cuStreamSetAttribute_ptsz, cuStreamSetAttribute_ptsz)
 CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrID attr,
                                                  const CUstreamAttrValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -3935,7 +3960,7 @@ CUresult acu_sim_entry_cuStreamSetAttribute_ptsz(CUstream hStream, CUstreamAttrI
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize)
+SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize)
 CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3945,7 +3970,7 @@ CUresult acu_sim_entry_cuStreamSynchronize(CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz)
+SIM_ENTRY(cuStreamSynchronize, cuStreamSynchronize_ptsz, cuStreamSynchronize_ptsz)
 CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
                          .by_driver = true};
@@ -3956,7 +3981,8 @@ CUresult acu_sim_entry_cuStreamSynchronize_ptsz(CUstream hStream) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies)
+SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies,
+          cuStreamUpdateCaptureDependencies_v2)
 CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
                                                          CUgraphNode *dependencies,
                                                          const CUgraphEdgeData *dependencyData,
@@ -3971,7 +3997,8 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies(CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz)
+SIM_ENTRY(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz,
+          cuStreamUpdateCaptureDependencies_v2_ptsz)
 CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
                                                               CUgraphNode *dependencies,
                                                               const CUgraphEdgeData *dependencyData,
@@ -3987,7 +4014,7 @@ CUresult acu_sim_entry_cuStreamUpdateCaptureDependencies_ptsz(CUstream hStream,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent)
+SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent)
 CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -3997,7 +4024,7 @@ CUresult acu_sim_entry_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsig
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz)
+SIM_ENTRY(cuStreamWaitEvent, cuStreamWaitEvent_ptsz, cuStreamWaitEvent_ptsz)
 CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
                                               unsigned int Flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -4009,7 +4036,7 @@ CUresult acu_sim_entry_cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32)
+SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2)
 CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4020,7 +4047,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cu
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32_ptsz)
+SIM_ENTRY(cuStreamWaitValue32, cuStreamWaitValue32_ptsz, cuStreamWaitValue32_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                                 unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -4032,7 +4059,7 @@ CUresult acu_sim_entry_cuStreamWaitValue32_ptsz(CUstream stream, CUdeviceptr add
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64)
+SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2)
 CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                            unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4043,7 +4070,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cu
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64_ptsz)
+SIM_ENTRY(cuStreamWaitValue64, cuStreamWaitValue64_ptsz, cuStreamWaitValue64_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                                 unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -4055,7 +4082,7 @@ CUresult acu_sim_entry_cuStreamWaitValue64_ptsz(CUstream stream, CUdeviceptr add
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32)
+SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2)
 CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4066,7 +4093,7 @@ CUresult acu_sim_entry_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, c
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32_ptsz)
+SIM_ENTRY(cuStreamWriteValue32, cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint32_t value, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -4078,7 +4105,7 @@ CUresult acu_sim_entry_cuStreamWriteValue32_ptsz(CUstream stream, CUdeviceptr ad
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64)
+SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2)
 CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                             unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4089,7 +4116,7 @@ CUresult acu_sim_entry_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, c
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64_ptsz)
+SIM_ENTRY(cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2_ptsz)
 CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr addr,
                                                  cuuint64_t value, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
@@ -4101,7 +4128,8 @@ CUresult acu_sim_entry_cuStreamWriteValue64_ptsz(CUstream stream, CUdeviceptr ad
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)
+SIM_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
+          cuThreadExchangeStreamCaptureMode)
 CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -4111,7 +4139,7 @@ CUresult acu_sim_entry_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mo
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuUserObjectCreate, cuUserObjectCreate)
+SIM_ENTRY(cuUserObjectCreate, cuUserObjectCreate, cuUserObjectCreate)
 CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
                                           unsigned int initialRefcount, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -4122,7 +4150,7 @@ CUresult acu_sim_entry_cuUserObjectCreate(CUuserObject *object_out, void *ptr, C
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuUserObjectRelease, cuUserObjectRelease)
+SIM_ENTRY(cuUserObjectRelease, cuUserObjectRelease, cuUserObjectRelease)
 CUresult acu_sim_entry_cuUserObjectRelease(CUuserObject object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
@@ -4132,7 +4160,7 @@ CUresult acu_sim_entry_cuUserObjectRelease(CUuserObject object, unsigned int cou
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
-SIM_ENTRY(cuUserObjectRetain, cuUserObjectRetain)
+SIM_ENTRY(cuUserObjectRetain, cuUserObjectRetain, cuUserObjectRetain)
 CUresult acu_sim_entry_cuUserObjectRetain(CUuserObject object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);

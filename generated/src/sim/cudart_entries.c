@@ -2,7 +2,7 @@
 /* The entries of what the simulator has of CUDA runtime, and the symbols they stand for. */
 #include "sim/entry/entries.h"
 
-SIM_EXPORTED_ENTRY(cudaArrayGetInfo, cudaArrayGetInfo)
+SIM_ENTRY(cudaArrayGetInfo, cudaArrayGetInfo, cudaArrayGetInfo)
 cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc,
                                            struct cudaExtent *extent, unsigned int *flags,
                                            cudaArray_t array) {
@@ -14,7 +14,8 @@ cudaError_t acu_sim_entry_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements)
+SIM_ENTRY(cudaArrayGetMemoryRequirements, cudaArrayGetMemoryRequirements,
+          cudaArrayGetMemoryRequirements)
 cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaArray_t array, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -25,7 +26,7 @@ cudaError_t acu_sim_entry_cudaArrayGetMemoryRequirements(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaArrayGetPlane, cudaArrayGetPlane)
+SIM_ENTRY(cudaArrayGetPlane, cudaArrayGetPlane, cudaArrayGetPlane)
 cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
                                             unsigned int planeIdx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -36,7 +37,7 @@ cudaError_t acu_sim_entry_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaArrayGetSparseProperties, cudaArrayGetSparseProperties)
+SIM_ENTRY(cudaArrayGetSparseProperties, cudaArrayGetSparseProperties, cudaArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(
     struct cudaArraySparseProperties *sparseProperties, cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -47,7 +48,7 @@ cudaError_t acu_sim_entry_cudaArrayGetSparseProperties(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaChooseDevice, cudaChooseDevice)
+SIM_ENTRY(cudaChooseDevice, cudaChooseDevice, cudaChooseDevice)
 cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -57,13 +58,13 @@ cudaError_t acu_sim_entry_cudaChooseDevice(int *device, const struct cudaDeviceP
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaCreateChannelDesc, cudaCreateChannelDesc)
+SIM_ENTRY(cudaCreateChannelDesc, cudaCreateChannelDesc, cudaCreateChannelDesc)
 struct cudaChannelFormatDesc acu_sim_entry_cudaCreateChannelDesc(int x, int y, int z, int w,
                                                                  enum cudaChannelFormatKind f) {
     return acu_sim_cudaCreateChannelDesc(x, y, z, w, f);
 }
 
-SIM_EXPORTED_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject)
+SIM_ENTRY(cudaCreateSurfaceObject, cudaCreateSurfaceObject, cudaCreateSurfaceObject)
 cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
                                                   const struct cudaResourceDesc *pResDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -74,7 +75,7 @@ cudaError_t acu_sim_entry_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObje
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaCreateTextureObject, cudaCreateTextureObject)
+SIM_ENTRY(cudaCreateTextureObject, cudaCreateTextureObject, cudaCreateTextureObject)
 cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
                                                   const struct cudaResourceDesc *pResDesc,
                                                   const struct cudaTextureDesc *pTexDesc,
@@ -87,7 +88,8 @@ cudaError_t acu_sim_entry_cudaCreateTextureObject(cudaTextureObject_t *pTexObjec
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaCtxResetPersistingL2Cache, cudaCtxResetPersistingL2Cache)
+SIM_ENTRY(cudaCtxResetPersistingL2Cache, cudaCtxResetPersistingL2Cache,
+          cudaCtxResetPersistingL2Cache)
 cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -97,7 +99,7 @@ cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDestroyExternalMemory, cudaDestroyExternalMemory)
+SIM_ENTRY(cudaDestroyExternalMemory, cudaDestroyExternalMemory, cudaDestroyExternalMemory)
 cudaError_t acu_sim_entry_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -107,7 +109,7 @@ cudaError_t acu_sim_entry_cudaDestroyExternalMemory(cudaExternalMemory_t extMem)
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore)
+SIM_ENTRY(cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore, cudaDestroyExternalSemaphore)
 cudaError_t acu_sim_entry_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -117,7 +119,7 @@ cudaError_t acu_sim_entry_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t e
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDestroySurfaceObject, cudaDestroySurfaceObject)
+SIM_ENTRY(cudaDestroySurfaceObject, cudaDestroySurfaceObject, cudaDestroySurfaceObject)
 cudaError_t acu_sim_entry_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -127,7 +129,7 @@ cudaError_t acu_sim_entry_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObjec
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDestroyTextureObject, cudaDestroyTextureObject)
+SIM_ENTRY(cudaDestroyTextureObject, cudaDestroyTextureObject, cudaDestroyTextureObject)
 cudaError_t acu_sim_entry_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -137,7 +139,7 @@ cudaError_t acu_sim_entry_cudaDestroyTextureObject(cudaTextureObject_t texObject
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc)
+SIM_ENTRY(cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc, cudaDevResourceGenerateDesc)
 cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
                                                       cudaDevResource *resources,
                                                       unsigned int nbResources) {
@@ -149,7 +151,7 @@ cudaError_t acu_sim_entry_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phD
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDevSmResourceSplit, cudaDevSmResourceSplit)
+SIM_ENTRY(cudaDevSmResourceSplit, cudaDevSmResourceSplit, cudaDevSmResourceSplit)
 cudaError_t acu_sim_entry_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int nbGroups,
                                                  const cudaDevResource *input,
                                                  cudaDevResource *remainder, unsigned int flags,
@@ -163,7 +165,8 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplit(cudaDevResource *result, unsign
     return acu_sim_call_end(&call, outcome);
 }
 
-SIM_EXPORTED_ENTRY(cudaDevSmResourceSplitByCount, cudaDevSmResourceSplitByCount)
+SIM_ENTRY(cudaDevSmResourceSplitByCount, cudaDevSmResourceSplitByCount,
+          cudaDevSmResourceSplitByCount)
 cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result,
                                                         unsigned int *nbGroups,
                                                         const cudaDevResource *input,
@@ -178,7 +181,7 @@ cudaError_t acu_sim_entry_cudaDevSmResourceSplitByCount(cudaDevResource *result,
     return acu_sim_call_end(&call, outcome);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
+SIM_ENTRY(cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer, cudaDeviceCanAccessPeer)
 cudaError_t acu_sim_entry_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -188,7 +191,7 @@ cudaError_t acu_sim_entry_cudaDeviceCanAccessPeer(int *canAccessPeer, int device
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess)
+SIM_ENTRY(cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess, cudaDeviceDisablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -198,7 +201,7 @@ cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess)
+SIM_ENTRY(cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess, cudaDeviceEnablePeerAccess)
 cudaError_t acu_sim_entry_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -208,7 +211,8 @@ cudaError_t acu_sim_entry_cudaDeviceEnablePeerAccess(int peerDevice, unsigned in
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceFlushGPUDirectRDMAWrites)
+SIM_ENTRY(cudaDeviceFlushGPUDirectRDMAWrites, cudaDeviceFlushGPUDirectRDMAWrites,
+          cudaDeviceFlushGPUDirectRDMAWrites)
 cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(
     enum cudaFlushGPUDirectRDMAWritesTarget target, enum cudaFlushGPUDirectRDMAWritesScope scope) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -219,7 +223,7 @@ cudaError_t acu_sim_entry_cudaDeviceFlushGPUDirectRDMAWrites(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetAttribute, cudaDeviceGetAttribute)
+SIM_ENTRY(cudaDeviceGetAttribute, cudaDeviceGetAttribute, cudaDeviceGetAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -229,7 +233,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId)
+SIM_ENTRY(cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId, cudaDeviceGetByPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -239,7 +243,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetByPCIBusId(int *device, const char *pciBu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig)
+SIM_ENTRY(cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig, cudaDeviceGetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -249,7 +253,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheCon
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
+SIM_ENTRY(cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -259,7 +263,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, in
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetDevResource, cudaDeviceGetDevResource)
+SIM_ENTRY(cudaDeviceGetDevResource, cudaDeviceGetDevResource, cudaDeviceGetDevResource)
 cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -270,7 +274,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetDevResource(int device, cudaDevResource *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx)
+SIM_ENTRY(cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx, cudaDeviceGetExecutionCtx)
 cudaError_t acu_sim_entry_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -280,7 +284,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute)
+SIM_ENTRY(cudaDeviceGetGraphMemAttribute, cudaDeviceGetGraphMemAttribute,
+          cudaDeviceGetGraphMemAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device,
                                                          enum cudaGraphMemAttributeType attr,
                                                          void *value) {
@@ -292,7 +297,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetGraphMemAttribute(int device,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetHostAtomicCapabilities)
+SIM_ENTRY(cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetHostAtomicCapabilities,
+          cudaDeviceGetHostAtomicCapabilities)
 cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int device) {
@@ -305,7 +311,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetHostAtomicCapabilities(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetLimit, cudaDeviceGetLimit)
+SIM_ENTRY(cudaDeviceGetLimit, cudaDeviceGetLimit, cudaDeviceGetLimit)
 cudaError_t acu_sim_entry_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -315,7 +321,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limi
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetMemPool, cudaDeviceGetMemPool)
+SIM_ENTRY(cudaDeviceGetMemPool, cudaDeviceGetMemPool, cudaDeviceGetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -325,7 +331,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int devic
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAtomicCapabilities)
+SIM_ENTRY(cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAtomicCapabilities,
+          cudaDeviceGetP2PAtomicCapabilities)
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int srcDevice, int dstDevice) {
@@ -338,7 +345,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetP2PAtomicCapabilities(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute)
+SIM_ENTRY(cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute, cudaDeviceGetP2PAttribute)
 cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
                                                     int srcDevice, int dstDevice) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -349,7 +356,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId)
+SIM_ENTRY(cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId, cudaDeviceGetPCIBusId)
 cudaError_t acu_sim_entry_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -359,7 +366,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetPCIBusId(char *pciBusId, int len, int dev
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig)
+SIM_ENTRY(cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig, cudaDeviceGetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -369,7 +376,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange)
+SIM_ENTRY(cudaDeviceGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange,
+          cudaDeviceGetStreamPriorityRange)
 cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority,
                                                            int *greatestPriority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -380,7 +388,8 @@ cudaError_t acu_sim_entry_cudaDeviceGetStreamPriorityRange(int *leastPriority,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGetTexture1DLinearMaxWidth, cudaDeviceGetTexture1DLinearMaxWidth)
+SIM_ENTRY(cudaDeviceGetTexture1DLinearMaxWidth, cudaDeviceGetTexture1DLinearMaxWidth,
+          cudaDeviceGetTexture1DLinearMaxWidth)
 cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(
     size_t *maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -391,7 +400,7 @@ cudaError_t acu_sim_entry_cudaDeviceGetTexture1DLinearMaxWidth(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim)
+SIM_ENTRY(cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim, cudaDeviceGraphMemTrim)
 cudaError_t acu_sim_entry_cudaDeviceGraphMemTrim(int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -401,7 +410,8 @@ cudaError_t acu_sim_entry_cudaDeviceGraphMemTrim(int device) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceRegisterAsyncNotification, cudaDeviceRegisterAsyncNotification)
+SIM_ENTRY(cudaDeviceRegisterAsyncNotification, cudaDeviceRegisterAsyncNotification,
+          cudaDeviceRegisterAsyncNotification)
 cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device,
                                                               cudaAsyncCallback callbackFunc,
                                                               void *userData,
@@ -415,7 +425,7 @@ cudaError_t acu_sim_entry_cudaDeviceRegisterAsyncNotification(int device,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceReset, cudaDeviceReset)
+SIM_ENTRY(cudaDeviceReset, cudaDeviceReset, cudaDeviceReset)
 cudaError_t acu_sim_entry_cudaDeviceReset(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -425,7 +435,7 @@ cudaError_t acu_sim_entry_cudaDeviceReset(void) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig)
+SIM_ENTRY(cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig, cudaDeviceSetCacheConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -435,7 +445,8 @@ cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfi
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute)
+SIM_ENTRY(cudaDeviceSetGraphMemAttribute, cudaDeviceSetGraphMemAttribute,
+          cudaDeviceSetGraphMemAttribute)
 cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device,
                                                          enum cudaGraphMemAttributeType attr,
                                                          void *value) {
@@ -447,7 +458,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetGraphMemAttribute(int device,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSetLimit, cudaDeviceSetLimit)
+SIM_ENTRY(cudaDeviceSetLimit, cudaDeviceSetLimit, cudaDeviceSetLimit)
 cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -457,7 +468,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSetMemPool, cudaDeviceSetMemPool)
+SIM_ENTRY(cudaDeviceSetMemPool, cudaDeviceSetMemPool, cudaDeviceSetMemPool)
 cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -467,7 +478,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig)
+SIM_ENTRY(cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig, cudaDeviceSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -477,7 +488,7 @@ cudaError_t acu_sim_entry_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceSynchronize, cudaDeviceSynchronize)
+SIM_ENTRY(cudaDeviceSynchronize, cudaDeviceSynchronize, cudaDeviceSynchronize)
 cudaError_t acu_sim_entry_cudaDeviceSynchronize(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -487,7 +498,8 @@ cudaError_t acu_sim_entry_cudaDeviceSynchronize(void) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDeviceUnregisterAsyncNotification, cudaDeviceUnregisterAsyncNotification)
+SIM_ENTRY(cudaDeviceUnregisterAsyncNotification, cudaDeviceUnregisterAsyncNotification,
+          cudaDeviceUnregisterAsyncNotification)
 cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(
     int device, cudaAsyncCallbackHandle_t callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -498,7 +510,7 @@ cudaError_t acu_sim_entry_cudaDeviceUnregisterAsyncNotification(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaDriverGetVersion, cudaDriverGetVersion)
+SIM_ENTRY(cudaDriverGetVersion, cudaDriverGetVersion, cudaDriverGetVersion)
 cudaError_t acu_sim_entry_cudaDriverGetVersion(int *driverVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -508,7 +520,7 @@ cudaError_t acu_sim_entry_cudaDriverGetVersion(int *driverVersion) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventCreate, cudaEventCreate)
+SIM_ENTRY(cudaEventCreate, cudaEventCreate, cudaEventCreate)
 cudaError_t acu_sim_entry_cudaEventCreate(cudaEvent_t *event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -518,7 +530,7 @@ cudaError_t acu_sim_entry_cudaEventCreate(cudaEvent_t *event) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventCreateWithFlags, cudaEventCreateWithFlags)
+SIM_ENTRY(cudaEventCreateWithFlags, cudaEventCreateWithFlags, cudaEventCreateWithFlags)
 cudaError_t acu_sim_entry_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -528,7 +540,7 @@ cudaError_t acu_sim_entry_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventDestroy, cudaEventDestroy)
+SIM_ENTRY(cudaEventDestroy, cudaEventDestroy, cudaEventDestroy)
 cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -538,7 +550,7 @@ cudaError_t acu_sim_entry_cudaEventDestroy(cudaEvent_t event) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventElapsedTime, cudaEventElapsedTime)
+SIM_ENTRY(cudaEventElapsedTime, cudaEventElapsedTime, cudaEventElapsedTime)
 cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -548,7 +560,7 @@ cudaError_t acu_sim_entry_cudaEventElapsedTime(float *ms, cudaEvent_t start, cud
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventQuery, cudaEventQuery)
+SIM_ENTRY(cudaEventQuery, cudaEventQuery, cudaEventQuery)
 cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -558,7 +570,7 @@ cudaError_t acu_sim_entry_cudaEventQuery(cudaEvent_t event) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventRecord, cudaEventRecord)
+SIM_ENTRY(cudaEventRecord, cudaEventRecord, cudaEventRecord)
 cudaError_t acu_sim_entry_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -568,7 +580,7 @@ cudaError_t acu_sim_entry_cudaEventRecord(cudaEvent_t event, cudaStream_t stream
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventRecord, cudaEventRecord_ptsz)
+SIM_ENTRY(cudaEventRecord, cudaEventRecord_ptsz, cudaEventRecord_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -578,7 +590,7 @@ cudaError_t acu_sim_entry_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t s
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags)
+SIM_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags, cudaEventRecordWithFlags)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                                    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -589,7 +601,7 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz)
+SIM_ENTRY(cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz, cudaEventRecordWithFlags_ptsz)
 cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream,
                                                         unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -600,7 +612,7 @@ cudaError_t acu_sim_entry_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaS
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaEventSynchronize, cudaEventSynchronize)
+SIM_ENTRY(cudaEventSynchronize, cudaEventSynchronize, cudaEventSynchronize)
 cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -610,7 +622,7 @@ cudaError_t acu_sim_entry_cudaEventSynchronize(cudaEvent_t event) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxDestroy, cudaExecutionCtxDestroy)
+SIM_ENTRY(cudaExecutionCtxDestroy, cudaExecutionCtxDestroy, cudaExecutionCtxDestroy)
 cudaError_t acu_sim_entry_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -620,7 +632,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevResource)
+SIM_ENTRY(cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevResource,
+          cudaExecutionCtxGetDevResource)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
                                                          cudaDevResource *resource,
                                                          enum cudaDevResourceType type) {
@@ -632,7 +645,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetDevResource(cudaExecutionContext_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice)
+SIM_ENTRY(cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice, cudaExecutionCtxGetDevice)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -642,7 +655,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetDevice(int *device, cudaExecutionCo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxGetId, cudaExecutionCtxGetId)
+SIM_ENTRY(cudaExecutionCtxGetId, cudaExecutionCtxGetId, cudaExecutionCtxGetId)
 cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx,
                                                 unsigned long long *ctxId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -653,7 +666,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxGetId(cudaExecutionContext_t ctx,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent)
+SIM_ENTRY(cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent, cudaExecutionCtxRecordEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx,
                                                       cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -664,7 +677,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate)
+SIM_ENTRY(cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate, cudaExecutionCtxStreamCreate)
 cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream,
                                                        cudaExecutionContext_t ctx,
                                                        unsigned int flags, int priority) {
@@ -676,7 +689,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxStreamCreate(cudaStream_t *phStream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize)
+SIM_ENTRY(cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize, cudaExecutionCtxSynchronize)
 cudaError_t acu_sim_entry_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -686,7 +699,7 @@ cudaError_t acu_sim_entry_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent)
+SIM_ENTRY(cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent, cudaExecutionCtxWaitEvent)
 cudaError_t acu_sim_entry_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -696,7 +709,8 @@ cudaError_t acu_sim_entry_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaExternalMemoryGetMappedBuffer, cudaExternalMemoryGetMappedBuffer)
+SIM_ENTRY(cudaExternalMemoryGetMappedBuffer, cudaExternalMemoryGetMappedBuffer,
+          cudaExternalMemoryGetMappedBuffer)
 cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(
     void **devPtr, cudaExternalMemory_t extMem,
     const struct cudaExternalMemoryBufferDesc *bufferDesc) {
@@ -708,7 +722,7 @@ cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFree, cudaFree)
+SIM_ENTRY(cudaFree, cudaFree, cudaFree)
 cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -718,7 +732,7 @@ cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFreeArray, cudaFreeArray)
+SIM_ENTRY(cudaFreeArray, cudaFreeArray, cudaFreeArray)
 cudaError_t acu_sim_entry_cudaFreeArray(cudaArray_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -728,7 +742,7 @@ cudaError_t acu_sim_entry_cudaFreeArray(cudaArray_t array) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFreeAsync, cudaFreeAsync)
+SIM_ENTRY(cudaFreeAsync, cudaFreeAsync, cudaFreeAsync)
 cudaError_t acu_sim_entry_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -738,7 +752,7 @@ cudaError_t acu_sim_entry_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFreeAsync, cudaFreeAsync_ptsz)
+SIM_ENTRY(cudaFreeAsync, cudaFreeAsync_ptsz, cudaFreeAsync_ptsz)
 cudaError_t acu_sim_entry_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -748,7 +762,7 @@ cudaError_t acu_sim_entry_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream)
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFreeHost, cudaFreeHost)
+SIM_ENTRY(cudaFreeHost, cudaFreeHost, cudaFreeHost)
 cudaError_t acu_sim_entry_cudaFreeHost(void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -758,7 +772,7 @@ cudaError_t acu_sim_entry_cudaFreeHost(void *ptr) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFreeMipmappedArray, cudaFreeMipmappedArray)
+SIM_ENTRY(cudaFreeMipmappedArray, cudaFreeMipmappedArray, cudaFreeMipmappedArray)
 cudaError_t acu_sim_entry_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -768,7 +782,7 @@ cudaError_t acu_sim_entry_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedA
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncGetAttributes, cudaFuncGetAttributes)
+SIM_ENTRY(cudaFuncGetAttributes, cudaFuncGetAttributes, cudaFuncGetAttributes)
 cudaError_t acu_sim_entry_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -778,7 +792,7 @@ cudaError_t acu_sim_entry_cudaFuncGetAttributes(struct cudaFuncAttributes *attr,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncGetName, cudaFuncGetName)
+SIM_ENTRY(cudaFuncGetName, cudaFuncGetName, cudaFuncGetName)
 cudaError_t acu_sim_entry_cudaFuncGetName(const char **name, const void *func) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -788,7 +802,7 @@ cudaError_t acu_sim_entry_cudaFuncGetName(const char **name, const void *func) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncGetParamCount, cudaFuncGetParamCount)
+SIM_ENTRY(cudaFuncGetParamCount, cudaFuncGetParamCount, cudaFuncGetParamCount)
 cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -798,7 +812,7 @@ cudaError_t acu_sim_entry_cudaFuncGetParamCount(const void *func, size_t *paramC
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncGetParamInfo, cudaFuncGetParamInfo)
+SIM_ENTRY(cudaFuncGetParamInfo, cudaFuncGetParamInfo, cudaFuncGetParamInfo)
 cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramIndex,
                                                size_t *paramOffset, size_t *paramSize) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -809,7 +823,7 @@ cudaError_t acu_sim_entry_cudaFuncGetParamInfo(const void *func, size_t paramInd
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncSetAttribute, cudaFuncSetAttribute)
+SIM_ENTRY(cudaFuncSetAttribute, cudaFuncSetAttribute, cudaFuncSetAttribute)
 cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr,
                                                int value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -820,7 +834,7 @@ cudaError_t acu_sim_entry_cudaFuncSetAttribute(const void *func, enum cudaFuncAt
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncSetCacheConfig, cudaFuncSetCacheConfig)
+SIM_ENTRY(cudaFuncSetCacheConfig, cudaFuncSetCacheConfig, cudaFuncSetCacheConfig)
 cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -830,7 +844,7 @@ cudaError_t acu_sim_entry_cudaFuncSetCacheConfig(const void *func, enum cudaFunc
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig)
+SIM_ENTRY(cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig, cudaFuncSetSharedMemConfig)
 cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func,
                                                      enum cudaSharedMemConfig config) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -841,7 +855,7 @@ cudaError_t acu_sim_entry_cudaFuncSetSharedMemConfig(const void *func,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc)
+SIM_ENTRY(cudaGetChannelDesc, cudaGetChannelDesc, cudaGetChannelDesc)
 cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
                                              cudaArray_const_t array) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -852,7 +866,7 @@ cudaError_t acu_sim_entry_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDevice, cudaGetDevice)
+SIM_ENTRY(cudaGetDevice, cudaGetDevice, cudaGetDevice)
 cudaError_t acu_sim_entry_cudaGetDevice(int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -862,7 +876,7 @@ cudaError_t acu_sim_entry_cudaGetDevice(int *device) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDeviceCount, cudaGetDeviceCount)
+SIM_ENTRY(cudaGetDeviceCount, cudaGetDeviceCount, cudaGetDeviceCount)
 cudaError_t acu_sim_entry_cudaGetDeviceCount(int *count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -872,7 +886,7 @@ cudaError_t acu_sim_entry_cudaGetDeviceCount(int *count) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDeviceFlags, cudaGetDeviceFlags)
+SIM_ENTRY(cudaGetDeviceFlags, cudaGetDeviceFlags, cudaGetDeviceFlags)
 cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -882,7 +896,7 @@ cudaError_t acu_sim_entry_cudaGetDeviceFlags(unsigned int *flags) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDeviceProperties, cudaGetDeviceProperties)
+SIM_ENTRY(cudaGetDeviceProperties, cudaGetDeviceProperties, cudaGetDeviceProperties)
 cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -892,7 +906,7 @@ cudaError_t acu_sim_entry_cudaGetDeviceProperties(struct cudaDeviceProp *prop, i
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint)
+SIM_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint, cudaGetDriverEntryPoint)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(
     const char *symbol, void **funcPtr, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
@@ -904,7 +918,7 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPoint(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz)
+SIM_ENTRY(cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_ptsz, cudaGetDriverEntryPoint_ptsz)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(
     const char *symbol, void **funcPtr, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
@@ -916,7 +930,8 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPoint_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion)
+SIM_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion,
+          cudaGetDriverEntryPointByVersion)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
@@ -929,7 +944,8 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_ptsz)
+SIM_ENTRY(cudaGetDriverEntryPointByVersion, cudaGetDriverEntryPointByVersion_ptsz,
+          cudaGetDriverEntryPointByVersion_ptsz)
 cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(
     const char *symbol, void **funcPtr, unsigned int cudaVersion, unsigned long long flags,
     enum cudaDriverEntryPointQueryResult *driverStatus) {
@@ -942,7 +958,7 @@ cudaError_t acu_sim_entry_cudaGetDriverEntryPointByVersion_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetErrorName, cudaGetErrorName)
+SIM_ENTRY(cudaGetErrorName, cudaGetErrorName, cudaGetErrorName)
 const char *acu_sim_entry_cudaGetErrorName(cudaError_t error) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -951,7 +967,7 @@ const char *acu_sim_entry_cudaGetErrorName(cudaError_t error) {
     return result;
 }
 
-SIM_EXPORTED_ENTRY(cudaGetErrorString, cudaGetErrorString)
+SIM_ENTRY(cudaGetErrorString, cudaGetErrorString, cudaGetErrorString)
 const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -960,7 +976,7 @@ const char *acu_sim_entry_cudaGetErrorString(cudaError_t error) {
     return result;
 }
 
-SIM_EXPORTED_ENTRY(cudaGetFuncBySymbol, cudaGetFuncBySymbol)
+SIM_ENTRY(cudaGetFuncBySymbol, cudaGetFuncBySymbol, cudaGetFuncBySymbol)
 cudaError_t acu_sim_entry_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -970,7 +986,7 @@ cudaError_t acu_sim_entry_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetKernel, cudaGetKernel)
+SIM_ENTRY(cudaGetKernel, cudaGetKernel, cudaGetKernel)
 cudaError_t acu_sim_entry_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -980,12 +996,12 @@ cudaError_t acu_sim_entry_cudaGetKernel(cudaKernel_t *kernelPtr, const void *ent
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetLastError, cudaGetLastError)
+SIM_ENTRY(cudaGetLastError, cudaGetLastError, cudaGetLastError)
 cudaError_t acu_sim_entry_cudaGetLastError(void) {
     return acu_sim_cudaGetLastError();
 }
 
-SIM_EXPORTED_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel)
+SIM_ENTRY(cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel, cudaGetMipmappedArrayLevel)
 cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
                                                      cudaMipmappedArray_const_t mipmappedArray,
                                                      unsigned int level) {
@@ -997,7 +1013,8 @@ cudaError_t acu_sim_entry_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetSurfaceObjectResourceDesc, cudaGetSurfaceObjectResourceDesc)
+SIM_ENTRY(cudaGetSurfaceObjectResourceDesc, cudaGetSurfaceObjectResourceDesc,
+          cudaGetSurfaceObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                            cudaSurfaceObject_t surfObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1008,7 +1025,7 @@ cudaError_t acu_sim_entry_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDe
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetSymbolAddress, cudaGetSymbolAddress)
+SIM_ENTRY(cudaGetSymbolAddress, cudaGetSymbolAddress, cudaGetSymbolAddress)
 cudaError_t acu_sim_entry_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1018,7 +1035,7 @@ cudaError_t acu_sim_entry_cudaGetSymbolAddress(void **devPtr, const void *symbol
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetSymbolSize, cudaGetSymbolSize)
+SIM_ENTRY(cudaGetSymbolSize, cudaGetSymbolSize, cudaGetSymbolSize)
 cudaError_t acu_sim_entry_cudaGetSymbolSize(size_t *size, const void *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1028,7 +1045,8 @@ cudaError_t acu_sim_entry_cudaGetSymbolSize(size_t *size, const void *symbol) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc)
+SIM_ENTRY(cudaGetTextureObjectResourceDesc, cudaGetTextureObjectResourceDesc,
+          cudaGetTextureObjectResourceDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                            cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1039,7 +1057,8 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectResourceDesc(struct cudaResourceDe
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc)
+SIM_ENTRY(cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectResourceViewDesc,
+          cudaGetTextureObjectResourceViewDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(
     struct cudaResourceViewDesc *pResViewDesc, cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1050,7 +1069,8 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectResourceViewDesc(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc)
+SIM_ENTRY(cudaGetTextureObjectTextureDesc, cudaGetTextureObjectTextureDesc,
+          cudaGetTextureObjectTextureDesc)
 cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
                                                           cudaTextureObject_t texObject) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1061,7 +1081,7 @@ cudaError_t acu_sim_entry_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddChildGraphNode, cudaGraphAddChildGraphNode)
+SIM_ENTRY(cudaGraphAddChildGraphNode, cudaGraphAddChildGraphNode, cudaGraphAddChildGraphNode)
 cudaError_t acu_sim_entry_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                      const cudaGraphNode_t *pDependencies,
                                                      size_t numDependencies,
@@ -1075,7 +1095,7 @@ cudaError_t acu_sim_entry_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddDependencies, cudaGraphAddDependencies)
+SIM_ENTRY(cudaGraphAddDependencies, cudaGraphAddDependencies, cudaGraphAddDependencies)
 cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
                                                    const cudaGraphNode_t *to,
                                                    const cudaGraphEdgeData *edgeData,
@@ -1088,7 +1108,7 @@ cudaError_t acu_sim_entry_cudaGraphAddDependencies(cudaGraph_t graph, const cuda
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddEmptyNode, cudaGraphAddEmptyNode)
+SIM_ENTRY(cudaGraphAddEmptyNode, cudaGraphAddEmptyNode, cudaGraphAddEmptyNode)
 cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                 const cudaGraphNode_t *pDependencies,
                                                 size_t numDependencies) {
@@ -1100,7 +1120,7 @@ cudaError_t acu_sim_entry_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cud
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddEventRecordNode, cudaGraphAddEventRecordNode)
+SIM_ENTRY(cudaGraphAddEventRecordNode, cudaGraphAddEventRecordNode, cudaGraphAddEventRecordNode)
 cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode,
                                                       cudaGraph_t graph,
                                                       const cudaGraphNode_t *pDependencies,
@@ -1114,7 +1134,7 @@ cudaError_t acu_sim_entry_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNod
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode)
+SIM_ENTRY(cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode, cudaGraphAddEventWaitNode)
 cudaError_t acu_sim_entry_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                     const cudaGraphNode_t *pDependencies,
                                                     size_t numDependencies, cudaEvent_t event) {
@@ -1127,8 +1147,8 @@ cudaError_t acu_sim_entry_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresSignalNode,
-                   cudaGraphAddExternalSemaphoresSignalNode)
+SIM_ENTRY(cudaGraphAddExternalSemaphoresSignalNode, cudaGraphAddExternalSemaphoresSignalNode,
+          cudaGraphAddExternalSemaphoresSignalNode)
 cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(
     cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
     size_t numDependencies, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
@@ -1141,7 +1161,8 @@ cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresSignalNode(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddExternalSemaphoresWaitNode)
+SIM_ENTRY(cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddExternalSemaphoresWaitNode,
+          cudaGraphAddExternalSemaphoresWaitNode)
 cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(
     cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
     size_t numDependencies, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
@@ -1154,7 +1175,7 @@ cudaError_t acu_sim_entry_cudaGraphAddExternalSemaphoresWaitNode(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddHostNode, cudaGraphAddHostNode)
+SIM_ENTRY(cudaGraphAddHostNode, cudaGraphAddHostNode, cudaGraphAddHostNode)
 cudaError_t acu_sim_entry_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies,
@@ -1168,7 +1189,7 @@ cudaError_t acu_sim_entry_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cuda
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddKernelNode, cudaGraphAddKernelNode)
+SIM_ENTRY(cudaGraphAddKernelNode, cudaGraphAddKernelNode, cudaGraphAddKernelNode)
 cudaError_t acu_sim_entry_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
@@ -1182,7 +1203,7 @@ cudaError_t acu_sim_entry_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemAllocNode, cudaGraphAddMemAllocNode)
+SIM_ENTRY(cudaGraphAddMemAllocNode, cudaGraphAddMemAllocNode, cudaGraphAddMemAllocNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                    const cudaGraphNode_t *pDependencies,
                                                    size_t numDependencies,
@@ -1196,7 +1217,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode)
+SIM_ENTRY(cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode, cudaGraphAddMemFreeNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                   const cudaGraphNode_t *pDependencies,
                                                   size_t numDependencies, void *dptr) {
@@ -1209,7 +1230,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, c
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode)
+SIM_ENTRY(cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
@@ -1223,7 +1244,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNode1D, cudaGraphAddMemcpyNode1D)
+SIM_ENTRY(cudaGraphAddMemcpyNode1D, cudaGraphAddMemcpyNode1D, cudaGraphAddMemcpyNode1D)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                    const cudaGraphNode_t *pDependencies,
                                                    size_t numDependencies, void *dst,
@@ -1238,7 +1259,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphAddMemcpyNodeFromSymbol)
+SIM_ENTRY(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphAddMemcpyNodeFromSymbol,
+          cudaGraphAddMemcpyNodeFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode,
                                                            cudaGraph_t graph,
                                                            const cudaGraphNode_t *pDependencies,
@@ -1256,7 +1278,8 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGra
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddMemcpyNodeToSymbol)
+SIM_ENTRY(cudaGraphAddMemcpyNodeToSymbol, cudaGraphAddMemcpyNodeToSymbol,
+          cudaGraphAddMemcpyNodeToSymbol)
 cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode,
                                                          cudaGraph_t graph,
                                                          const cudaGraphNode_t *pDependencies,
@@ -1273,7 +1296,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraph
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddMemsetNode, cudaGraphAddMemsetNode)
+SIM_ENTRY(cudaGraphAddMemsetNode, cudaGraphAddMemsetNode, cudaGraphAddMemsetNode)
 cudaError_t acu_sim_entry_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                  const cudaGraphNode_t *pDependencies,
                                                  size_t numDependencies,
@@ -1287,7 +1310,7 @@ cudaError_t acu_sim_entry_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphAddNode, cudaGraphAddNode)
+SIM_ENTRY(cudaGraphAddNode, cudaGraphAddNode, cudaGraphAddNode)
 cudaError_t acu_sim_entry_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                            const cudaGraphNode_t *pDependencies,
                                            const cudaGraphEdgeData *dependencyData,
@@ -1302,7 +1325,8 @@ cudaError_t acu_sim_entry_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGrap
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph)
+SIM_ENTRY(cudaGraphChildGraphNodeGetGraph, cudaGraphChildGraphNodeGetGraph,
+          cudaGraphChildGraphNodeGetGraph)
 cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
                                                           cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1313,7 +1337,7 @@ cudaError_t acu_sim_entry_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphClone, cudaGraphClone)
+SIM_ENTRY(cudaGraphClone, cudaGraphClone, cudaGraphClone)
 cudaError_t acu_sim_entry_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1323,7 +1347,8 @@ cudaError_t acu_sim_entry_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t o
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate)
+SIM_ENTRY(cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate,
+          cudaGraphConditionalHandleCreate)
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
                                                            cudaGraph_t graph,
                                                            unsigned int defaultLaunchValue,
@@ -1337,7 +1362,8 @@ cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate(cudaGraphConditionalH
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphConditionalHandleCreate_v2, cudaGraphConditionalHandleCreate_v2)
+SIM_ENTRY(cudaGraphConditionalHandleCreate_v2, cudaGraphConditionalHandleCreate_v2,
+          cudaGraphConditionalHandleCreate_v2)
 cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(
     cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph, cudaExecutionContext_t ctx,
     unsigned int defaultLaunchValue, unsigned int flags) {
@@ -1350,7 +1376,7 @@ cudaError_t acu_sim_entry_cudaGraphConditionalHandleCreate_v2(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphCreate, cudaGraphCreate)
+SIM_ENTRY(cudaGraphCreate, cudaGraphCreate, cudaGraphCreate)
 cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1360,7 +1386,7 @@ cudaError_t acu_sim_entry_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flag
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphDebugDotPrint, cudaGraphDebugDotPrint)
+SIM_ENTRY(cudaGraphDebugDotPrint, cudaGraphDebugDotPrint, cudaGraphDebugDotPrint)
 cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path,
                                                  unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1371,7 +1397,7 @@ cudaError_t acu_sim_entry_cudaGraphDebugDotPrint(cudaGraph_t graph, const char *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphDestroy, cudaGraphDestroy)
+SIM_ENTRY(cudaGraphDestroy, cudaGraphDestroy, cudaGraphDestroy)
 cudaError_t acu_sim_entry_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1381,7 +1407,7 @@ cudaError_t acu_sim_entry_cudaGraphDestroy(cudaGraph_t graph) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphDestroyNode, cudaGraphDestroyNode)
+SIM_ENTRY(cudaGraphDestroyNode, cudaGraphDestroyNode, cudaGraphDestroyNode)
 cudaError_t acu_sim_entry_cudaGraphDestroyNode(cudaGraphNode_t node) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1391,7 +1417,8 @@ cudaError_t acu_sim_entry_cudaGraphDestroyNode(cudaGraphNode_t node) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent)
+SIM_ENTRY(cudaGraphEventRecordNodeGetEvent, cudaGraphEventRecordNodeGetEvent,
+          cudaGraphEventRecordNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node,
                                                            cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1402,7 +1429,8 @@ cudaError_t acu_sim_entry_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent)
+SIM_ENTRY(cudaGraphEventRecordNodeSetEvent, cudaGraphEventRecordNodeSetEvent,
+          cudaGraphEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node,
                                                            cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1413,7 +1441,8 @@ cudaError_t acu_sim_entry_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent)
+SIM_ENTRY(cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeGetEvent,
+          cudaGraphEventWaitNodeGetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node,
                                                          cudaEvent_t *event_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1424,7 +1453,8 @@ cudaError_t acu_sim_entry_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphEventWaitNodeSetEvent, cudaGraphEventWaitNodeSetEvent)
+SIM_ENTRY(cudaGraphEventWaitNodeSetEvent, cudaGraphEventWaitNodeSetEvent,
+          cudaGraphEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1434,7 +1464,8 @@ cudaError_t acu_sim_entry_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, c
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetParams)
+SIM_ENTRY(cudaGraphExecChildGraphNodeSetParams, cudaGraphExecChildGraphNodeSetParams,
+          cudaGraphExecChildGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,
                                                                cudaGraphNode_t node,
                                                                cudaGraph_t childGraph) {
@@ -1446,7 +1477,7 @@ cudaError_t acu_sim_entry_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t h
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecDestroy, cudaGraphExecDestroy)
+SIM_ENTRY(cudaGraphExecDestroy, cudaGraphExecDestroy, cudaGraphExecDestroy)
 cudaError_t acu_sim_entry_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1456,7 +1487,8 @@ cudaError_t acu_sim_entry_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent)
+SIM_ENTRY(cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent,
+          cudaGraphExecEventRecordNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                                cudaGraphNode_t hNode,
                                                                cudaEvent_t event) {
@@ -1468,7 +1500,8 @@ cudaError_t acu_sim_entry_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t h
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent)
+SIM_ENTRY(cudaGraphExecEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
+          cudaGraphExecEventWaitNodeSetEvent)
 cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
                                                              cudaGraphNode_t hNode,
                                                              cudaEvent_t event) {
@@ -1480,8 +1513,9 @@ cudaError_t acu_sim_entry_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams,
-                   cudaGraphExecExternalSemaphoresSignalNodeSetParams)
+SIM_ENTRY(cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+          cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+          cudaGraphExecExternalSemaphoresSignalNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
@@ -1494,8 +1528,9 @@ cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams,
-                   cudaGraphExecExternalSemaphoresWaitNodeSetParams)
+SIM_ENTRY(cudaGraphExecExternalSemaphoresWaitNodeSetParams,
+          cudaGraphExecExternalSemaphoresWaitNodeSetParams,
+          cudaGraphExecExternalSemaphoresWaitNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
     const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
@@ -1508,7 +1543,7 @@ cudaError_t acu_sim_entry_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecGetFlags, cudaGraphExecGetFlags)
+SIM_ENTRY(cudaGraphExecGetFlags, cudaGraphExecGetFlags, cudaGraphExecGetFlags)
 cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec,
                                                 unsigned long long *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1519,7 +1554,7 @@ cudaError_t acu_sim_entry_cudaGraphExecGetFlags(cudaGraphExec_t graphExec,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecGetId, cudaGraphExecGetId)
+SIM_ENTRY(cudaGraphExecGetId, cudaGraphExecGetId, cudaGraphExecGetId)
 cudaError_t acu_sim_entry_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1529,7 +1564,8 @@ cudaError_t acu_sim_entry_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigne
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams)
+SIM_ENTRY(cudaGraphExecHostNodeSetParams, cudaGraphExecHostNodeSetParams,
+          cudaGraphExecHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
     const struct cudaHostNodeParams *pNodeParams) {
@@ -1541,7 +1577,8 @@ cudaError_t acu_sim_entry_cudaGraphExecHostNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams)
+SIM_ENTRY(cudaGraphExecKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
+          cudaGraphExecKernelNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
     const struct cudaKernelNodeParams *pNodeParams) {
@@ -1553,7 +1590,8 @@ cudaError_t acu_sim_entry_cudaGraphExecKernelNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams)
+SIM_ENTRY(cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
+          cudaGraphExecMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1564,7 +1602,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D)
+SIM_ENTRY(cudaGraphExecMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
+          cudaGraphExecMemcpyNodeSetParams1D)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
                                                              cudaGraphNode_t node, void *dst,
                                                              const void *src, size_t count,
@@ -1578,8 +1617,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsFromSymbol,
-                   cudaGraphExecMemcpyNodeSetParamsFromSymbol)
+SIM_ENTRY(cudaGraphExecMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+          cudaGraphExecMemcpyNodeSetParamsFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
                                                                      cudaGraphNode_t node,
                                                                      void *dst, const void *symbol,
@@ -1594,8 +1633,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphEx
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemcpyNodeSetParamsToSymbol,
-                   cudaGraphExecMemcpyNodeSetParamsToSymbol)
+SIM_ENTRY(cudaGraphExecMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
+          cudaGraphExecMemcpyNodeSetParamsToSymbol)
 cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
                                                                    cudaGraphNode_t node,
                                                                    const void *symbol,
@@ -1611,7 +1650,8 @@ cudaError_t acu_sim_entry_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams)
+SIM_ENTRY(cudaGraphExecMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
+          cudaGraphExecMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(
     cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1622,7 +1662,7 @@ cudaError_t acu_sim_entry_cudaGraphExecMemsetNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams)
+SIM_ENTRY(cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams, cudaGraphExecNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
                                                      cudaGraphNode_t node,
                                                      struct cudaGraphNodeParams *nodeParams) {
@@ -1634,7 +1674,7 @@ cudaError_t acu_sim_entry_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExecUpdate, cudaGraphExecUpdate)
+SIM_ENTRY(cudaGraphExecUpdate, cudaGraphExecUpdate, cudaGraphExecUpdate)
 cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                               cudaGraphExecUpdateResultInfo *resultInfo) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1645,8 +1685,9 @@ cudaError_t acu_sim_entry_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams,
-                   cudaGraphExternalSemaphoresSignalNodeGetParams)
+SIM_ENTRY(cudaGraphExternalSemaphoresSignalNodeGetParams,
+          cudaGraphExternalSemaphoresSignalNodeGetParams,
+          cudaGraphExternalSemaphoresSignalNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1657,8 +1698,9 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeGetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams,
-                   cudaGraphExternalSemaphoresSignalNodeSetParams)
+SIM_ENTRY(cudaGraphExternalSemaphoresSignalNodeSetParams,
+          cudaGraphExternalSemaphoresSignalNodeSetParams,
+          cudaGraphExternalSemaphoresSignalNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1669,8 +1711,9 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresSignalNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams,
-                   cudaGraphExternalSemaphoresWaitNodeGetParams)
+SIM_ENTRY(cudaGraphExternalSemaphoresWaitNodeGetParams,
+          cudaGraphExternalSemaphoresWaitNodeGetParams,
+          cudaGraphExternalSemaphoresWaitNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(
     cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1681,8 +1724,9 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeGetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams,
-                   cudaGraphExternalSemaphoresWaitNodeSetParams)
+SIM_ENTRY(cudaGraphExternalSemaphoresWaitNodeSetParams,
+          cudaGraphExternalSemaphoresWaitNodeSetParams,
+          cudaGraphExternalSemaphoresWaitNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(
     cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1693,7 +1737,7 @@ cudaError_t acu_sim_entry_cudaGraphExternalSemaphoresWaitNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphGetEdges, cudaGraphGetEdges)
+SIM_ENTRY(cudaGraphGetEdges, cudaGraphGetEdges, cudaGraphGetEdges)
 cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from,
                                             cudaGraphNode_t *to, cudaGraphEdgeData *edgeData,
                                             size_t *numEdges) {
@@ -1705,7 +1749,7 @@ cudaError_t acu_sim_entry_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphGetId, cudaGraphGetId)
+SIM_ENTRY(cudaGraphGetId, cudaGraphGetId, cudaGraphGetId)
 cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1715,7 +1759,7 @@ cudaError_t acu_sim_entry_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graph
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphGetNodes, cudaGraphGetNodes)
+SIM_ENTRY(cudaGraphGetNodes, cudaGraphGetNodes, cudaGraphGetNodes)
 cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
                                             size_t *numNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1726,7 +1770,7 @@ cudaError_t acu_sim_entry_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphGetRootNodes, cudaGraphGetRootNodes)
+SIM_ENTRY(cudaGraphGetRootNodes, cudaGraphGetRootNodes, cudaGraphGetRootNodes)
 cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
                                                 size_t *pNumRootNodes) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1737,7 +1781,7 @@ cudaError_t acu_sim_entry_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams)
+SIM_ENTRY(cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams, cudaGraphHostNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
                                                      struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1748,7 +1792,7 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams)
+SIM_ENTRY(cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams, cudaGraphHostNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
                                                      const struct cudaHostNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1759,7 +1803,7 @@ cudaError_t acu_sim_entry_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphInstantiate, cudaGraphInstantiate)
+SIM_ENTRY(cudaGraphInstantiate, cudaGraphInstantiate, cudaGraphInstantiate)
 cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                                unsigned long long flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1770,7 +1814,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cuda
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags)
+SIM_ENTRY(cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithFlags,
+          cudaGraphInstantiateWithFlags)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec,
                                                         cudaGraph_t graph,
                                                         unsigned long long flags) {
@@ -1782,7 +1827,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphE
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams)
+SIM_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams,
+          cudaGraphInstantiateWithParams)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(
     cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1793,7 +1839,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz)
+SIM_ENTRY(cudaGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz,
+          cudaGraphInstantiateWithParams_ptsz)
 cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(
     cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -1804,7 +1851,8 @@ cudaError_t acu_sim_entry_cudaGraphInstantiateWithParams_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes)
+SIM_ENTRY(cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeCopyAttributes,
+          cudaGraphKernelNodeCopyAttributes)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst,
                                                             cudaGraphNode_t hSrc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1815,7 +1863,8 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute)
+SIM_ENTRY(cudaGraphKernelNodeGetAttribute, cudaGraphKernelNodeGetAttribute,
+          cudaGraphKernelNodeGetAttribute)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
                                                           cudaLaunchAttributeID attr,
                                                           cudaLaunchAttributeValue *value_out) {
@@ -1827,7 +1876,7 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams)
+SIM_ENTRY(cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams, cudaGraphKernelNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1838,7 +1887,8 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute)
+SIM_ENTRY(cudaGraphKernelNodeSetAttribute, cudaGraphKernelNodeSetAttribute,
+          cudaGraphKernelNodeSetAttribute)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                           cudaLaunchAttributeID attr,
                                                           const cudaLaunchAttributeValue *value) {
@@ -1850,7 +1900,7 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams)
+SIM_ENTRY(cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams, cudaGraphKernelNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(
     cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1861,7 +1911,7 @@ cudaError_t acu_sim_entry_cudaGraphKernelNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphLaunch, cudaGraphLaunch)
+SIM_ENTRY(cudaGraphLaunch, cudaGraphLaunch, cudaGraphLaunch)
 cudaError_t acu_sim_entry_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1871,7 +1921,7 @@ cudaError_t acu_sim_entry_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphLaunch, cudaGraphLaunch_ptsz)
+SIM_ENTRY(cudaGraphLaunch, cudaGraphLaunch_ptsz, cudaGraphLaunch_ptsz)
 cudaError_t acu_sim_entry_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -1881,7 +1931,8 @@ cudaError_t acu_sim_entry_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaSt
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams)
+SIM_ENTRY(cudaGraphMemAllocNodeGetParams, cudaGraphMemAllocNodeGetParams,
+          cudaGraphMemAllocNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(
     cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1892,7 +1943,8 @@ cudaError_t acu_sim_entry_cudaGraphMemAllocNodeGetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemFreeNodeGetParams, cudaGraphMemFreeNodeGetParams)
+SIM_ENTRY(cudaGraphMemFreeNodeGetParams, cudaGraphMemFreeNodeGetParams,
+          cudaGraphMemFreeNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -1902,7 +1954,7 @@ cudaError_t acu_sim_entry_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, vo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams)
+SIM_ENTRY(cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1913,7 +1965,7 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams)
+SIM_ENTRY(cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(
     cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1924,7 +1976,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParams1D, cudaGraphMemcpyNodeSetParams1D)
+SIM_ENTRY(cudaGraphMemcpyNodeSetParams1D, cudaGraphMemcpyNodeSetParams1D,
+          cudaGraphMemcpyNodeSetParams1D)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst,
                                                          const void *src, size_t count,
                                                          enum cudaMemcpyKind kind) {
@@ -1936,7 +1989,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, v
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol)
+SIM_ENTRY(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol,
+          cudaGraphMemcpyNodeSetParamsFromSymbol)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
                                                                  const void *symbol, size_t count,
                                                                  size_t offset,
@@ -1950,7 +2004,8 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol)
+SIM_ENTRY(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol,
+          cudaGraphMemcpyNodeSetParamsToSymbol)
 cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node,
                                                                const void *symbol, const void *src,
                                                                size_t count, size_t offset,
@@ -1964,7 +2019,7 @@ cudaError_t acu_sim_entry_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t n
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams)
+SIM_ENTRY(cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
                                                        struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1975,7 +2030,7 @@ cudaError_t acu_sim_entry_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams)
+SIM_ENTRY(cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams, cudaGraphMemsetNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
                                                        const struct cudaMemsetParams *pNodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -1986,7 +2041,7 @@ cudaError_t acu_sim_entry_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeFindInClone, cudaGraphNodeFindInClone)
+SIM_ENTRY(cudaGraphNodeFindInClone, cudaGraphNodeFindInClone, cudaGraphNodeFindInClone)
 cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode,
                                                    cudaGraphNode_t originalNode,
                                                    cudaGraph_t clonedGraph) {
@@ -1998,7 +2053,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetContainingGraph, cudaGraphNodeGetContainingGraph)
+SIM_ENTRY(cudaGraphNodeGetContainingGraph, cudaGraphNodeGetContainingGraph,
+          cudaGraphNodeGetContainingGraph)
 cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode,
                                                           cudaGraph_t *phGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2009,7 +2065,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies)
+SIM_ENTRY(cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies, cudaGraphNodeGetDependencies)
 cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
                                                        cudaGraphNode_t *pDependencies,
                                                        cudaGraphEdgeData *edgeData,
@@ -2023,7 +2079,8 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes)
+SIM_ENTRY(cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes,
+          cudaGraphNodeGetDependentNodes)
 cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
                                                          cudaGraphNode_t *pDependentNodes,
                                                          cudaGraphEdgeData *edgeData,
@@ -2037,7 +2094,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled)
+SIM_ENTRY(cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled, cudaGraphNodeGetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                                   unsigned int *isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2048,7 +2105,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId)
+SIM_ENTRY(cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId, cudaGraphNodeGetLocalId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2058,7 +2115,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigne
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetParams, cudaGraphNodeGetParams)
+SIM_ENTRY(cudaGraphNodeGetParams, cudaGraphNodeGetParams, cudaGraphNodeGetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2069,7 +2126,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId)
+SIM_ENTRY(cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId, cudaGraphNodeGetToolsId)
 cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
                                                   unsigned long long *toolsNodeId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2080,7 +2137,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeGetType, cudaGraphNodeGetType)
+SIM_ENTRY(cudaGraphNodeGetType, cudaGraphNodeGetType, cudaGraphNodeGetType)
 cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node,
                                                enum cudaGraphNodeType *pType) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2091,7 +2148,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeGetType(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled)
+SIM_ENTRY(cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled, cudaGraphNodeSetEnabled)
 cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
                                                   unsigned int isEnabled) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2102,7 +2159,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphNodeSetParams, cudaGraphNodeSetParams)
+SIM_ENTRY(cudaGraphNodeSetParams, cudaGraphNodeSetParams, cudaGraphNodeSetParams)
 cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
                                                  struct cudaGraphNodeParams *nodeParams) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2113,7 +2170,7 @@ cudaError_t acu_sim_entry_cudaGraphNodeSetParams(cudaGraphNode_t node,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphReleaseUserObject, cudaGraphReleaseUserObject)
+SIM_ENTRY(cudaGraphReleaseUserObject, cudaGraphReleaseUserObject, cudaGraphReleaseUserObject)
 cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                      unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2124,7 +2181,7 @@ cudaError_t acu_sim_entry_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUser
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphRemoveDependencies, cudaGraphRemoveDependencies)
+SIM_ENTRY(cudaGraphRemoveDependencies, cudaGraphRemoveDependencies, cudaGraphRemoveDependencies)
 cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph,
                                                       const cudaGraphNode_t *from,
                                                       const cudaGraphNode_t *to,
@@ -2138,7 +2195,7 @@ cudaError_t acu_sim_entry_cudaGraphRemoveDependencies(cudaGraph_t graph,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphRetainUserObject, cudaGraphRetainUserObject)
+SIM_ENTRY(cudaGraphRetainUserObject, cudaGraphRetainUserObject, cudaGraphRetainUserObject)
 cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                     unsigned int count, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2149,7 +2206,7 @@ cudaError_t acu_sim_entry_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserO
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphUpload, cudaGraphUpload)
+SIM_ENTRY(cudaGraphUpload, cudaGraphUpload, cudaGraphUpload)
 cudaError_t acu_sim_entry_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2159,7 +2216,7 @@ cudaError_t acu_sim_entry_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGraphUpload, cudaGraphUpload_ptsz)
+SIM_ENTRY(cudaGraphUpload, cudaGraphUpload_ptsz, cudaGraphUpload_ptsz)
 cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -2169,7 +2226,7 @@ cudaError_t acu_sim_entry_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaSt
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaGreenCtxCreate, cudaGreenCtxCreate)
+SIM_ENTRY(cudaGreenCtxCreate, cudaGreenCtxCreate, cudaGreenCtxCreate)
 cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx,
                                              cudaDevResourceDesc_t desc, int device,
                                              unsigned int flags) {
@@ -2181,7 +2238,7 @@ cudaError_t acu_sim_entry_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaHostAlloc, cudaHostAlloc)
+SIM_ENTRY(cudaHostAlloc, cudaHostAlloc, cudaHostAlloc)
 cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2191,7 +2248,7 @@ cudaError_t acu_sim_entry_cudaHostAlloc(void **pHost, size_t size, unsigned int 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaHostGetDevicePointer, cudaHostGetDevicePointer)
+SIM_ENTRY(cudaHostGetDevicePointer, cudaHostGetDevicePointer, cudaHostGetDevicePointer)
 cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost,
                                                    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2202,7 +2259,7 @@ cudaError_t acu_sim_entry_cudaHostGetDevicePointer(void **pDevice, void *pHost,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaHostGetFlags, cudaHostGetFlags)
+SIM_ENTRY(cudaHostGetFlags, cudaHostGetFlags, cudaHostGetFlags)
 cudaError_t acu_sim_entry_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2212,7 +2269,7 @@ cudaError_t acu_sim_entry_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaHostRegister, cudaHostRegister)
+SIM_ENTRY(cudaHostRegister, cudaHostRegister, cudaHostRegister)
 cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2222,7 +2279,7 @@ cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaHostUnregister, cudaHostUnregister)
+SIM_ENTRY(cudaHostUnregister, cudaHostUnregister, cudaHostUnregister)
 cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2232,7 +2289,7 @@ cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaImportExternalMemory, cudaImportExternalMemory)
+SIM_ENTRY(cudaImportExternalMemory, cudaImportExternalMemory, cudaImportExternalMemory)
 cudaError_t acu_sim_entry_cudaImportExternalMemory(
     cudaExternalMemory_t *extMem_out, const struct cudaExternalMemoryHandleDesc *memHandleDesc) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2243,7 +2300,7 @@ cudaError_t acu_sim_entry_cudaImportExternalMemory(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaImportExternalSemaphore, cudaImportExternalSemaphore)
+SIM_ENTRY(cudaImportExternalSemaphore, cudaImportExternalSemaphore, cudaImportExternalSemaphore)
 cudaError_t acu_sim_entry_cudaImportExternalSemaphore(
     cudaExternalSemaphore_t *extSem_out,
     const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
@@ -2255,7 +2312,7 @@ cudaError_t acu_sim_entry_cudaImportExternalSemaphore(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaInitDevice, cudaInitDevice)
+SIM_ENTRY(cudaInitDevice, cudaInitDevice, cudaInitDevice)
 cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2265,7 +2322,8 @@ cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, u
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice)
+SIM_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice,
+          cudaKernelSetAttributeForDevice)
 cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                           enum cudaFuncAttribute attr, int value,
                                                           int device) {
@@ -2277,7 +2335,7 @@ cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel)
+SIM_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel)
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
                                                       void **args, size_t sharedMem,
                                                       cudaStream_t stream) {
@@ -2290,7 +2348,8 @@ cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel(const void *func, dim3 gri
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz)
+SIM_ENTRY(cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz,
+          cudaLaunchCooperativeKernel_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim,
                                                            dim3 blockDim, void **args,
                                                            size_t sharedMem, cudaStream_t stream) {
@@ -2303,7 +2362,7 @@ cudaError_t acu_sim_entry_cudaLaunchCooperativeKernel_ptsz(const void *func, dim
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc)
+SIM_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc, cudaLaunchHostFunc)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2313,7 +2372,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t f
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz)
+SIM_ENTRY(cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn,
                                                   void *userData) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -2324,7 +2383,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostF
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2)
+SIM_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn,
                                                 void *userData, unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2335,7 +2394,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz)
+SIM_ENTRY(cudaLaunchHostFunc_v2, cudaLaunchHostFunc_v2_ptsz, cudaLaunchHostFunc_v2_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn,
                                                      void *userData, unsigned int syncMode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -2346,7 +2405,7 @@ cudaError_t acu_sim_entry_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel)
+SIM_ENTRY(cudaLaunchKernel, cudaLaunchKernel, cudaLaunchKernel)
 cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim,
                                            void **args, size_t sharedMem, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2357,7 +2416,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchKernel, cudaLaunchKernel_ptsz)
+SIM_ENTRY(cudaLaunchKernel, cudaLaunchKernel_ptsz, cudaLaunchKernel_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
                                                 void **args, size_t sharedMem,
                                                 cudaStream_t stream) {
@@ -2369,7 +2428,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC)
+SIM_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC, cudaLaunchKernelExC)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                               void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2380,7 +2439,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz)
+SIM_ENTRY(cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz, cudaLaunchKernelExC_ptsz)
 cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config,
                                                    const void *func, void **args) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -2391,7 +2450,7 @@ cudaError_t acu_sim_entry_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *con
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels)
+SIM_ENTRY(cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels, cudaLibraryEnumerateKernels)
 cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
                                                       unsigned int numKernels, cudaLibrary_t lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2402,7 +2461,7 @@ cudaError_t acu_sim_entry_cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryGetGlobal, cudaLibraryGetGlobal)
+SIM_ENTRY(cudaLibraryGetGlobal, cudaLibraryGetGlobal, cudaLibraryGetGlobal)
 cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
                                                const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2413,7 +2472,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaL
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryGetKernel, cudaLibraryGetKernel)
+SIM_ENTRY(cudaLibraryGetKernel, cudaLibraryGetKernel, cudaLibraryGetKernel)
 cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
                                                const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2424,7 +2483,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrar
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryGetKernelCount, cudaLibraryGetKernelCount)
+SIM_ENTRY(cudaLibraryGetKernelCount, cudaLibraryGetKernelCount, cudaLibraryGetKernelCount)
 cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2434,7 +2493,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetKernelCount(unsigned int *count, cudaLib
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryGetManaged, cudaLibraryGetManaged)
+SIM_ENTRY(cudaLibraryGetManaged, cudaLibraryGetManaged, cudaLibraryGetManaged)
 cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
                                                 const char *name) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2445,7 +2504,8 @@ cudaError_t acu_sim_entry_cudaLibraryGetManaged(void **dptr, size_t *bytes, cuda
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction)
+SIM_ENTRY(cudaLibraryGetUnifiedFunction, cudaLibraryGetUnifiedFunction,
+          cudaLibraryGetUnifiedFunction)
 cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
                                                         const char *symbol) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2456,7 +2516,7 @@ cudaError_t acu_sim_entry_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryLoadData, cudaLibraryLoadData)
+SIM_ENTRY(cudaLibraryLoadData, cudaLibraryLoadData, cudaLibraryLoadData)
 cudaError_t acu_sim_entry_cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                               enum cudaJitOption *jitOptions,
                                               void **jitOptionsValues, unsigned int numJitOptions,
@@ -2473,7 +2533,7 @@ cudaError_t acu_sim_entry_cudaLibraryLoadData(cudaLibrary_t *library, const void
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryLoadFromFile, cudaLibraryLoadFromFile)
+SIM_ENTRY(cudaLibraryLoadFromFile, cudaLibraryLoadFromFile, cudaLibraryLoadFromFile)
 cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
                                                   enum cudaJitOption *jitOptions,
                                                   void **jitOptionsValues,
@@ -2491,7 +2551,7 @@ cudaError_t acu_sim_entry_cudaLibraryLoadFromFile(cudaLibrary_t *library, const 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLibraryUnload, cudaLibraryUnload)
+SIM_ENTRY(cudaLibraryUnload, cudaLibraryUnload, cudaLibraryUnload)
 cudaError_t acu_sim_entry_cudaLibraryUnload(cudaLibrary_t library) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2501,7 +2561,7 @@ cudaError_t acu_sim_entry_cudaLibraryUnload(cudaLibrary_t library) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLogsCurrent, cudaLogsCurrent)
+SIM_ENTRY(cudaLogsCurrent, cudaLogsCurrent, cudaLogsCurrent)
 cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2511,7 +2571,7 @@ cudaError_t acu_sim_entry_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigne
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLogsDumpToFile, cudaLogsDumpToFile)
+SIM_ENTRY(cudaLogsDumpToFile, cudaLogsDumpToFile, cudaLogsDumpToFile)
 cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
                                              unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2522,7 +2582,7 @@ cudaError_t acu_sim_entry_cudaLogsDumpToFile(cudaLogIterator *iterator, const ch
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLogsDumpToMemory, cudaLogsDumpToMemory)
+SIM_ENTRY(cudaLogsDumpToMemory, cudaLogsDumpToMemory, cudaLogsDumpToMemory)
 cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer,
                                                size_t *size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2533,7 +2593,7 @@ cudaError_t acu_sim_entry_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLogsRegisterCallback, cudaLogsRegisterCallback)
+SIM_ENTRY(cudaLogsRegisterCallback, cudaLogsRegisterCallback, cudaLogsRegisterCallback)
 cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
                                                    cudaLogsCallbackHandle *callback_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2544,7 +2604,7 @@ cudaError_t acu_sim_entry_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaLogsUnregisterCallback, cudaLogsUnregisterCallback)
+SIM_ENTRY(cudaLogsUnregisterCallback, cudaLogsUnregisterCallback, cudaLogsUnregisterCallback)
 cudaError_t acu_sim_entry_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2554,7 +2614,7 @@ cudaError_t acu_sim_entry_cudaLogsUnregisterCallback(cudaLogsCallbackHandle call
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMalloc, cudaMalloc)
+SIM_ENTRY(cudaMalloc, cudaMalloc, cudaMalloc)
 cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2564,7 +2624,7 @@ cudaError_t acu_sim_entry_cudaMalloc(void **devPtr, size_t size) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMalloc3D, cudaMalloc3D)
+SIM_ENTRY(cudaMalloc3D, cudaMalloc3D, cudaMalloc3D)
 cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr,
                                        struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2575,7 +2635,7 @@ cudaError_t acu_sim_entry_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMalloc3DArray, cudaMalloc3DArray)
+SIM_ENTRY(cudaMalloc3DArray, cudaMalloc3DArray, cudaMalloc3DArray)
 cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array,
                                             const struct cudaChannelFormatDesc *desc,
                                             struct cudaExtent extent, unsigned int flags) {
@@ -2587,7 +2647,7 @@ cudaError_t acu_sim_entry_cudaMalloc3DArray(cudaArray_t *array,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocArray, cudaMallocArray)
+SIM_ENTRY(cudaMallocArray, cudaMallocArray, cudaMallocArray)
 cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array,
                                           const struct cudaChannelFormatDesc *desc, size_t width,
                                           size_t height, unsigned int flags) {
@@ -2599,7 +2659,7 @@ cudaError_t acu_sim_entry_cudaMallocArray(cudaArray_t *array,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocAsync, cudaMallocAsync)
+SIM_ENTRY(cudaMallocAsync, cudaMallocAsync, cudaMallocAsync)
 cudaError_t acu_sim_entry_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2609,7 +2669,7 @@ cudaError_t acu_sim_entry_cudaMallocAsync(void **devPtr, size_t size, cudaStream
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocAsync, cudaMallocAsync_ptsz)
+SIM_ENTRY(cudaMallocAsync, cudaMallocAsync_ptsz, cudaMallocAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaStream_t hStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -2619,7 +2679,7 @@ cudaError_t acu_sim_entry_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaS
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync)
+SIM_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync, cudaMallocFromPoolAsync)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool,
                                                   cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2630,7 +2690,7 @@ cudaError_t acu_sim_entry_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaM
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz)
+SIM_ENTRY(cudaMallocFromPoolAsync, cudaMallocFromPoolAsync_ptsz, cudaMallocFromPoolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size,
                                                        cudaMemPool_t memPool, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -2641,7 +2701,7 @@ cudaError_t acu_sim_entry_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocHost, cudaMallocHost)
+SIM_ENTRY(cudaMallocHost, cudaMallocHost, cudaMallocHost)
 cudaError_t acu_sim_entry_cudaMallocHost(void **ptr, size_t size) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2651,7 +2711,7 @@ cudaError_t acu_sim_entry_cudaMallocHost(void **ptr, size_t size) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocManaged, cudaMallocManaged)
+SIM_ENTRY(cudaMallocManaged, cudaMallocManaged, cudaMallocManaged)
 cudaError_t acu_sim_entry_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2661,7 +2721,7 @@ cudaError_t acu_sim_entry_cudaMallocManaged(void **devPtr, size_t size, unsigned
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocMipmappedArray, cudaMallocMipmappedArray)
+SIM_ENTRY(cudaMallocMipmappedArray, cudaMallocMipmappedArray, cudaMallocMipmappedArray)
 cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
                                                    const struct cudaChannelFormatDesc *desc,
                                                    struct cudaExtent extent, unsigned int numLevels,
@@ -2674,7 +2734,7 @@ cudaError_t acu_sim_entry_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMallocPitch, cudaMallocPitch)
+SIM_ENTRY(cudaMallocPitch, cudaMallocPitch, cudaMallocPitch)
 cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width,
                                           size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2685,7 +2745,7 @@ cudaError_t acu_sim_entry_cudaMallocPitch(void **devPtr, size_t *pitch, size_t w
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemAdvise, cudaMemAdvise)
+SIM_ENTRY(cudaMemAdvise, cudaMemAdvise, cudaMemAdvise)
 cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count,
                                         enum cudaMemoryAdvise advice,
                                         struct cudaMemLocation location) {
@@ -2697,7 +2757,8 @@ cudaError_t acu_sim_entry_cudaMemAdvise(const void *devPtr, size_t count,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync)
+SIM_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync,
+          cudaMemDiscardAndPrefetchBatchAsync)
 cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *sizes,
                                                               size_t count,
                                                               struct cudaMemLocation *prefetchLocs,
@@ -2715,7 +2776,8 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz)
+SIM_ENTRY(cudaMemDiscardAndPrefetchBatchAsync, cudaMemDiscardAndPrefetchBatchAsync_ptsz,
+          cudaMemDiscardAndPrefetchBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(
     void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs,
     size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
@@ -2730,7 +2792,7 @@ cudaError_t acu_sim_entry_cudaMemDiscardAndPrefetchBatchAsync_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync)
+SIM_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                                    unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2741,7 +2803,7 @@ cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz)
+SIM_ENTRY(cudaMemDiscardBatchAsync, cudaMemDiscardBatchAsync_ptsz, cudaMemDiscardBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
                                                         unsigned long long flags,
                                                         cudaStream_t stream) {
@@ -2753,7 +2815,7 @@ cudaError_t acu_sim_entry_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *si
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool)
+SIM_ENTRY(cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool, cudaMemGetDefaultMemPool)
 cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                                    struct cudaMemLocation *location,
                                                    enum cudaMemAllocationType type) {
@@ -2765,7 +2827,7 @@ cudaError_t acu_sim_entry_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemGetInfo, cudaMemGetInfo)
+SIM_ENTRY(cudaMemGetInfo, cudaMemGetInfo, cudaMemGetInfo)
 cudaError_t acu_sim_entry_cudaMemGetInfo(size_t *free, size_t *total) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2775,7 +2837,7 @@ cudaError_t acu_sim_entry_cudaMemGetInfo(size_t *free, size_t *total) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemGetLocationInfo, cudaMemGetLocationInfo)
+SIM_ENTRY(cudaMemGetLocationInfo, cudaMemGetLocationInfo, cudaMemGetLocationInfo)
 cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size,
                                                  size_t summaryGranularity,
                                                  size_t samplingGranularity,
@@ -2789,7 +2851,7 @@ cudaError_t acu_sim_entry_cudaMemGetLocationInfo(void *devPtr, size_t size,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemGetMemPool, cudaMemGetMemPool)
+SIM_ENTRY(cudaMemGetMemPool, cudaMemGetMemPool, cudaMemGetMemPool)
 cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool,
                                             struct cudaMemLocation *location,
                                             enum cudaMemAllocationType type) {
@@ -2801,7 +2863,7 @@ cudaError_t acu_sim_entry_cudaMemGetMemPool(cudaMemPool_t *memPool,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolCreate, cudaMemPoolCreate)
+SIM_ENTRY(cudaMemPoolCreate, cudaMemPoolCreate, cudaMemPoolCreate)
 cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                             const struct cudaMemPoolProps *poolProps) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2812,7 +2874,7 @@ cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolDestroy, cudaMemPoolDestroy)
+SIM_ENTRY(cudaMemPoolDestroy, cudaMemPoolDestroy, cudaMemPoolDestroy)
 cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2822,7 +2884,7 @@ cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolExportPointer, cudaMemPoolExportPointer)
+SIM_ENTRY(cudaMemPoolExportPointer, cudaMemPoolExportPointer, cudaMemPoolExportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
                                                    void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2833,7 +2895,8 @@ cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportDa
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle)
+SIM_ENTRY(cudaMemPoolExportToShareableHandle, cudaMemPoolExportToShareableHandle,
+          cudaMemPoolExportToShareableHandle)
 cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(
     void *shareableHandle, cudaMemPool_t memPool, enum cudaMemAllocationHandleType handleType,
     unsigned int flags) {
@@ -2846,7 +2909,7 @@ cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolGetAccess, cudaMemPoolGetAccess)
+SIM_ENTRY(cudaMemPoolGetAccess, cudaMemPoolGetAccess, cudaMemPoolGetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
                                                cudaMemPool_t memPool,
                                                struct cudaMemLocation *location) {
@@ -2858,7 +2921,7 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolGetAttribute, cudaMemPoolGetAttribute)
+SIM_ENTRY(cudaMemPoolGetAttribute, cudaMemPoolGetAttribute, cudaMemPoolGetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                                   void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2869,7 +2932,8 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHandle)
+SIM_ENTRY(cudaMemPoolImportFromShareableHandle, cudaMemPoolImportFromShareableHandle,
+          cudaMemPoolImportFromShareableHandle)
 cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
     cudaMemPool_t *memPool, void *shareableHandle, enum cudaMemAllocationHandleType handleType,
     unsigned int flags) {
@@ -2882,7 +2946,7 @@ cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolImportPointer, cudaMemPoolImportPointer)
+SIM_ENTRY(cudaMemPoolImportPointer, cudaMemPoolImportPointer, cudaMemPoolImportPointer)
 cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
                                                    struct cudaMemPoolPtrExportData *exportData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2893,7 +2957,7 @@ cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t mem
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolSetAccess, cudaMemPoolSetAccess)
+SIM_ENTRY(cudaMemPoolSetAccess, cudaMemPoolSetAccess, cudaMemPoolSetAccess)
 cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                                const struct cudaMemAccessDesc *descList,
                                                size_t count) {
@@ -2905,7 +2969,7 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolSetAttribute, cudaMemPoolSetAttribute)
+SIM_ENTRY(cudaMemPoolSetAttribute, cudaMemPoolSetAttribute, cudaMemPoolSetAttribute)
 cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                                   void *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2916,7 +2980,7 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPoolTrimTo, cudaMemPoolTrimTo)
+SIM_ENTRY(cudaMemPoolTrimTo, cudaMemPoolTrimTo, cudaMemPoolTrimTo)
 cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -2926,7 +2990,7 @@ cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minByt
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync)
+SIM_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync, cudaMemPrefetchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
                                                struct cudaMemLocation location, unsigned int flags,
                                                cudaStream_t stream) {
@@ -2938,7 +3002,7 @@ cudaError_t acu_sim_entry_cudaMemPrefetchAsync(const void *devPtr, size_t count,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz)
+SIM_ENTRY(cudaMemPrefetchAsync, cudaMemPrefetchAsync_ptsz, cudaMemPrefetchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
                                                     struct cudaMemLocation location,
                                                     unsigned int flags, cudaStream_t stream) {
@@ -2950,7 +3014,7 @@ cudaError_t acu_sim_entry_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t c
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync)
+SIM_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync)
 cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                                     struct cudaMemLocation *prefetchLocs,
                                                     size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -2964,7 +3028,7 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz)
+SIM_ENTRY(cudaMemPrefetchBatchAsync, cudaMemPrefetchBatchAsync_ptsz, cudaMemPrefetchBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
                                                          struct cudaMemLocation *prefetchLocs,
                                                          size_t *prefetchLocIdxs,
@@ -2980,7 +3044,7 @@ cudaError_t acu_sim_entry_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *s
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemRangeGetAttribute, cudaMemRangeGetAttribute)
+SIM_ENTRY(cudaMemRangeGetAttribute, cudaMemRangeGetAttribute, cudaMemRangeGetAttribute)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
                                                    enum cudaMemRangeAttribute attribute,
                                                    const void *devPtr, size_t count) {
@@ -2992,7 +3056,7 @@ cudaError_t acu_sim_entry_cudaMemRangeGetAttribute(void *data, size_t dataSize,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemRangeGetAttributes, cudaMemRangeGetAttributes)
+SIM_ENTRY(cudaMemRangeGetAttributes, cudaMemRangeGetAttributes, cudaMemRangeGetAttributes)
 cudaError_t acu_sim_entry_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
                                                     enum cudaMemRangeAttribute *attributes,
                                                     size_t numAttributes, const void *devPtr,
@@ -3006,7 +3070,7 @@ cudaError_t acu_sim_entry_cudaMemRangeGetAttributes(void **data, size_t *dataSiz
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemSetMemPool, cudaMemSetMemPool)
+SIM_ENTRY(cudaMemSetMemPool, cudaMemSetMemPool, cudaMemSetMemPool)
 cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
                                             enum cudaMemAllocationType type,
                                             cudaMemPool_t memPool) {
@@ -3018,7 +3082,7 @@ cudaError_t acu_sim_entry_cudaMemSetMemPool(struct cudaMemLocation *location,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy)
+SIM_ENTRY(cudaMemcpy, cudaMemcpy, cudaMemcpy)
 cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count,
                                      enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3029,7 +3093,7 @@ cudaError_t acu_sim_entry_cudaMemcpy(void *dst, const void *src, size_t count,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy, cudaMemcpy_ptds)
+SIM_ENTRY(cudaMemcpy, cudaMemcpy_ptds, cudaMemcpy_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t count,
                                           enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3040,7 +3104,7 @@ cudaError_t acu_sim_entry_cudaMemcpy_ptds(void *dst, const void *src, size_t cou
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D)
+SIM_ENTRY(cudaMemcpy2D, cudaMemcpy2D, cudaMemcpy2D)
 cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
                                        size_t width, size_t height, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3051,7 +3115,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2D(void *dst, size_t dpitch, const void *src
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2D, cudaMemcpy2D_ptds)
+SIM_ENTRY(cudaMemcpy2D, cudaMemcpy2D_ptds, cudaMemcpy2D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src,
                                             size_t spitch, size_t width, size_t height,
                                             enum cudaMemcpyKind kind) {
@@ -3063,7 +3127,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray)
+SIM_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst,
                                                    size_t hOffsetDst, cudaArray_const_t src,
                                                    size_t wOffsetSrc, size_t hOffsetSrc,
@@ -3078,7 +3142,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffs
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray_ptds)
+SIM_ENTRY(cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray_ptds, cudaMemcpy2DArrayToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
                                                         size_t hOffsetDst, cudaArray_const_t src,
                                                         size_t wOffsetSrc, size_t hOffsetSrc,
@@ -3093,7 +3157,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync)
+SIM_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync, cudaMemcpy2DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
                                             size_t spitch, size_t width, size_t height,
                                             enum cudaMemcpyKind kind, cudaStream_t stream) {
@@ -3105,7 +3169,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz)
+SIM_ENTRY(cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz, cudaMemcpy2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src,
                                                  size_t spitch, size_t width, size_t height,
                                                  enum cudaMemcpyKind kind, cudaStream_t stream) {
@@ -3117,7 +3181,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray)
+SIM_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray, cudaMemcpy2DFromArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
                                                 size_t wOffset, size_t hOffset, size_t width,
                                                 size_t height, enum cudaMemcpyKind kind) {
@@ -3130,7 +3194,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaAr
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray_ptds)
+SIM_ENTRY(cudaMemcpy2DFromArray, cudaMemcpy2DFromArray_ptds, cudaMemcpy2DFromArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch,
                                                      cudaArray_const_t src, size_t wOffset,
                                                      size_t hOffset, size_t width, size_t height,
@@ -3144,7 +3208,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync)
+SIM_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch,
                                                      cudaArray_const_t src, size_t wOffset,
                                                      size_t hOffset, size_t width, size_t height,
@@ -3159,7 +3223,8 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync_ptsz)
+SIM_ENTRY(cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync_ptsz,
+          cudaMemcpy2DFromArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch,
                                                           cudaArray_const_t src, size_t wOffset,
                                                           size_t hOffset, size_t width,
@@ -3174,7 +3239,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpit
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray)
+SIM_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray, cudaMemcpy2DToArray)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                               const void *src, size_t spitch, size_t width,
                                               size_t height, enum cudaMemcpyKind kind) {
@@ -3187,7 +3252,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, s
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds)
+SIM_ENTRY(cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                    const void *src, size_t spitch, size_t width,
                                                    size_t height, enum cudaMemcpyKind kind) {
@@ -3200,7 +3265,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffs
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync)
+SIM_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                    const void *src, size_t spitch, size_t width,
                                                    size_t height, enum cudaMemcpyKind kind,
@@ -3214,7 +3279,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffs
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync_ptsz)
+SIM_ENTRY(cudaMemcpy2DToArrayAsync, cudaMemcpy2DToArrayAsync_ptsz, cudaMemcpy2DToArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset,
                                                         size_t hOffset, const void *src,
                                                         size_t spitch, size_t width, size_t height,
@@ -3229,7 +3294,7 @@ cudaError_t acu_sim_entry_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3D, cudaMemcpy3D)
+SIM_ENTRY(cudaMemcpy3D, cudaMemcpy3D, cudaMemcpy3D)
 cudaError_t acu_sim_entry_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3239,7 +3304,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3D, cudaMemcpy3D_ptds)
+SIM_ENTRY(cudaMemcpy3D, cudaMemcpy3D_ptds, cudaMemcpy3D_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -3249,7 +3314,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync)
+SIM_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync, cudaMemcpy3DAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
                                             cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3260,7 +3325,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz)
+SIM_ENTRY(cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p,
                                                  cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3271,7 +3336,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync)
+SIM_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                                  unsigned long long flags, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3282,7 +3347,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcp
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz)
+SIM_ENTRY(cudaMemcpy3DBatchAsync, cudaMemcpy3DBatchAsync_ptsz, cudaMemcpy3DBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps,
                                                       struct cudaMemcpy3DBatchOp *opList,
                                                       unsigned long long flags,
@@ -3295,7 +3360,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DBatchAsync_ptsz(size_t numOps,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer)
+SIM_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer, cudaMemcpy3DPeer)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3305,7 +3370,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds)
+SIM_ENTRY(cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeer_ptds)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -3315,7 +3380,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerPar
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync)
+SIM_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
                                                 cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3326,7 +3391,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerPar
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz)
+SIM_ENTRY(cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz, cudaMemcpy3DPeerAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p,
                                                      cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3337,7 +3402,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPe
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync)
+SIM_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync,
+          cudaMemcpy3DWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
                                                           unsigned long long flags,
                                                           cudaStream_t stream) {
@@ -3349,7 +3415,8 @@ cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBat
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz)
+SIM_ENTRY(cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
+          cudaMemcpy3DWithAttributesAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op,
                                                                unsigned long long flags,
                                                                cudaStream_t stream) {
@@ -3361,7 +3428,7 @@ cudaError_t acu_sim_entry_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray)
+SIM_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray, cudaMemcpyArrayToArray)
 cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst,
                                                  size_t hOffsetDst, cudaArray_const_t src,
                                                  size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
@@ -3375,7 +3442,7 @@ cudaError_t acu_sim_entry_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffset
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds)
+SIM_ENTRY(cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds, cudaMemcpyArrayToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
                                                       size_t hOffsetDst, cudaArray_const_t src,
                                                       size_t wOffsetSrc, size_t hOffsetSrc,
@@ -3389,7 +3456,7 @@ cudaError_t acu_sim_entry_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wO
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync)
+SIM_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync, cudaMemcpyAsync)
 cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t count,
                                           enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3400,7 +3467,7 @@ cudaError_t acu_sim_entry_cudaMemcpyAsync(void *dst, const void *src, size_t cou
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync_ptsz)
+SIM_ENTRY(cudaMemcpyAsync, cudaMemcpyAsync_ptsz, cudaMemcpyAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count,
                                                enum cudaMemcpyKind kind, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3411,7 +3478,7 @@ cudaError_t acu_sim_entry_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync)
+SIM_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync, cudaMemcpyBatchAsync)
 cudaError_t acu_sim_entry_cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs,
                                                const size_t *sizes, size_t count,
                                                struct cudaMemcpyAttributes *attrs,
@@ -3426,7 +3493,7 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync(void *const *dsts, const void *co
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz)
+SIM_ENTRY(cudaMemcpyBatchAsync, cudaMemcpyBatchAsync_ptsz, cudaMemcpyBatchAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const void *const *srcs,
                                                     const size_t *sizes, size_t count,
                                                     struct cudaMemcpyAttributes *attrs,
@@ -3441,7 +3508,7 @@ cudaError_t acu_sim_entry_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const voi
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray)
+SIM_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray, cudaMemcpyFromArray)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
                                               size_t hOffset, size_t count,
                                               enum cudaMemcpyKind kind) {
@@ -3453,7 +3520,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray_ptds)
+SIM_ENTRY(cudaMemcpyFromArray, cudaMemcpyFromArray_ptds, cudaMemcpyFromArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t src, size_t wOffset,
                                                    size_t hOffset, size_t count,
                                                    enum cudaMemcpyKind kind) {
@@ -3465,7 +3532,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync)
+SIM_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
                                                    size_t hOffset, size_t count,
                                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
@@ -3477,7 +3544,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync_ptsz)
+SIM_ENTRY(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync_ptsz, cudaMemcpyFromArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_const_t src,
                                                         size_t wOffset, size_t hOffset,
                                                         size_t count, enum cudaMemcpyKind kind,
@@ -3490,7 +3557,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_con
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol)
+SIM_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol, cudaMemcpyFromSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count,
                                                size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3501,7 +3568,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbol(void *dst, const void *symbol, si
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds)
+SIM_ENTRY(cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds, cudaMemcpyFromSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
                                                     size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3512,7 +3579,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync)
+SIM_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count,
                                                     size_t offset, enum cudaMemcpyKind kind,
                                                     cudaStream_t stream) {
@@ -3524,7 +3591,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync(void *dst, const void *symbo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync_ptsz)
+SIM_ENTRY(cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync_ptsz, cudaMemcpyFromSymbolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol,
                                                          size_t count, size_t offset,
                                                          enum cudaMemcpyKind kind,
@@ -3537,7 +3604,7 @@ cudaError_t acu_sim_entry_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyPeer, cudaMemcpyPeer)
+SIM_ENTRY(cudaMemcpyPeer, cudaMemcpyPeer, cudaMemcpyPeer)
 cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
                                          size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3548,7 +3615,7 @@ cudaError_t acu_sim_entry_cudaMemcpyPeer(void *dst, int dstDevice, const void *s
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync)
+SIM_ENTRY(cudaMemcpyPeerAsync, cudaMemcpyPeerAsync, cudaMemcpyPeerAsync)
 cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src,
                                               int srcDevice, size_t count, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3559,7 +3626,7 @@ cudaError_t acu_sim_entry_cudaMemcpyPeerAsync(void *dst, int dstDevice, const vo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray)
+SIM_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray, cudaMemcpyToArray)
 cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                             const void *src, size_t count,
                                             enum cudaMemcpyKind kind) {
@@ -3571,7 +3638,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, siz
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray_ptds)
+SIM_ENTRY(cudaMemcpyToArray, cudaMemcpyToArray_ptds, cudaMemcpyToArray_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                  const void *src, size_t count,
                                                  enum cudaMemcpyKind kind) {
@@ -3583,7 +3650,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync)
+SIM_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                                  const void *src, size_t count,
                                                  enum cudaMemcpyKind kind, cudaStream_t stream) {
@@ -3595,7 +3662,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync_ptsz)
+SIM_ENTRY(cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync_ptsz, cudaMemcpyToArrayAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset,
                                                       size_t hOffset, const void *src, size_t count,
                                                       enum cudaMemcpyKind kind,
@@ -3608,7 +3675,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wO
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol)
+SIM_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol, cudaMemcpyToSymbol)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
                                              size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3619,7 +3686,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbol(const void *symbol, const void *src
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol_ptds)
+SIM_ENTRY(cudaMemcpyToSymbol, cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbol_ptds)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
                                                   size_t offset, enum cudaMemcpyKind kind) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3630,7 +3697,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbol_ptds(const void *symbol, const void
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync)
+SIM_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                                   size_t offset, enum cudaMemcpyKind kind,
                                                   cudaStream_t stream) {
@@ -3642,7 +3709,7 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync(const void *symbol, const void
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync_ptsz)
+SIM_ENTRY(cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync_ptsz, cudaMemcpyToSymbolAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src,
                                                        size_t count, size_t offset,
                                                        enum cudaMemcpyKind kind,
@@ -3655,7 +3722,8 @@ cudaError_t acu_sim_entry_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync)
+SIM_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync,
+          cudaMemcpyWithAttributesAsync)
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
                                                         struct cudaMemcpyAttributes *attr,
                                                         cudaStream_t stream) {
@@ -3667,7 +3735,8 @@ cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync(void *dst, const void *s
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz)
+SIM_ENTRY(cudaMemcpyWithAttributesAsync, cudaMemcpyWithAttributesAsync_ptsz,
+          cudaMemcpyWithAttributesAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src,
                                                              size_t size,
                                                              struct cudaMemcpyAttributes *attr,
@@ -3680,7 +3749,7 @@ cudaError_t acu_sim_entry_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const vo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset, cudaMemset)
+SIM_ENTRY(cudaMemset, cudaMemset, cudaMemset)
 cudaError_t acu_sim_entry_cudaMemset(void *devPtr, int value, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3690,7 +3759,7 @@ cudaError_t acu_sim_entry_cudaMemset(void *devPtr, int value, size_t count) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset, cudaMemset_ptds)
+SIM_ENTRY(cudaMemset, cudaMemset_ptds, cudaMemset_ptds)
 cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -3700,7 +3769,7 @@ cudaError_t acu_sim_entry_cudaMemset_ptds(void *devPtr, int value, size_t count)
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D)
+SIM_ENTRY(cudaMemset2D, cudaMemset2D, cudaMemset2D)
 cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
                                        size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3711,7 +3780,7 @@ cudaError_t acu_sim_entry_cudaMemset2D(void *devPtr, size_t pitch, int value, si
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset2D, cudaMemset2D_ptds)
+SIM_ENTRY(cudaMemset2D, cudaMemset2D_ptds, cudaMemset2D_ptds)
 cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width,
                                             size_t height) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3722,7 +3791,7 @@ cudaError_t acu_sim_entry_cudaMemset2D_ptds(void *devPtr, size_t pitch, int valu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync)
+SIM_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync, cudaMemset2DAsync)
 cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
                                             size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3733,7 +3802,7 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync(void *devPtr, size_t pitch, int valu
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync_ptsz)
+SIM_ENTRY(cudaMemset2DAsync, cudaMemset2DAsync_ptsz, cudaMemset2DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value,
                                                  size_t width, size_t height, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3744,7 +3813,7 @@ cudaError_t acu_sim_entry_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D)
+SIM_ENTRY(cudaMemset3D, cudaMemset3D, cudaMemset3D)
 cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
                                        struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3755,7 +3824,7 @@ cudaError_t acu_sim_entry_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset3D, cudaMemset3D_ptds)
+SIM_ENTRY(cudaMemset3D, cudaMemset3D_ptds, cudaMemset3D_ptds)
 cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
                                             struct cudaExtent extent) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3766,7 +3835,7 @@ cudaError_t acu_sim_entry_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync)
+SIM_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync, cudaMemset3DAsync)
 cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
                                             struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3777,7 +3846,7 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync_ptsz)
+SIM_ENTRY(cudaMemset3DAsync, cudaMemset3DAsync_ptsz, cudaMemset3DAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDevPtr, int value,
                                                  struct cudaExtent extent, cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3788,7 +3857,7 @@ cudaError_t acu_sim_entry_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDe
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync)
+SIM_ENTRY(cudaMemsetAsync, cudaMemsetAsync, cudaMemsetAsync)
 cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
                                           cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3799,7 +3868,7 @@ cudaError_t acu_sim_entry_cudaMemsetAsync(void *devPtr, int value, size_t count,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMemsetAsync, cudaMemsetAsync_ptsz)
+SIM_ENTRY(cudaMemsetAsync, cudaMemsetAsync_ptsz, cudaMemsetAsync_ptsz)
 cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count,
                                                cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -3810,7 +3879,8 @@ cudaError_t acu_sim_entry_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t c
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetMemoryRequirements)
+SIM_ENTRY(cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetMemoryRequirements,
+          cudaMipmappedArrayGetMemoryRequirements)
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
     int device) {
@@ -3823,7 +3893,8 @@ cudaError_t acu_sim_entry_cudaMipmappedArrayGetMemoryRequirements(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaMipmappedArrayGetSparseProperties, cudaMipmappedArrayGetSparseProperties)
+SIM_ENTRY(cudaMipmappedArrayGetSparseProperties, cudaMipmappedArrayGetSparseProperties,
+          cudaMipmappedArrayGetSparseProperties)
 cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(
     struct cudaArraySparseProperties *sparseProperties, cudaMipmappedArray_t mipmap) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3834,8 +3905,8 @@ cudaError_t acu_sim_entry_cudaMipmappedArrayGetSparseProperties(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock,
-                   cudaOccupancyAvailableDynamicSMemPerBlock)
+SIM_ENTRY(cudaOccupancyAvailableDynamicSMemPerBlock, cudaOccupancyAvailableDynamicSMemPerBlock,
+          cudaOccupancyAvailableDynamicSMemPerBlock)
 cudaError_t acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                                     const void *func, int numBlocks,
                                                                     int blockSize) {
@@ -3848,8 +3919,9 @@ cudaError_t acu_sim_entry_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dyna
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-                   cudaOccupancyMaxActiveBlocksPerMultiprocessor)
+SIM_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks,
                                                                         const void *func,
                                                                         int blockSize,
@@ -3863,8 +3935,9 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *num
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                   cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+SIM_ENTRY(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3878,7 +3951,8 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters)
+SIM_ENTRY(cudaOccupancyMaxActiveClusters, cudaOccupancyMaxActiveClusters,
+          cudaOccupancyMaxActiveClusters)
 cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                                          const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3889,7 +3963,8 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxActiveClusters(int *numClusters, const
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaOccupancyMaxPotentialClusterSize, cudaOccupancyMaxPotentialClusterSize)
+SIM_ENTRY(cudaOccupancyMaxPotentialClusterSize, cudaOccupancyMaxPotentialClusterSize,
+          cudaOccupancyMaxPotentialClusterSize)
 cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(
     int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3900,12 +3975,12 @@ cudaError_t acu_sim_entry_cudaOccupancyMaxPotentialClusterSize(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaPeekAtLastError, cudaPeekAtLastError)
+SIM_ENTRY(cudaPeekAtLastError, cudaPeekAtLastError, cudaPeekAtLastError)
 cudaError_t acu_sim_entry_cudaPeekAtLastError(void) {
     return acu_sim_cudaPeekAtLastError();
 }
 
-SIM_EXPORTED_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes)
+SIM_ENTRY(cudaPointerGetAttributes, cudaPointerGetAttributes, cudaPointerGetAttributes)
 cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                    const void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -3916,7 +3991,7 @@ cudaError_t acu_sim_entry_cudaPointerGetAttributes(struct cudaPointerAttributes 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaProfilerStart, cudaProfilerStart)
+SIM_ENTRY(cudaProfilerStart, cudaProfilerStart, cudaProfilerStart)
 cudaError_t acu_sim_entry_cudaProfilerStart(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3926,7 +4001,7 @@ cudaError_t acu_sim_entry_cudaProfilerStart(void) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaProfilerStop, cudaProfilerStop)
+SIM_ENTRY(cudaProfilerStop, cudaProfilerStop, cudaProfilerStop)
 cudaError_t acu_sim_entry_cudaProfilerStop(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3936,7 +4011,7 @@ cudaError_t acu_sim_entry_cudaProfilerStop(void) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion)
+SIM_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion, cudaRuntimeGetVersion)
 cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3946,7 +4021,7 @@ cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaSetDevice, cudaSetDevice)
+SIM_ENTRY(cudaSetDevice, cudaSetDevice, cudaSetDevice)
 cudaError_t acu_sim_entry_cudaSetDevice(int device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3956,7 +4031,7 @@ cudaError_t acu_sim_entry_cudaSetDevice(int device) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaSetDeviceFlags, cudaSetDeviceFlags)
+SIM_ENTRY(cudaSetDeviceFlags, cudaSetDeviceFlags, cudaSetDeviceFlags)
 cudaError_t acu_sim_entry_cudaSetDeviceFlags(unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3966,7 +4041,7 @@ cudaError_t acu_sim_entry_cudaSetDeviceFlags(unsigned int flags) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaSetValidDevices, cudaSetValidDevices)
+SIM_ENTRY(cudaSetValidDevices, cudaSetValidDevices, cudaSetValidDevices)
 cudaError_t acu_sim_entry_cudaSetValidDevices(int *device_arr, int len) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -3976,7 +4051,8 @@ cudaError_t acu_sim_entry_cudaSetValidDevices(int *device_arr, int len) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync)
+SIM_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync,
+          cudaSignalExternalSemaphoresAsync)
 cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
@@ -3990,7 +4066,8 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync_ptsz)
+SIM_ENTRY(cudaSignalExternalSemaphoresAsync, cudaSignalExternalSemaphoresAsync_ptsz,
+          cudaSignalExternalSemaphoresAsync_ptsz)
 cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
@@ -4004,7 +4081,7 @@ cudaError_t acu_sim_entry_cudaSignalExternalSemaphoresAsync_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback)
+SIM_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback, cudaStreamAddCallback)
 cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                                 void *userData, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4015,7 +4092,7 @@ cudaError_t acu_sim_entry_cudaStreamAddCallback(cudaStream_t stream, cudaStreamC
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback_ptsz)
+SIM_ENTRY(cudaStreamAddCallback, cudaStreamAddCallback_ptsz, cudaStreamAddCallback_ptsz)
 cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream,
                                                      cudaStreamCallback_t callback, void *userData,
                                                      unsigned int flags) {
@@ -4027,7 +4104,7 @@ cudaError_t acu_sim_entry_cudaStreamAddCallback_ptsz(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync)
+SIM_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync, cudaStreamAttachMemAsync)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
                                                    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4038,7 +4115,7 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync(cudaStream_t stream, void *de
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz)
+SIM_ENTRY(cudaStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz, cudaStreamAttachMemAsync_ptsz)
 cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr,
                                                         size_t length, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -4049,7 +4126,7 @@ cudaError_t acu_sim_entry_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, voi
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture)
+SIM_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture, cudaStreamBeginCapture)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream,
                                                  enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4060,7 +4137,7 @@ cudaError_t acu_sim_entry_cudaStreamBeginCapture(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz)
+SIM_ENTRY(cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz, cudaStreamBeginCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
                                                       enum cudaStreamCaptureMode mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -4071,7 +4148,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph)
+SIM_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph,
+          cudaStreamBeginCaptureToGraph)
 cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
                                                         const cudaGraphNode_t *dependencies,
                                                         const cudaGraphEdgeData *dependencyData,
@@ -4086,7 +4164,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cud
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz)
+SIM_ENTRY(cudaStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz,
+          cudaStreamBeginCaptureToGraph_ptsz)
 cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(
     cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
     const cudaGraphEdgeData *dependencyData, size_t numDependencies,
@@ -4100,7 +4179,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginCaptureToGraph_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph)
+SIM_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph,
+          cudaStreamBeginRecaptureToGraph)
 cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(
     cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
     struct cudaGraphRecaptureCallbackData *callbackData) {
@@ -4112,7 +4192,8 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph_ptsz)
+SIM_ENTRY(cudaStreamBeginRecaptureToGraph, cudaStreamBeginRecaptureToGraph_ptsz,
+          cudaStreamBeginRecaptureToGraph_ptsz)
 cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(
     cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
     struct cudaGraphRecaptureCallbackData *callbackData) {
@@ -4124,7 +4205,7 @@ cudaError_t acu_sim_entry_cudaStreamBeginRecaptureToGraph_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes)
+SIM_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes, cudaStreamCopyAttributes)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4134,7 +4215,7 @@ cudaError_t acu_sim_entry_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz)
+SIM_ENTRY(cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz, cudaStreamCopyAttributes_ptsz)
 cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4144,7 +4225,7 @@ cudaError_t acu_sim_entry_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaSt
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamCreate, cudaStreamCreate)
+SIM_ENTRY(cudaStreamCreate, cudaStreamCreate, cudaStreamCreate)
 cudaError_t acu_sim_entry_cudaStreamCreate(cudaStream_t *pStream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4154,7 +4235,7 @@ cudaError_t acu_sim_entry_cudaStreamCreate(cudaStream_t *pStream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamCreateWithFlags, cudaStreamCreateWithFlags)
+SIM_ENTRY(cudaStreamCreateWithFlags, cudaStreamCreateWithFlags, cudaStreamCreateWithFlags)
 cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4164,7 +4245,7 @@ cudaError_t acu_sim_entry_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsig
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority)
+SIM_ENTRY(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority, cudaStreamCreateWithPriority)
 cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
                                                        int priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4175,7 +4256,7 @@ cudaError_t acu_sim_entry_cudaStreamCreateWithPriority(cudaStream_t *pStream, un
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamDestroy, cudaStreamDestroy)
+SIM_ENTRY(cudaStreamDestroy, cudaStreamDestroy, cudaStreamDestroy)
 cudaError_t acu_sim_entry_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4185,7 +4266,7 @@ cudaError_t acu_sim_entry_cudaStreamDestroy(cudaStream_t stream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture)
+SIM_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture, cudaStreamEndCapture)
 cudaError_t acu_sim_entry_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4195,7 +4276,7 @@ cudaError_t acu_sim_entry_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture_ptsz)
+SIM_ENTRY(cudaStreamEndCapture, cudaStreamEndCapture_ptsz, cudaStreamEndCapture_ptsz)
 cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4205,7 +4286,7 @@ cudaError_t acu_sim_entry_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGra
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute)
+SIM_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute, cudaStreamGetAttribute)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                                  cudaLaunchAttributeValue *value_out) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4216,7 +4297,7 @@ cudaError_t acu_sim_entry_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunc
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz)
+SIM_ENTRY(cudaStreamGetAttribute, cudaStreamGetAttribute_ptsz, cudaStreamGetAttribute_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream,
                                                       cudaLaunchAttributeID attr,
                                                       cudaLaunchAttributeValue *value_out) {
@@ -4228,7 +4309,7 @@ cudaError_t acu_sim_entry_cudaStreamGetAttribute_ptsz(cudaStream_t hStream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo)
+SIM_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo)
 cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo(cudaStream_t stream,
                                                    enum cudaStreamCaptureStatus *captureStatus_out,
                                                    unsigned long long *id_out,
@@ -4246,7 +4327,7 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz)
+SIM_ENTRY(cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(
     cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
     unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
@@ -4261,7 +4342,7 @@ cudaError_t acu_sim_entry_cudaStreamGetCaptureInfo_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource)
+SIM_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource, cudaStreamGetDevResource)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4272,7 +4353,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevResource(cudaStream_t hStream, cudaDev
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz)
+SIM_ENTRY(cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz, cudaStreamGetDevResource_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream,
                                                         cudaDevResource *resource,
                                                         enum cudaDevResourceType type) {
@@ -4284,7 +4365,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevResource_ptsz(cudaStream_t hStream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice)
+SIM_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice, cudaStreamGetDevice)
 cudaError_t acu_sim_entry_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4294,7 +4375,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevice(cudaStream_t hStream, int *device)
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice_ptsz)
+SIM_ENTRY(cudaStreamGetDevice, cudaStreamGetDevice_ptsz, cudaStreamGetDevice_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *device) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4304,7 +4385,7 @@ cudaError_t acu_sim_entry_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *de
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags)
+SIM_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags, cudaStreamGetFlags)
 cudaError_t acu_sim_entry_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4314,7 +4395,7 @@ cudaError_t acu_sim_entry_cudaStreamGetFlags(cudaStream_t hStream, unsigned int 
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags_ptsz)
+SIM_ENTRY(cudaStreamGetFlags, cudaStreamGetFlags_ptsz, cudaStreamGetFlags_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4324,7 +4405,7 @@ cudaError_t acu_sim_entry_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetId, cudaStreamGetId)
+SIM_ENTRY(cudaStreamGetId, cudaStreamGetId, cudaStreamGetId)
 cudaError_t acu_sim_entry_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4334,7 +4415,7 @@ cudaError_t acu_sim_entry_cudaStreamGetId(cudaStream_t hStream, unsigned long lo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetId, cudaStreamGetId_ptsz)
+SIM_ENTRY(cudaStreamGetId, cudaStreamGetId_ptsz, cudaStreamGetId_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4344,7 +4425,7 @@ cudaError_t acu_sim_entry_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned lo
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority)
+SIM_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority, cudaStreamGetPriority)
 cudaError_t acu_sim_entry_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4354,7 +4435,7 @@ cudaError_t acu_sim_entry_cudaStreamGetPriority(cudaStream_t hStream, int *prior
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority_ptsz)
+SIM_ENTRY(cudaStreamGetPriority, cudaStreamGetPriority_ptsz, cudaStreamGetPriority_ptsz)
 cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *priority) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4364,7 +4445,7 @@ cudaError_t acu_sim_entry_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing)
+SIM_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing, cudaStreamIsCapturing)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
                                                 enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4375,7 +4456,7 @@ cudaError_t acu_sim_entry_cudaStreamIsCapturing(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz)
+SIM_ENTRY(cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz, cudaStreamIsCapturing_ptsz)
 cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
                                                      enum cudaStreamCaptureStatus *pCaptureStatus) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -4386,7 +4467,7 @@ cudaError_t acu_sim_entry_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamQuery, cudaStreamQuery)
+SIM_ENTRY(cudaStreamQuery, cudaStreamQuery, cudaStreamQuery)
 cudaError_t acu_sim_entry_cudaStreamQuery(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4396,7 +4477,7 @@ cudaError_t acu_sim_entry_cudaStreamQuery(cudaStream_t stream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamQuery, cudaStreamQuery_ptsz)
+SIM_ENTRY(cudaStreamQuery, cudaStreamQuery_ptsz, cudaStreamQuery_ptsz)
 cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4406,7 +4487,7 @@ cudaError_t acu_sim_entry_cudaStreamQuery_ptsz(cudaStream_t stream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute)
+SIM_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute, cudaStreamSetAttribute)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                                  const cudaLaunchAttributeValue *value) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4417,7 +4498,7 @@ cudaError_t acu_sim_entry_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunc
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz)
+SIM_ENTRY(cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz, cudaStreamSetAttribute_ptsz)
 cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream,
                                                       cudaLaunchAttributeID attr,
                                                       const cudaLaunchAttributeValue *value) {
@@ -4429,7 +4510,7 @@ cudaError_t acu_sim_entry_cudaStreamSetAttribute_ptsz(cudaStream_t hStream,
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize)
+SIM_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize, cudaStreamSynchronize)
 cudaError_t acu_sim_entry_cudaStreamSynchronize(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4439,7 +4520,7 @@ cudaError_t acu_sim_entry_cudaStreamSynchronize(cudaStream_t stream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize_ptsz)
+SIM_ENTRY(cudaStreamSynchronize, cudaStreamSynchronize_ptsz, cudaStreamSynchronize_ptsz)
 cudaError_t acu_sim_entry_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
     acu_sim_call_begin(&call);
@@ -4449,7 +4530,8 @@ cudaError_t acu_sim_entry_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies)
+SIM_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies,
+          cudaStreamUpdateCaptureDependencies)
 cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(
     cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
     size_t numDependencies, unsigned int flags) {
@@ -4462,7 +4544,8 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz)
+SIM_ENTRY(cudaStreamUpdateCaptureDependencies, cudaStreamUpdateCaptureDependencies_ptsz,
+          cudaStreamUpdateCaptureDependencies_ptsz)
 cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(
     cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
     size_t numDependencies, unsigned int flags) {
@@ -4475,7 +4558,7 @@ cudaError_t acu_sim_entry_cudaStreamUpdateCaptureDependencies_ptsz(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent)
+SIM_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent, cudaStreamWaitEvent)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                               unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4486,7 +4569,7 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz)
+SIM_ENTRY(cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz, cudaStreamWaitEvent_ptsz)
 cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event,
                                                    unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true};
@@ -4497,7 +4580,8 @@ cudaError_t acu_sim_entry_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEven
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode)
+SIM_ENTRY(cudaThreadExchangeStreamCaptureMode, cudaThreadExchangeStreamCaptureMode,
+          cudaThreadExchangeStreamCaptureMode)
 cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4507,7 +4591,7 @@ cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCap
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate)
+SIM_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate, cudaUserObjectCreate)
 cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                                cudaHostFn_t destroy, unsigned int initialRefcount,
                                                unsigned int flags) {
@@ -4519,7 +4603,7 @@ cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, voi
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaUserObjectRelease, cudaUserObjectRelease)
+SIM_ENTRY(cudaUserObjectRelease, cudaUserObjectRelease, cudaUserObjectRelease)
 cudaError_t acu_sim_entry_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4529,7 +4613,7 @@ cudaError_t acu_sim_entry_cudaUserObjectRelease(cudaUserObject_t object, unsigne
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaUserObjectRetain, cudaUserObjectRetain)
+SIM_ENTRY(cudaUserObjectRetain, cudaUserObjectRetain, cudaUserObjectRetain)
 cudaError_t acu_sim_entry_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
@@ -4539,7 +4623,8 @@ cudaError_t acu_sim_entry_cudaUserObjectRetain(cudaUserObject_t object, unsigned
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync)
+SIM_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync,
+          cudaWaitExternalSemaphoresAsync)
 cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
@@ -4553,7 +4638,8 @@ cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync(
     return acu_sim_call_end(&call, result);
 }
 
-SIM_EXPORTED_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync_ptsz)
+SIM_ENTRY(cudaWaitExternalSemaphoresAsync, cudaWaitExternalSemaphoresAsync_ptsz,
+          cudaWaitExternalSemaphoresAsync_ptsz)
 cudaError_t acu_sim_entry_cudaWaitExternalSemaphoresAsync_ptsz(
     const cudaExternalSemaphore_t *extSemArray,
     const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,

@@ -18,9 +18,9 @@ extern const acu_sim_api_entry acu_sim_cudart_entries[], acu_sim_cuda_entries[];
 /* Returns the entry with that symbol; NULL if no row has it. */
 acu_fn acu_sim_entries_find(const acu_sim_api_entry *entries, const char *symbol);
 
-/* Declares an entry with the type that the function's slot has. */
-#define SIM_ENTRY(function, name) extern __typeof__(*acu_slot_##function) acu_sim_entry_##name;
-#define SIM_EXPORTED_ENTRY(function, name)                                                         \
-    extern __typeof__(*acu_slot_##function) acu_sim_entry_##name SIM_SYMBOL(#name);
+/* Declares an entry with the type that the function's slot has. In the shared library it is the
+ * symbol itself, which programs open and link. */
+#define SIM_ENTRY(function, name, symbol)                                                          \
+    extern __typeof__(*acu_slot_##function) acu_sim_entry_##name SIM_SYMBOL(#symbol);
 
 #endif

@@ -3,6 +3,8 @@
  * is a refusal for each name that has no entry, so that a program that was linked with libcudart
  * finds all of them. The refusals are weak: where there is an entry, that is taken.
  */
+#include "sim/driver/driver.h"
+#include "sim/entry/entries.h"
 #include "sim/sim.h"
 
 /* A refusal ignores the arguments. */
@@ -34,3 +36,12 @@ static cudaError_t acu_sim_refuse(void) {
 
 /* Behind the macro, which the list uses. */
 #include "sim_symbols.h"
+
+/* By this name programs that open libcuda find the rest. The older form has no status; they pass
+ * one or NULL all the same, and it is left alone, as by libcuda. */
+SIM_ENTRY(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress_v2)
+extern CUresult acu_sim_find_function(const char *symbol, void **function, int version,
+                                      cuuint64_t flags) SIM_SYMBOL("cuGetProcAddress");
+CUresult acu_sim_find_function(const char *symbol, void **function, int version, cuuint64_t flags) {
+    return acu_sim_entry_cuGetProcAddress(symbol, function, version, flags, NULL);
+}
