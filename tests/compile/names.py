@@ -56,6 +56,25 @@ def visible(
     )
 
 
+def overloads(header: str, dialect: str, folders: tuple[Path, ...]) -> dict[str, int]:
+    """How many functions of one name can be called with so many arguments, where there are several."""
+    found: dict[str, set[tuple[CursorKind, str]]] = {}
+    for cursor in _functions(_unit(f"#include <{header}>\n", dialect, folders, ()).cursor):
+        for count in _arities(cursor):
+            name = f"{cursor.spelling.split('<')[0]}/{count}"
+            found.setdefault(name, set()).add((cursor.kind, cursor.type.spelling))
+    return {name: len(kinds) for name, kinds in found.items() if len(kinds) > 1}
+
+
+def _functions(scope: Any) -> Iterator[Any]:
+    """The functions outside of namespaces and classes."""
+    for cursor in scope.get_children():
+        if cursor.kind in SCOPES - {CursorKind.NAMESPACE}:
+            yield from _functions(cursor)
+        elif cursor.kind in FUNCTIONS:
+            yield cursor
+
+
 @cache
 def _macros(text: str, dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> frozenset[str]:
     """Macros that are defined at the end: libclang lists those, too, that a header undefines again."""
@@ -75,12 +94,16 @@ def _arguments(dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]
 
 @cache
 def _names(text: str, dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(_walk(_unit(text, dialect, folders, defines).cursor, ""))
+
+
+def _unit(text: str, dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]) -> Any:
     arguments = [*_arguments(dialect, folders, defines), "-target", "x86_64-linux-gnu"]
     options = cindex.TranslationUnit.PARSE_SKIP_FUNCTION_BODIES
     unit = cindex.Index.create().parse("unit.h", arguments, unsaved_files=[("unit.h", text)], options=options)
     for problem in unit.diagnostics:
         assert problem.severity < cindex.Diagnostic.Error, f"{text}{dialect}: {problem}"
-    return frozenset(_walk(unit.cursor, ""))
+    return unit
 
 
 def _walk(scope: Any, prefix: str) -> Iterator[str]:

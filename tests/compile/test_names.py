@@ -65,6 +65,15 @@ def test_every_name_of_nvidias_header_is_in_ours(header: str, dialect: str) -> N
     )
 
 
+@pytest.mark.parametrize("dialect", ["c++98", "c++11", "c++17", "c++20"])
+def test_every_overload_of_nvidias_header_is_in_ours(dialect: str) -> None:
+    """A name and a number of arguments do not tell `cudaMalloc(T **, size_t)` from `cudaMalloc(void **, size_t)`."""
+    theirs = names.overloads("cuda_runtime.h", dialect, names.nvidias())
+    ours = names.overloads("cuda_runtime.h", dialect, names.ours())
+    assert len(theirs) > 20
+    assert {name: count for name, count in theirs.items() if count > ours.get(name, 0)} == {}
+
+
 def test_every_entry_of_the_list_is_needed() -> None:
     lacked = {(name, header) for header, dialect in cases() for name in lacking(header, dialect)}
     for group in listed()["names"]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from generator import facts, verify, yamlfile
+from generator import extract, facts, verify, yamlfile
 from generator.bind import load_libraries
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
@@ -142,3 +142,27 @@ def test_the_guards_are_those_of_the_headers(library: str) -> None:
                 unknown[header] = guard[1]
     assert unknown == {}
     assert sorted(listed - defined) == []
+
+
+# ---- headers
+
+
+def test_a_header_that_is_neither_replaced_nor_left_out_is_named(tmp_path: Path) -> None:
+    """As it stops `make new-toolkit`, before anything is extracted."""
+    folder = tmp_path / "include"
+    (folder / "crt").mkdir(parents=True)
+    for header in ("cuda_runtime.h", "mma.h", "crt/host_config.h", "cuda_made_up.h", "made/up.hpp"):
+        (folder / header).parent.mkdir(exist_ok=True)
+        (folder / header).touch()
+
+    class Brought:
+        version = "99.0"
+
+        def include_dirs(self) -> list[Path]:
+            return [folder]
+
+    with pytest.raises(GeneratorError) as caught:
+        extract.require_known_headers(Spec(), cast(Toolkits, [Brought()]))
+    assert str(caught.value).startswith(
+        "toolkit 99.0 brings cuda_made_up.h: replace it (compat in spec/libraries.yaml)"
+    )

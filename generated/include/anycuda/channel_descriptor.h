@@ -185,6 +185,11 @@ template <cudaChannelFormatKind kind> static inline cudaChannelFormatDesc cudaCr
     return cudaCreateChannelDesc(is::x, is::y, is::z, is::w, kind);
 }
 
+/* Without a type the format is of no kind. */
+static inline cudaChannelFormatDesc cudaCreateChannelDesc(void) {
+    return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
+}
+
 static inline cudaChannelFormatDesc cudaCreateChannelDescHalf(void) {
     return cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat);
 }
