@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,25 @@ def test_in_any_order(name: str, dialect: str, theirs_first: bool, tmp_path: Pat
         source(tmp_path, text, dialect, f"unit{index}")
     units = sorted(tmp_path.glob("unit*"))
     works([*command, "-include", "anycuda/replace.h", "-w", "-fsyntax-only", *units])
+
+
+FULL = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"
+OTHERS = ("cublas_v2.h", "cublasLt.h", "cufft.h", "cusparse.h", "curand.h", "cusolverDn.h", "nvjpeg.h", "npp.h")
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++17"])
+def test_libraries_of_a_full_toolkit(name: str, dialect: str, tmp_path: Path) -> None:
+    """Their headers include NVIDIA's neighbours in quotes; those are empty then, and ours are used."""
+    there = [header for header in OTHERS if (FULL / header).exists()]
+    if not there:
+        pytest.skip(f"there is no full CUDA toolkit at {FULL.parent}: none of {', '.join(OTHERS)}")
+    both = [*there, *HEADERS[:3]]
+    for index, order in enumerate((both, both[::-1])):
+        text = "".join(f"#include <{header}>\n" for header in order) + "#ifndef ACU_CUDART_TYPES_H\n#error\n#endif\n"
+        source(tmp_path, text + PROGRAM, dialect, f"unit{index}")
+    command = [*compiler(name, dialect), "-include", "anycuda/replace.h", "-isystem", FULL, "-w", "-fsyntax-only"]
+    works([*command, *sorted(tmp_path.glob("unit*"))])
 
 
 @every_compiler

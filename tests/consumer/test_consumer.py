@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compile import names
 from tests.compile.toolchain import CC, ROOT, Library, without_cuda
 
 PROJECT = Path(__file__).resolve().parent / "project"
@@ -57,6 +58,49 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
     flags = run(pkg_config, "--cflags", "--libs", "anycuda-sim", env=env).split()
     run(CC, *without_cuda(CC), "-std=c11", PROJECT / "simulated.c", "-o", tmp_path / "simulated", *flags)
     assert run(tmp_path / "simulated") == SIMULATED
+
+
+REPLACING = """
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#ifndef ACU_CUDART_TYPES_H
+#error "these are NVIDIA's headers"
+#endif
+#include <stdio.h>
+int main(void) {
+    void *memory = 0;
+    puts(cudaMalloc(&memory, 4) ? "refused" : "allocated");
+    return 0;
+}
+"""
+REPLACING_PROJECT = """
+cmake_minimum_required(VERSION 3.21)
+project(replacing LANGUAGES C)
+find_package(anycuda 0.1 REQUIRED)
+add_executable(replacing replacing.c)
+target_include_directories(replacing PRIVATE ${NVIDIAS}) # as a toolkit beside it
+target_link_libraries(replacing PRIVATE anycuda::replace)
+"""
+
+
+def test_in_front_of_a_toolkit(prefix: Path, tmp_path: Path) -> None:
+    """By CMake's target and by pkg-config."""
+    folders = names.nvidias()
+    missing = {"ANYCUDA_CUDART": str(tmp_path / "missing")}
+    (tmp_path / "replacing.c").write_text(REPLACING)
+    (tmp_path / "CMakeLists.txt").write_text(REPLACING_PROJECT)
+    nvidias = f"-DNVIDIAS={';'.join(map(str, folders))}"
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", nvidias)
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build/replacing", env=missing) == "refused\n"
+    pkg_config = shutil.which("pkg-config") or shutil.which("pkgconf")
+    if pkg_config is None:
+        pytest.skip("there is no pkg-config here")
+    (folder,) = [path.parent for path in prefix.rglob("anycuda-replace.pc")]
+    flags = run(pkg_config, "--cflags", "--libs", "anycuda-replace", env={"PKG_CONFIG_PATH": str(folder)}).split()
+    includes = [f"-I{one}" for one in folders]
+    run(CC, *without_cuda(CC), *includes, tmp_path / "replacing.c", "-o", tmp_path / "replacing", *flags)
+    assert run(tmp_path / "replacing", env=missing) == "refused\n"
 
 
 def test_debians_folder_of_libraries(library: Library, tmp_path: Path) -> None:
