@@ -216,10 +216,9 @@ static inline const acu_occ_capability *acu_occ_find(const cudaOccDeviceProp *pr
     return ACU_NULL;
 }
 
-/* Hands a value out if the compute capability is known. */
-static inline cudaOccError acu_occ_known(int *limit, const cudaOccDeviceProp *properties,
-                                         int value) {
-    if (!acu_occ_find(properties))
+/* Hands a value out if the device's compute capability has a row. */
+static inline cudaOccError acu_occ_known(int *limit, const acu_occ_capability *row, int value) {
+    if (!row)
         return CUDA_OCC_ERROR_UNKNOWN_DEVICE;
     *limit = value;
     return CUDA_OCC_SUCCESS;
@@ -227,29 +226,29 @@ static inline cudaOccError acu_occ_known(int *limit, const cudaOccDeviceProp *pr
 
 static inline cudaOccError cudaOccSMemAllocationGranularity(int *limit,
                                                             const cudaOccDeviceProp *properties) {
-    return acu_occ_known(limit, properties, properties->computeMajor < 8 ? 256 : 128);
+    return acu_occ_known(limit, acu_occ_find(properties), properties->computeMajor < 8 ? 256 : 128);
 }
 
 static inline cudaOccError cudaOccRegAllocationMaxPerThread(int *limit,
                                                             const cudaOccDeviceProp *properties) {
-    return acu_occ_known(limit, properties, properties->computeMajor < 7 ? 255 : 256);
+    return acu_occ_known(limit, acu_occ_find(properties), properties->computeMajor < 7 ? 255 : 256);
 }
 
 static inline cudaOccError cudaOccRegAllocationGranularity(int *limit,
                                                            const cudaOccDeviceProp *properties) {
-    return acu_occ_known(limit, properties, 256);
+    return acu_occ_known(limit, acu_occ_find(properties), 256);
 }
 
 static inline cudaOccError
 cudaOccSubPartitionsPerMultiprocessor(int *limit, const cudaOccDeviceProp *properties) {
     const acu_occ_capability *row = acu_occ_find(properties);
-    return acu_occ_known(limit, properties, row ? row->partitions : 0);
+    return acu_occ_known(limit, row, row ? row->partitions : 0);
 }
 
 static inline cudaOccError cudaOccMaxBlocksPerMultiprocessor(int *limit,
                                                              const cudaOccDeviceProp *properties) {
     const acu_occ_capability *row = acu_occ_find(properties);
-    return acu_occ_known(limit, properties, row ? row->blocks : 0);
+    return acu_occ_known(limit, row, row ? row->blocks : 0);
 }
 
 static inline cudaOccError
@@ -599,7 +598,7 @@ cudaOccAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const cudaOccDevice
     int unit = 1;
     cudaOccResult now;
     cudaOccError status = CUDA_OCC_ERROR_INVALID_INPUT;
-    if (!dynamicSmemSize || numBlocks <= 0)
+    if (!dynamicSmemSize || !properties || !attributes || !state || numBlocks <= 0)
         return status;
     status =
         cudaOccMaxActiveBlocksPerMultiprocessor(&now, properties, attributes, state, blockSize, 0);
