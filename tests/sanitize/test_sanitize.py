@@ -65,12 +65,15 @@ def toolkits() -> Toolkits:
 
 def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
-    ctest(addressed, "-E", "^(sim_guard$|safe_)")  # the first one writes beside its memory on purpose
+    # sim_guard writes beside its memory on purpose. Of the 18 machines of the conformance cases five are left, among
+    # which each behaviour that depends on a version is on and off.
+    others = "conformance_(11.8|12.[0-35-8]|13.[0-4])"
+    ctest(addressed, "-E", f"^(sim_guard$|safe_|{others})")
 
 
 def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
     # thousands of processes, so as two runtimes of the six: with libraries of its own and without
-    few = ("-E", "^safe_inject_([^1]|12)")
+    few = ("-E", "^safe_(inject_([^1]|12)|.*_driver$)")  # other drivers change what is refused, not what is allocated
     ctest(addressed, "-R", "^safe_", *few, ASAN_OPTIONS="abort_on_error=1")
 
 
