@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Devices map memory of the host and their own in pieces of this size. */
+/* A device maps its own memory and the host's in pieces of this size. */
 enum { PIECE = 2 << 20 };
 
 /* Bytes that each attribute has; 0 for one of which no GPU has been asked. */
@@ -138,9 +138,8 @@ cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attrib
     put(data, attribute, look_up(range, attribute, ptr));
     if (is_refused(range, attribute))
         return cudaErrorInvalidValue;
-    if (attribute ==
-        CU_POINTER_ATTRIBUTE_P2P_TOKENS) /* others may copy to the memory from now on */
-        range->sync_memops = true;
+    /* Who has asked for tokens lets others copy the memory. */
+    range->sync_memops = range->sync_memops || attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS;
     return cudaSuccess;
 }
 
