@@ -17,7 +17,8 @@ int acu_vfail(const char *call, const char *object, int code, const char *format
 /* Fails because a call of CUDA, which is recorded already, failed with this code. */
 int acu_cuda_failed(const char *call, const char *object, int code) ACU_COLD;
 
-/* Gives the failure just recorded a better hint than its code's own. */
+/* Gives the failure that is recorded next a better hint than its code's own. Call this directly
+ * before what records the failure, because that shows the failure to the program's callback. */
 void acu_fail_hint(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 #endif

@@ -21,7 +21,10 @@ void acu_record_call(const char *call, int code, const char *format, va_list arg
     record.last.code = record.last.runtime_code = code;
     record.last.facts = (acu_failure_facts){0};
     record.last.call = call;
-    record.last.object[0] = record.last.hint[0] = '\0';
+    record.last.object[0] = '\0';
+    if (!record.hinted)
+        record.last.hint[0] = '\0';
+    record.hinted = false;
     record.refused = NULL;
 }
 
@@ -40,6 +43,7 @@ void acu_record_object(const char *call, const char *object) {
                       *object ? "; " : "", object));
     record.last.call = call;
     snprintf(record.last.object, sizeof record.last.object, "%s", object);
+    record.hinted = false;
     acu_record_complete();
 }
 
@@ -62,6 +66,7 @@ void acu_record_complete(void) {
 
 void acu_record_hint(const char *format, va_list args) {
     vsnprintf(record.last.hint, sizeof record.last.hint, format, args);
+    record.hinted = true;
 }
 
 int acu_record_recode(int from, int to) {
@@ -111,6 +116,7 @@ void acu_record_clear(void) {
     record.last.facts = (acu_failure_facts){0};
     record.last.message[0] = record.last.object[0] = record.last.hint[0] = '\0';
     record.refused = record.last.call = NULL;
+    record.hinted = false;
 }
 
 /* ---- refusals ---- */

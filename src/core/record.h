@@ -44,6 +44,7 @@ typedef struct acu_thread_record {
      * address of the name identifies the function: the variants for the two meanings of the default
      * stream share it. */
     const char *refused;
+    bool hinted;              /* `last.hint` is already that of the failure recorded next */
     int own;                  /* an error made here that cudaGetLastError has yet to return; or 0 */
     char note[ACU_NOTE_SIZE]; /* for the message of the call that is failing now; "" if none */
     char reason[ACU_REASON_SIZE]; /* why that call fails, where the callee knows; "" if not */
@@ -58,6 +59,8 @@ void acu_record_call(const char *call, int code, const char *format, va_list arg
     __attribute__((format(printf, 3, 0), cold));
 /* Puts the call that the user made, and its object, around the message just recorded. */
 void acu_record_object(const char *call, const char *object) ACU_COLD;
+/* Gives the failure that is recorded next its hint, or the one recorded already, if the next call
+ * is acu_record_object(). */
 void acu_record_hint(const char *format, va_list args) __attribute__((format(printf, 1, 0), cold));
 /* Adds facts to the failure just recorded, whose code means `runtime_code`. */
 void acu_record_facts(int runtime_code, const acu_failure_facts *facts) ACU_COLD;

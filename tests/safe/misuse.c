@@ -23,10 +23,12 @@ int begin_misuse(void **state) {
     OK(acu_args_release(released));
     none[RELEASED] = released;
     none[OF_ANOTHER_KIND] = good.args;
+    keep_reports();
     return code;
 }
 
 int end_misuse(void **state) {
+    stop_reports();
     OK(acu_exec_release(good.exec));
     OK(acu_graph_release(good.graph));
     OK(acu_args_release(good.args));
@@ -47,6 +49,7 @@ void expect_refusal(acu_result result, int how, const char *call) {
         fail_msg("%s, where it %s, is %d: %s", call, texts[how], result, said);
     if (!strstr(call, acu_last_error_details().call)) /* the function that the user called */
         fail_msg("%s says that %s failed", call, acu_last_error_details().call);
+    expect_reported(call);
 }
 
 int destroyed;

@@ -50,14 +50,21 @@ extern const acu_closure good_closure, empty_closure;
 #define HANDLE(call)          TRIED(A_NULL, call)
 #define OPTIONAL_HANDLE(call) TRIED(RELEASED, call)
 
+/* The call fails, and all that the last error says was reported. */
+#define REFUSED(call, expected, text)                                                              \
+    do {                                                                                           \
+        FAILS(call, expected, text);                                                               \
+        expect_reported(#call);                                                                    \
+    } while (0)
+
 /* Of a pointer, where NULL is an error. */
-#define NOT_NULL(call) FAILS(call, ACU_ERROR_ARGUMENT, "NULL")
+#define NOT_NULL(call) REFUSED(call, ACU_ERROR_ARGUMENT, "NULL")
 #define NO_DEVICE(call)                                                                            \
     do {                                                                                           \
         static const acu_device no_device[] = {99, INT_MAX, -3, INT_MIN};                          \
         for (size_t n = 0; n < COUNT(no_device); n++) {                                            \
             acu_device absent = no_device[n];                                                      \
-            FAILS(call, 101, "device ");                                                           \
+            REFUSED(call, 101, "device ");                                                         \
         }                                                                                          \
     } while (0)
 
@@ -76,6 +83,7 @@ extern const acu_closure good_closure, empty_closure;
     do {                                                                                           \
         SAYS(NULL, acu_##noun##_retain(bad));                                                      \
         assert_int_equal(acu_last_error(), ACU_ERROR_HANDLE);                                      \
+        expect_reported("acu_" #noun "_retain");                                                   \
         OPTIONAL_HANDLE(acu_##noun##_release(bad));                                                \
         OK(acu_##noun##_release(NULL));                                                            \
         acu_##noun *nothing = NULL;                                                                \

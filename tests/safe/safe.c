@@ -107,6 +107,40 @@ unsigned any(unsigned below) {
     return (unsigned)(state_of_chance >> 33u) % below;
 }
 
+/* ---- reports ---- */
+
+static char reported[2048];
+
+/* Writes every part of a failure. */
+static void write_parts(const acu_error *e, char text[2048]) {
+    snprintf(text, 2048, "%d, kind %d: %s [%s] {%s} <%s> feature %d, %d-%d, %d of %d", e->code,
+             (int)e->kind, e->message, e->object, e->hint, e->call, e->feature, e->since, e->until,
+             e->found, e->needed);
+}
+
+static void keep_report(const acu_error *error, void *unused) {
+    (void)unused;
+    write_parts(error, reported);
+}
+
+void keep_reports(void) {
+    reported[0] = '\0';
+    OK(acu_set_error_callback(keep_report, NULL));
+}
+
+void stop_reports(void) {
+    OK(acu_set_error_callback(NULL, NULL));
+}
+
+void expect_reported(const char *call) {
+    char now[2048];
+    const acu_error error = acu_last_error_details();
+    write_parts(&error, now);
+    if (strcmp(reported, now) != 0)
+        fail_msg("%s\n  was reported as %s\n  and is now     %s", call, reported, now);
+    reported[0] = '\0';
+}
+
 void work_50_ms(void *unused) {
     const struct timespec time = {.tv_nsec = 50000000};
     (void)unused;

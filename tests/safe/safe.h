@@ -128,6 +128,13 @@ void try_seeds(unsigned count, void (*try_with)(unsigned seed));
 void chance_begins(uint64_t seed);
 unsigned any(unsigned below);
 
+/* Keeps what the program's function for failures was shown last, until stop_reports(). */
+void keep_reports(void);
+void stop_reports(void);
+/* Checks that the report was all that acu_last_error_details() now says; `call` is for the message.
+ */
+void expect_reported(const char *call);
+
 /* A host function that takes a while. */
 void work_50_ms(void *unused);
 

@@ -159,6 +159,58 @@ static void failures_are_reported(void **state) {
     (void)cudaGetLastError();
 }
 
+/* The call fails with a hint of its own, which the program's function is shown. The next failure,
+ * whose code has no hint, gets none. */
+#define HINTED(call, expected, advice)                                                             \
+    do {                                                                                           \
+        FAILS(call, expected, "");                                                                 \
+        if (!strstr(acu_last_error_details().hint, (advice)))                                      \
+            fail_msg("%s has the hint '%s'", #call, acu_last_error_details().hint);                \
+        expect_reported(#call);                                                                    \
+        FAILS(acu_stream_synchronize(NULL), ACU_ERROR_ARGUMENT, "");                               \
+        assert_string_equal(acu_last_error_details().hint, "");                                    \
+        expect_reported("acu_stream_synchronize");                                                 \
+    } while (0)
+
+static void a_failures_own_hint_is_reported(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_graph *graph = NULL, *captured = NULL;
+    acu_exec *exec = NULL;
+    acu_buffer *floats = NULL, *numbers = NULL, *made = NULL;
+    acu_module *module = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_graph_create(&graph));
+    OK(acu_buffer_create(stream, ACU_F32, 4, &floats));
+    OK(acu_buffer_create(stream, ACU_I32, 4, &numbers));
+    keep_reports();
+    HINTED(acu_buffer_copy(floats, numbers, stream), ACU_ERROR_DTYPE, "acu_buffer_reinterpret()");
+    HINTED(acu_module_load(0, &(acu_module_source){.ptx = "no PTX"}, &module), ACU_ERROR_ARGUMENT,
+           "acu_module_compile()");
+    HINTED(acu_stream_end_capture(stream, &captured), ACU_ERROR_CAPTURE,
+           "acu_stream_begin_capture()");
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    HINTED(acu_stream_begin_capture(stream, NULL), ACU_ERROR_CAPTURE, "before another one begins");
+    HINTED(acu_buffer_create(stream, ACU_F32, 4, &made), ACU_ERROR_CAPTURE,
+           "acu_stream_capture_alloc()");
+    HINTED(acu_graph_instantiate(graph, NULL, &exec), ACU_ERROR_CAPTURE, "or after its end");
+    OK(acu_stream_end_capture(stream, &captured));
+    OK(acu_graph_release(captured));
+    captured = NULL;
+    if (is_since(12030)) { /* has cudaStreamBeginCaptureToGraph() */
+        OK(acu_stream_begin_capture(stream, &(acu_capture_options){.into = graph}));
+        HINTED(acu_graph_instantiate(graph, NULL, &exec), ACU_ERROR_CAPTURE,
+               "into the graph first");
+        OK(acu_stream_end_capture(stream, &captured));
+    }
+    stop_reports();
+    OK(acu_graph_release(captured));
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(numbers));
+    OK(acu_buffer_release(floats));
+    OK(acu_stream_release(stream));
+}
+
 static void count_failures(const acu_error *error, void *data) {
     (void)error;
     __atomic_add_fetch((int *)data, 1, __ATOMIC_RELAXED);
@@ -280,6 +332,7 @@ int main(void) {
         TEST(a_code_has_a_kind),
         TEST(each_library_has_codes_of_its_own),
         TEST(failures_are_reported),
+        TEST(a_failures_own_hint_is_reported),
         TEST(it_may_be_replaced_while_threads_fail),
         TEST(a_child_may_replace_it),
         TEST(a_failing_release_is_kept_and_hides_nothing),

@@ -147,9 +147,9 @@ static int refuse_and_unlock(const acu_capture *capture, const char *what) {
     }
     acu_object_describe(capture->origin, stream);
     pthread_mutex_unlock(&lock);
-    acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that began on %s", what, stream);
     acu_fail_hint("do it before the capture begins or after its end");
-    return ACU_ERROR_CAPTURE;
+    return acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that began on %s", what,
+                      stream);
 }
 
 int acu_capture_check(void) {

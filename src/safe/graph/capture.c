@@ -239,9 +239,8 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
 }
 
 static int refuse_legacy(const char *call) {
-    acu_fail(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
     acu_fail_hint("capture a stream that acu_stream_create() has made");
-    return ACU_ERROR_CAPTURE;
+    return acu_fail(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
 }
 
 static int check_options(const char *call, const acu_stream *stream, const acu_capture_options *o) {
@@ -260,12 +259,11 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
         return acu_object_refuse(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
         return refuse_legacy(call);
-    int code = o->into ? acu_graph_check_uncaptured(call, o->into) : 0;
-    if (!code)
-        code = acu_outcome(call, stream, acu_stream_check_uncaptured(stream));
+    ACU_TRY(o->into ? acu_graph_check_uncaptured(call, o->into) : 0);
+    int code = acu_stream_check_uncaptured(stream);
     if (code == ACU_ERROR_CAPTURE)
         acu_fail_hint("end the capture that is under way before another one begins");
-    return code;
+    return acu_outcome(call, stream, code);
 }
 
 static int begin(const char *call, acu_stream *stream, const acu_capture_options *options) {
@@ -388,13 +386,13 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
     graph_capture *capture = begun_on(stream);
     if (capture && capture->capture.origin == stream)
         return end(call, stream, capture, graph);
-    if (capture)
-        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "the capture began on another stream, %p",
-                    (void *)capture->capture.origin);
-    else
-        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "no capture of anycuda began on the stream");
     acu_fail_hint("end the capture on the stream that acu_stream_begin_capture() was given");
-    return ACU_ERROR_CAPTURE;
+    if (capture)
+        return acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
+                           "the capture began on another stream, %p",
+                           (void *)capture->capture.origin);
+    return acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
+                       "no capture of anycuda began on the stream");
 }
 
 acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {

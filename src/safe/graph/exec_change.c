@@ -30,9 +30,8 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
              *node ? ", at " : "", node);
     if (code == cudaErrorGraphExecUpdateFailure)
         (void)cudaGetLastError(); /* the code is an answer, no error that CUDA should repeat */
-    acu_cuda_failed(call, text, code);
     acu_fail_hint("the executable graph is as before; instantiate the other graph instead");
-    return code;
+    return acu_cuda_failed(call, text, code);
 }
 
 /* Updates the exec under both locks. What the exec kept before goes to `old`, unless this fails. */

@@ -155,6 +155,7 @@ void acu_graph_cleanup(acu_graph **graph) {
 int acu_graph_check_uncaptured(const char *call, const acu_graph *graph) {
     if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
         return 0;
+    acu_fail_hint("end the capture into the graph first, on the stream where it began");
     return acu_fail_on(call, graph, ACU_ERROR_CAPTURE, "a stream is being captured into the graph");
 }
 

@@ -20,6 +20,7 @@ typedef struct adding {
     const acu_node *after;
     size_t after_count;
     acu_node *node;
+    const acu_copy *copy;  /* what the node copies, for a hint; NULL if it copies nothing */
     acu_kept_list *list;   /* what the node keeps */
     cudaGraphNode_t raw;   /* the node that CUDA has added */
     cudaGraphNode_t *deps; /* `after` in CUDA's handles: `few`, or allocated */
@@ -87,6 +88,7 @@ static int end(adding *a, int code) {
     }
     acu_graph_unlock();
     free_deps(a);
+    acu_node_hint_at_copy(a->copy, code);
     code = acu_outcome(a->call, a->graph, code);
     acu_kept_list_free(a->list);
     return code;
@@ -147,7 +149,8 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t af
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
     int code =
         (int)cudaGraphAddMemcpyNode1D(PLACE(a), p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
-    return acu_node_hint_at_copy(copy, end(&a, code));
+    a.copy = copy;
+    return end(&a, code);
 }
 
 /* Copies bytes of the host into an object that the graph can keep. NULL, and a recorded failure,

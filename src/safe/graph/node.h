@@ -67,7 +67,8 @@ typedef struct acu_node_params {
 /* Check a copy or a fill and write its parameters. Return 0, or a failure recorded for `call`. */
 int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params);
 int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params);
-/* Adds a hint to the error if CUDA refused a copy between devices; returns the code. */
-int acu_node_hint_at_copy(const acu_copy *copy, int code);
+/* Gives the failure that is recorded next a hint, if CUDA refused a copy between devices with this
+ * code. NULL is no copy. */
+void acu_node_hint_at_copy(const acu_copy *copy, int code);
 
 #endif

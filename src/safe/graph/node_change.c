@@ -47,13 +47,13 @@ static int outcome(const acu_node_change *c, int code) {
         return acu_outcome(c->call, changed, code);
     snprintf(text, sizeof text, "%.70s, %s", acu_object_describe(changed, object),
              acu_node_describe(c->node.graph, c->raw, node));
-    acu_cuda_failed(c->call, text, code);
     if (code == cudaErrorInvalidValue)
         acu_fail_hint("%s() changes nodes of one type only, and the message names the type of this "
                       "one; if the "
                       "type is right, the parameters are not",
                       c->call);
-    return code;
+    acu_node_hint_at_copy(c->copy, code);
+    return acu_cuda_failed(c->call, text, code);
 }
 
 /* Makes room for the list, so that nothing can fail once CUDA has changed the node. */
@@ -138,7 +138,8 @@ int acu_node_change_copy(acu_node_change *c, const acu_copy *copy) {
     if (code)
         return code;
     code = SET(c, MemcpyNodeSetParams1D, p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
-    return acu_node_hint_at_copy(copy, end(c, code));
+    c->copy = copy;
+    return end(c, code);
 }
 
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill) {

@@ -16,7 +16,8 @@ typedef struct acu_node_change {
     bool in_exec;   /* also where `exec` is an invalid NULL */
     acu_node node;
     cudaGraphNode_t raw;
-    acu_kept_list *list; /* what the node keeps from now on; at the end, what it kept before */
+    acu_kept_list *list;  /* what the node keeps from now on; at the end, what it kept before */
+    const acu_copy *copy; /* what the node copies from now on, for a hint; NULL if none */
     acu_exec_previous *previous; /* in an exec: for what the node kept before */
     acu_guard guard;
 } acu_node_change;

@@ -32,14 +32,12 @@ int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_par
     return 0;
 }
 
-int acu_node_hint_at_copy(const acu_copy *copy, int code) {
-    int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
-    if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
+void acu_node_hint_at_copy(const acu_copy *copy, int code) {
+    if (code == cudaErrorInvalidValue && copy && acu_buffer_copy_is_peer(copy->to, copy->from))
         acu_fail_hint(
             "a node copies what device %d can access: acu_pool_set_access() opens a pool of "
             "device %d to it, acu_device_enable_peer_access() the memory of none",
-            to, from);
-    return code;
+            copy->to->object.device, copy->from->object.device);
 }
 
 /* Returns the bytes of the largest unit that CUDA sets at once, and its value; 0 if CUDA cannot set

@@ -27,12 +27,11 @@ static inline bool fill_dim(const acu_size3 *size, const int most[3], dim3 *dim)
 
 ACU_COLD static int refuse_empty(const char *call, const acu_kernel *kernel, const char *what,
                                  const acu_size3 *size) {
-    acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
-                size->y, size->z);
     acu_fail_hint(
         "a grid for 0 elements, or with 0 threads per block, has no blocks: there is nothing to "
         "launch");
-    return ACU_ERROR_ARGUMENT;
+    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what,
+                       size->x, size->y, size->z);
 }
 
 ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const char *what,
@@ -54,14 +53,13 @@ ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, s
         return acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
                            "%zu threads per block: device %d can have %d", threads,
                            kernel->object.device, kernel->limits.threads);
-    acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
-                "%zu threads per block: %s can have %d on device %d, because it takes %d registers "
-                "per thread, or was compiled for so many",
-                threads, kernel->name, kernel->max_threads, kernel->object.device,
-                kernel->registers);
     acu_fail_hint(
         "use smaller blocks, or compile the kernel with __launch_bounds__ or max_registers");
-    return ACU_ERROR_LIMIT;
+    return acu_fail_on(
+        call, kernel, ACU_ERROR_LIMIT,
+        "%zu threads per block: %s can have %d on device %d, because it takes %d registers "
+        "per thread, or was compiled for so many",
+        threads, kernel->name, kernel->max_threads, kernel->object.device, kernel->registers);
 }
 
 static bool has_room(const acu_kernel *kernel, size_t shared) {
@@ -86,8 +84,6 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
         return acu_outcome(call, kernel, code);
     if (has_room(kernel, shared))
         return 0;
-    acu_fail_on(call, kernel, ACU_ERROR_LIMIT, "%zu bytes of dynamic shared memory: %s may have %d",
-                shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
         acu_fail_hint("acu_kernel_set_attribute(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; "
@@ -95,7 +91,9 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
                       shared, kernel->object.device, most);
     else
         acu_fail_hint("device %d has %d bytes per block at most", kernel->object.device, most);
-    return ACU_ERROR_LIMIT;
+    return acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
+                       "%zu bytes of dynamic shared memory: %s may have %d", shared, kernel->name,
+                       __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
 }
 
 /* ---- attributes ---- */
@@ -310,24 +308,23 @@ static const unsigned takes[] = {
 
 static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_parameter_type type = kernel->parameters[i].type;
-    acu_fail_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, but the kernel takes %s",
-                i, kernel->name, kind_names[arg->kind], type_names[type]);
     if (type == ACU_PARAMETER_POINTER)
         acu_fail_hint(
             "check the order of the arguments; cast an address in an integer to (void *)");
     else
         acu_fail_hint("check the order of the arguments, or cast this one to the type of the "
                       "kernel's parameter");
-    return ACU_ERROR_DTYPE;
+    return acu_fail_on(call, kernel, ACU_ERROR_DTYPE,
+                       "argument %zu of %s is %s, but the kernel takes %s", i, kernel->name,
+                       kind_names[arg->kind], type_names[type]);
 }
 
 static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
-    acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
-                "argument %zu of %s is %s of %u bytes, but the kernel takes %zu bytes", i,
-                kernel->name, kind_names[arg->kind], arg->size, kernel->parameters[i].size);
     if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
         acu_fail_hint("cast the argument to the type of the kernel's parameter");
-    return ACU_ERROR_ARGUMENT;
+    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                       "argument %zu of %s is %s of %u bytes, but the kernel takes %zu bytes", i,
+                       kernel->name, kind_names[arg->kind], arg->size, kernel->parameters[i].size);
 }
 
 static int refuse_count(const char *call, const acu_kernel *kernel, size_t given) {
@@ -344,16 +341,14 @@ static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
 static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
                          const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class)) {
-        int code = acu_object_refuse(call, buffer, &acu_buffer_class);
         acu_fail_hint("the buffer is argument %zu of %s", i, kernel->name);
-        return code;
+        return acu_object_refuse(call, buffer, &acu_buffer_class);
     }
-    acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
-                "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
-                kernel->name, buffer->object.device, kernel->object.device);
     acu_fail_hint(
         "where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
-    return ACU_ERROR_DEVICE;
+    return acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
+                       "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
+                       kernel->name, buffer->object.device, kernel->object.device);
 }
 
 static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
@@ -516,9 +511,8 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
     int code = launch_prepared(&p, stream);
     if (ACU_LIKELY(code == 0))
         return 0;
-    acu_outcome(launch_name, kernel, code);
     hint_at_refusal(&p, code);
-    return code;
+    return acu_outcome(launch_name, kernel, code);
 }
 
 /* ---- in a graph ---- */

@@ -68,9 +68,8 @@ static bool is_whole_fatbin(const void *bytes, size_t size) {
 static int check_text(const char *call, const char *text) {
     if (!isprint((unsigned char)*text) || strstr(text, ".version"))
         return 0;
-    acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is not PTX: it has no .version");
     acu_fail_hint("acu_module_compile() compiles CUDA C++");
-    return ACU_ERROR_ARGUMENT;
+    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is not PTX: it has no .version");
 }
 
 static int check_image(const char *call, const acu_module_image *image) {
@@ -495,13 +494,11 @@ acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kerne
     int code = with_log(module, acu_kernel_new(__func__, &source, kernel));
     if (!code)
         return 0;
-    bool absent = code == cudaErrorSymbolNotFound;
-    if (absent)
-        acu_record(code, "the module has no kernel \"%s\"", name);
-    OUTCOME(module, code);
-    if (absent)
+    if (code == cudaErrorSymbolNotFound) {
         hint_at_names(module, name);
-    return code;
+        acu_record(code, "the module has no kernel \"%s\"", name);
+    }
+    return OUTCOME(module, code);
 }
 
 /* Lists the names in PTX. The caller holds the lock, as for the next three. */

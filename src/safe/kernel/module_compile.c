@@ -246,12 +246,11 @@ static int need_nvrtc(const char *call) {
     bool missing = !acu_loaded(ACU_NVRTC);
     int code = missing ? acu_record_recode(result, cudaErrorSharedObjectInitFailed)
                        : acu_translate_nvrtc(result);
-    acu_cuda_failed(call, "", code);
     if (missing)
         acu_fail_hint(
             "install NVRTC (cuda-nvrtc-12-x or nvidia-cuda-nvrtc, of the driver's CUDA major "
             "or older), or name its file in ANYCUDA_NVRTC");
-    return code;
+    return acu_cuda_failed(call, "", code);
 }
 
 static int build(job *j, acu_device device) {

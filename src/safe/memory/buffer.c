@@ -26,12 +26,11 @@ static inline bool is_captured(const acu_stream *stream) {
 /* Refuses a buffer in a capture: there would be memory only during a launch of the graph, but a
  * buffer is used outside of launches, too. */
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
-    acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
-                "a buffer cannot be made while its stream is being captured, because the "
-                "memory would belong to the graph");
     acu_fail_hint("make the buffer before the capture, and the graph keeps it; or make memory "
                   "of the graph's own by acu_stream_capture_alloc()");
-    return ACU_ERROR_CAPTURE;
+    return acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
+                       "a buffer cannot be made while its stream is being captured, because the "
+                       "memory would belong to the graph");
 }
 
 /* Returns the constant's name of a kind of memory, for messages; never NULL. */

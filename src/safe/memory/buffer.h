@@ -37,7 +37,7 @@ typedef struct acu_buffer_job {
 } acu_buffer_job;
 
 /* Runs the job between the beginning and the end of the buffers' uses; returns 0 or a recorded
- * failure. */
+ * failure, for which a hint may be pending: the caller records the outcome next. */
 int acu_buffer_run(const acu_buffer_job *job);
 
 #endif

@@ -14,7 +14,8 @@ static int end_uses(const acu_buffer_job *job, uint64_t to, uint64_t from) {
     return first ? first : second;
 }
 
-/* Adds a hint that CUDA does not give: the stream's device may not reach the memory. */
+/* Gives the failure a hint that CUDA does not give: the stream's device may not reach the memory.
+ */
 ACU_COLD static void hint_device(const acu_buffer_job *job) {
     const acu_buffer *both[] = {job->to, job->from};
     const acu_device there = job->on->object.device;
@@ -43,10 +44,10 @@ int acu_buffer_run(const acu_buffer_job *job) {
         &guard, job->on->object.device); /* the memory of its pools can be reached from there */
     if (!code)
         code = job->run(job, job->data);
-    if (code == cudaErrorInvalidValue)
-        hint_device(job);
     acu_guard_leave(&guard);
     int ended = end_uses(job, to, from);
+    if (code == cudaErrorInvalidValue)
+        hint_device(job);
     return code ? code : ended;
 }
 
@@ -54,10 +55,9 @@ int acu_buffer_run(const acu_buffer_job *job) {
 
 ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, const char *what,
                                 const char *other, acu_dtype dtype) {
-    acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
-                acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
     acu_fail_hint("acu_buffer_reinterpret() gives the same memory another type");
-    return ACU_ERROR_DTYPE;
+    return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
+                       acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
 }
 
 int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,

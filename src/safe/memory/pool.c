@@ -211,8 +211,7 @@ int acu_pool_check_access(const char *call, acu_pool *pool, int device) {
     ACU_TRY(acu_pool_get_access(pool, device, &access));
     if (access != ACU_ACCESS_NONE)
         return 0;
-    acu_fail_on(call, pool, ACU_ERROR_DEVICE,
-                "the stream is on device %d, which cannot use the pool's memory", device);
     acu_fail_hint("acu_pool_set_access() lets a device use the pool of another one");
-    return ACU_ERROR_DEVICE;
+    return acu_fail_on(call, pool, ACU_ERROR_DEVICE,
+                       "the stream is on device %d, which cannot use the pool's memory", device);
 }
