@@ -302,6 +302,12 @@ class Bindings:
         return sorted({name for api in (self.presented, *self.stands_in_for) for name in api.symbols})
 
     @property
+    def declared_symbols(self) -> list[str]:
+        """The symbols behind what the headers declare: of a library that no toolkit has, all that is known."""
+        declared = [slot.function for slot in self.slots if not slot.gone]
+        return sorted({name for f in declared for name in (f.symbol or f.name, f.ptds) if name})
+
+    @property
     def sentinels(self) -> list[str]:
         """A few symbols that every known version exports and that say it is the real thing."""
         common = set.intersection(*(set(api.symbols) for api in self.library.apis))
