@@ -218,6 +218,27 @@ TEST(machine_code) {
     OK(nvrtcDestroyProgram(&program));
 }
 
+/* The answers of NVRTC 13.5 for a program that was compiled without the options for them. */
+TEST(what_only_options_make) {
+    nvrtcProgram program;
+    size_t size = 7;
+    char none[1];
+    OK(nvrtcCreateProgram(&program, "extern \"C\" __global__ void k(int *a) {}", "a.cu", 0, NULL,
+                          NULL));
+    OK(nvrtcCompileProgram(program, 0, NULL));
+    OK(nvrtcGetLTOIRSize(program, &size));
+    assert_int_equal(size, 0);
+    OK(nvrtcGetLTOIR(program, none));
+    assert_int_equal(nvrtcGetLTOIRSize(program, NULL), NVRTC_ERROR_INVALID_INPUT);
+    size = 7;
+    OK(nvrtcGetOptiXIRSize(program, &size));
+    assert_int_equal(size, 0);
+    OK(nvrtcGetOptiXIR(program, none));
+    OK(nvrtcDestroyProgram(&program));
+    assert_string_equal(nvrtcGetErrorString(NVRTC_ERROR_COMPILATION), "NVRTC_ERROR_COMPILATION");
+    assert_string_equal(nvrtcGetErrorString((nvrtcResult)777), "NVRTC_ERROR unknown");
+}
+
 TEST(names) {
     nvrtcProgram program;
     const char *name = NULL;
@@ -274,6 +295,7 @@ int main(void) {
         T(what_it_cannot_know),
         T(options),
         T(machine_code),
+        T(what_only_options_make),
         T(names),
         T(what_is_refused),
     };

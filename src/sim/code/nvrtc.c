@@ -1,6 +1,8 @@
 /* The simulated NVRTC: its functions and options. source.c compiles. */
 #include "sim/code/nvrtc.h"
 
+#include "core/values.h"
+#include "nvrtc_abi.h"
 #include "sim/caller.h"
 #include "sim/code/image.h"
 #include "sim/code/source.h"
@@ -383,6 +385,25 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
     return leave(result);
 }
 
+/* What only options make that this NVRTC does not have: there is nothing of it. */
+static nvrtcResult no_size(nvrtcProgram prog, size_t *size) {
+    program *p;
+    nvrtcResult result = enter(prog, size != NULL, &p);
+    if (!result)
+        *size = 0;
+    return leave(result);
+}
+
+static nvrtcResult no_text(nvrtcProgram prog, char *to) {
+    program *p;
+    return leave(enter(prog, to != NULL, &p));
+}
+
+static const char *error_name(nvrtcResult result) {
+    const char *name = acu_value_name(&acu_nvrtc_type_nvrtcResult, result);
+    return name ? name : "NVRTC_ERROR unknown";
+}
+
 /* ---- symbols ---- */
 
 /* A function must have the type that NVRTC's header declares. */
@@ -399,8 +420,13 @@ acu_fn acu_sim_nvrtc_symbol(const char *symbol) {
         FUNCTION(nvrtcDestroyProgram, destroy),
         FUNCTION(nvrtcGetCUBIN, cubin),
         FUNCTION(nvrtcGetCUBINSize, cubin_size),
+        FUNCTION(nvrtcGetErrorString, error_name),
+        FUNCTION(nvrtcGetLTOIR, no_text),
+        FUNCTION(nvrtcGetLTOIRSize, no_size),
         FUNCTION(nvrtcGetLoweredName, lowered_name),
         FUNCTION(nvrtcGetNumSupportedArchs, get_architecture_count),
+        FUNCTION(nvrtcGetOptiXIR, no_text),
+        FUNCTION(nvrtcGetOptiXIRSize, no_size),
         FUNCTION(nvrtcGetPTX, ptx),
         FUNCTION(nvrtcGetPTXSize, ptx_size),
         FUNCTION(nvrtcGetProgramLog, log_text),
