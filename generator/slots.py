@@ -303,9 +303,9 @@ class Bindings:
 
     @property
     def declared_symbols(self) -> list[str]:
-        """The symbols behind what the headers declare: of a library that no toolkit has, all that is known."""
-        declared = [slot.function for slot in self.slots if not slot.gone]
-        return sorted({name for f in declared for name in (f.symbol or f.name, f.ptds) if name})
+        """The symbols behind what any toolkit's headers declare: of a library that is in no toolkit, all we know."""
+        now = (name for slot in self.slots if not slot.gone for name in (slot.function.symbol, slot.function.ptds))
+        return sorted({name for slot in self.slots for name in (slot.name, *slot.symbols)} | {n for n in now if n})
 
     @property
     def sentinels(self) -> list[str]:

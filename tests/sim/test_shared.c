@@ -64,6 +64,7 @@ TEST(stands_in_for_libcuda) {
     FUNCTION(cuCtxSetCurrent);
     FUNCTION(cuGetProcAddress);
     CUresult (*allocate)(CUdeviceptr *, size_t), (*release)(CUdeviceptr);
+    CUresult (*create)(CUcontext *, unsigned, CUdevice), (*destroy)(CUcontext);
     void *found;
     CUcontext context;
     CUdeviceptr at;
@@ -78,6 +79,10 @@ TEST(stands_in_for_libcuda) {
     assert_non_null(dlsym(library, "cuDeviceGetUuid"));
     assert_int_equal(allocate(&at, 64), CUDA_SUCCESS);
     assert_int_equal(release(at), CUDA_SUCCESS);
+    *(void **)(void *)&create = dlsym(library, "cuCtxCreate_v2");
+    *(void **)(void *)&destroy = dlsym(library, "cuCtxDestroy_v2");
+    assert_int_equal(create(&context, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(destroy(context), CUDA_SUCCESS);
 }
 
 TEST(has_the_symbols_of_the_per_thread_default_stream) {

@@ -4,8 +4,6 @@
  * or that looks names up in libcuda, finds all of them. The refusals are weak: where there is an
  * entry, that is taken.
  */
-#include "sim/driver/driver.h"
-#include "sim/entry/entries.h"
 #include "sim/sim.h"
 
 /* A refusal ignores the arguments. */
@@ -37,18 +35,3 @@ static cudaError_t acu_sim_refuse(void) {
 
 /* Behind the macro, which the list uses. */
 #include "sim_symbols.h"
-
-/* Older symbols of libcuda that programs look up. The first has no status: they pass one, or NULL,
- * all the same, and it is left alone. */
-SIM_ENTRY(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress_v2)
-extern CUresult acu_sim_find_function(const char *symbol, void **function, int version,
-                                      cuuint64_t flags) SIM_SYMBOL("cuGetProcAddress");
-CUresult acu_sim_find_function(const char *symbol, void **function, int version, cuuint64_t flags) {
-    return acu_sim_entry_cuGetProcAddress(symbol, function, version, flags, NULL);
-}
-
-SIM_ENTRY(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2)
-extern CUresult acu_sim_get_uuid(CUuuid *uuid, CUdevice device) SIM_SYMBOL("cuDeviceGetUuid");
-CUresult acu_sim_get_uuid(CUuuid *uuid, CUdevice device) {
-    return acu_sim_entry_cuDeviceGetUuid(uuid, device);
-}
