@@ -26,7 +26,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench c-tools check-generated clean clients cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all bench c-tools check-generated clean client-programs clients cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	quick structure test test-build test-busy test-gpu toolkits
 
 all: cmake ## build the library
@@ -72,6 +72,10 @@ test-gpu: ## test every real libcudart on a GPU; print a report
 clients: toolkits ## compile public projects: CHECKOUTS=folder
 	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
 	@python tools/clients.py '$(CHECKOUTS)' $(FLAGS)
+
+client-programs: all environment ## run public projects simulated: CHECKOUTS=…
+	@test -n "$(CHECKOUTS)" || { echo 'error: say where the checkouts of tools/clients.yaml are: CHECKOUTS=folder' >&2; exit 2; }
+	@python tools/client_programs.py '$(CHECKOUTS)' $(BUILD)/release $(FLAGS)
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON
