@@ -204,7 +204,6 @@ def test_the_simulator_still_stands_in_for_the_older_major_version(rendered: dic
     # The refusals alone: where there is no entry, they are what a program finds.
     calls = '#include "sim/sim.h"\nvoid acu_sim_call_begin(acu_sim_call *c) {(void)c;}\n'
     calls += "cudaError_t acu_sim_call_end(acu_sim_call *c, cudaError_t e) {(void)c; return e;}\n"
-    calls += "int acu_sim_entry_cuGetProcAddress(void);\nint acu_sim_entry_cuGetProcAddress(void) {return 0;}\n"
     (tmp_path / "calls.c").write_text(calls)
     sources = [ROOT / "src" / "sim" / "entry" / "shared" / "exports.c", tmp_path / "calls.c"]
     includes = [tmp_path, ROOT / "src", ROOT / "include", ROOT / "generated" / "include", ROOT / "generated" / "src"]
