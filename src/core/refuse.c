@@ -44,7 +44,9 @@ int acu_refuse_newer(const acu_function *function, const char *what, int since) 
     char loaded[ACU_LIBRARY_TEXT];
     const acu_library *library = function->library;
     int code = library->info->error_unavailable;
-    const acu_failure_facts facts = out_of_versions(function, since, 0);
+    acu_failure_facts facts = out_of_versions(function, since, 0);
+    if (since != function->since)
+        facts.feature = 0; /* the function is there: its feature is not what is missing */
     acu_library_describe(library, " is", loaded);
     if (since)
         return refuse(function, code, &facts, "%s: %s needs CUDA %d.%d; loaded %s", function->name,

@@ -106,7 +106,7 @@ const char *acu_result_string(acu_result result) {
 /* ---- the last error ---- */
 
 __attribute__((hot)) int acu_last_error(void) {
-    return acu_record_last()->code;
+    return acu_record_last()->runtime_code;
 }
 
 const char *acu_last_error_message(void) {
@@ -125,7 +125,7 @@ static acu_error_kind kind_of(const acu_failure *failure) {
 }
 
 acu_error acu_error_of(const acu_failure *failure) {
-    return (acu_error){.code = failure->code,
+    return (acu_error){.code = failure->runtime_code,
                        .call = failure->call ? failure->call : "",
                        .object = failure->object,
                        .message = failure->message,

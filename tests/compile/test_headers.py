@@ -13,6 +13,7 @@ import pytest
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from generator.model import number as cudas_number
+from tests.compile.names import nvidias
 from tests.compile.toolchain import (
     C_WARNINGS,
     COMPAT,
@@ -578,6 +579,53 @@ def test_names_in_text_are_those_in_the_library(name: str, tmp_path: Path) -> No
     command = [*compiler(name, "c11"), f"-I{COMPAT}", "-fsyntax-only", source(tmp_path, text)]
     works(command)
     works([*command, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"])
+
+
+OWN_NAMES = """
+#define CUDA_NO_HALF
+#define CUDA_NO_BFLOAT16
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+typedef unsigned short half;
+struct nv_bfloat16 { unsigned short bits; };
+half twice(half value);
+half twice(half value) { return static_cast<half>(value + value); }
+"""
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", DIALECTS["c++"])
+def test_a_program_may_have_a_half_of_its_own(name: str, dialect: str, tmp_path: Path) -> None:
+    works([*compiler(name, dialect), *WARNINGS, f"-I{COMPAT}", "-fsyntax-only", source(tmp_path, OWN_NAMES, dialect)])
+
+
+TYPE_NAMES = """
+#define NVRTC_GET_TYPE_NAME 1
+#include <nvrtc.h>
+#include <cstdio>
+template <class T> struct pair { T one, two; };
+template <class T> static void print() {
+    std::string name;
+    if (nvrtcGetTypeName<T>(&name) == NVRTC_SUCCESS)
+        std::puts(name.c_str());
+}
+int main() {
+    print<float>();
+    print<const int &>();
+    print<pair<pair<char> > >();
+}
+"""
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", ["c++11", "c++20"])
+def test_names_of_types_for_the_compiler(name: str, dialect: str, library: Library, tmp_path: Path) -> None:
+    unit, program = source(tmp_path, TYPE_NAMES, dialect), tmp_path / "program"
+    works([*compiler(name, dialect), *WARNINGS, f"-I{COMPAT}", unit, "-o", program, *library.link])
+    ours = works([program])
+    theirs = [f"-I{folder}" for folder in nvidias()]
+    works([compiler(name, dialect)[0], f"-std={dialect}", *theirs, "-w", unit, "-o", program])
+    assert ours == works([program]) and "pair<pair<char> >" in ours
 
 
 # ---- the library in a program

@@ -2,6 +2,8 @@
  * reports 11.8. */
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 static void stream_ids_came_with_12_0(void **state) {
     (void)state;
     acu_stream *stream = NULL;
@@ -20,6 +22,21 @@ static void stream_ids_came_with_12_0(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* The function is there, and so is its feature. */
+static void an_enumerator_that_is_newer_is_no_missing_feature(void **state) {
+    (void)state;
+    void *memory = NULL;
+    const struct cudaMemLocation node = {.type = cudaMemLocationTypeHostNuma};
+    OK(cudaMalloc(&memory, 4));
+    assert_int_equal(cudaMemPrefetchAsync(memory, 4, node, 0, NULL), cudaErrorNotSupported);
+    const acu_error error = acu_last_error_details();
+    assert_int_equal(error.kind, ACU_ERROR_KIND_VERSION);
+    assert_int_equal(error.feature, -1);
+    assert_true(error.since > acu_loaded(ACU_CUDART)->version && error.needed == error.since);
+    OK(cudaFree(memory));
+    acu_clear_error();
+}
+
 static void codes_that_it_does_not_know_have_names(void **state) {
     (void)state;
     /* cudaErrorTensorMemoryLeak came with 12.8 */
@@ -34,6 +51,7 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         TEST(stream_ids_came_with_12_0),
+        TEST(an_enumerator_that_is_newer_is_no_missing_feature),
         TEST(codes_that_it_does_not_know_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

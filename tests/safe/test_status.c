@@ -4,6 +4,7 @@
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 #include <anycuda/nvrtc.h>
+#include <anycuda/nvrtc.h>
 
 #include <ctype.h>
 #include <pthread.h>
@@ -239,6 +240,27 @@ static void it_may_be_replaced_while_threads_fail(void **state) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
+static void remember_code(const acu_error *error, void *data) {
+    *(acu_result *)data = error->code;
+}
+
+/* The record has the runtime's numbers, also where NVRTC fails, which has its own. */
+static void codes_of_nvrtc_are_translated(void **state) {
+    (void)state;
+    acu_result seen = 0;
+    nvrtcProgram program = NULL;
+    const char *options[] = {"--no-such-option"};
+    OK(acu_set_error_callback(remember_code, &seen));
+    assert_int_equal(nvrtcCreateProgram(&program, "int x;", NULL, 0, NULL, NULL), NVRTC_SUCCESS);
+    assert_int_equal(nvrtcCompileProgram(program, 1, options), NVRTC_ERROR_INVALID_OPTION);
+    OK(acu_set_error_callback(NULL, NULL));
+    assert_int_equal(seen, ACU_ERROR_ARGUMENT);
+    assert_int_equal(acu_last_error(), ACU_ERROR_ARGUMENT);
+    assert_int_equal(acu_last_error_details().code, ACU_ERROR_ARGUMENT);
+    assert_int_equal(nvrtcDestroyProgram(&program), NVRTC_SUCCESS);
+    acu_clear_error();
+}
+
 static void fork_and_fail(const acu_error *error, void *data) {
     (void)error;
     *(pid_t *)data = fork();
@@ -334,6 +356,7 @@ int main(void) {
         TEST(failures_are_reported),
         TEST(a_failures_own_hint_is_reported),
         TEST(it_may_be_replaced_while_threads_fail),
+        TEST(codes_of_nvrtc_are_translated),
         TEST(a_child_may_replace_it),
         TEST(a_failing_release_is_kept_and_hides_nothing),
         TEST(try_returns_early),

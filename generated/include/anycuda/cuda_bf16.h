@@ -979,8 +979,11 @@ inline __nv_bfloat16::__nv_bfloat16(const __half value) : __x(0) {
 #endif
 #endif
 
+/* A program that has types of these names itself says so by the macro. */
+#if !defined(CUDA_NO_BFLOAT16)
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
+#endif
 
 #define CUDART_INF_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x7f80u))
 #define CUDART_NAN_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x7fffu))

@@ -1072,6 +1072,8 @@ static inline bool operator>(const __half2 &a, const __half2 &b) {
 
 #endif
 
+/* A program that has types of these names itself says so by the macro. */
+#if !defined(CUDA_NO_HALF)
 typedef __half half;
 typedef __half2 half2;
 typedef __half __nv_half;
@@ -1080,6 +1082,7 @@ typedef __half_raw __nv_half_raw;
 typedef __half2_raw __nv_half2_raw;
 typedef __half nv_half;
 typedef __half2 nv_half2;
+#endif
 
 #define CUDART_INF_FP16 __ushort_as_half(static_cast<unsigned short>(0x7c00u))
 #define CUDART_NAN_FP16 __ushort_as_half(static_cast<unsigned short>(0x7fffu))

@@ -75,6 +75,7 @@ nvrtcResult nvrtcRemoveBundledHeaders(const char *installPath, const char **erro
 ACU_END_C
 
 #include <anycuda/nvrtc_inline.h>
+#include <anycuda/nvrtc_type_name.h>
 
 #endif
 #endif
