@@ -142,8 +142,8 @@ typedef void acu_error_callback(const acu_error *error, void *data);
  * and which anycuda may overcome. The error and its texts are valid during the call. The function
  * may use CUDA and anycuda; its own failures are neither reported nor recorded. It must return: a
  * thread that leaves it by an exception or longjmp() counts as still in it. Replacing the function
- * waits for the threads that are in it, so that `data` can be freed afterwards. Errors: ACU_ERROR_STATE while the thread is in that
- * function.
+ * waits for the threads that are in it, so that `data` can be freed afterwards. Errors:
+ * ACU_ERROR_STATE while the thread is in that function.
  */
 ACU_CHECKED acu_result acu_set_error_callback(acu_error_callback *function, void *data);
 

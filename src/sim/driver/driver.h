@@ -31,9 +31,9 @@ static inline void *acu_sim_driver_pointer(CUdeviceptr address) {
 /* Finds a device; `good`: the other arguments are valid, which the driver checks first. */
 cudaError_t acu_sim_driver_find_device(CUdevice number, bool good, acu_sim_device **device);
 
-/* As acu_sim_require_by_driver(), for a call with a stream, an event or memory. Where the thread has
- * no current context, that of the stream or event is current during the call, but not of a default
- * stream; and that of the memory. CUDA knows memory without any context, too. */
+/* As acu_sim_require_by_driver(), for a call with a stream, an event or memory. Where the thread
+ * has no current context, that of the stream or event is current during the call, but not of a
+ * default stream; and that of the memory. CUDA knows memory without any context, too. */
 cudaError_t acu_sim_require_with_stream(acu_sim_need need, CUstream stream);
 cudaError_t acu_sim_require_with_event(acu_sim_need need, CUevent event);
 cudaError_t acu_sim_require_with_memory(acu_sim_need need, CUdeviceptr memory);
