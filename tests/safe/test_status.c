@@ -4,7 +4,6 @@
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 #include <anycuda/nvrtc.h>
-#include <anycuda/nvrtc.h>
 
 #include <ctype.h>
 #include <pthread.h>

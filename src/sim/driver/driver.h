@@ -34,8 +34,8 @@ cudaError_t acu_sim_driver_find_device(CUdevice number, bool good, acu_sim_devic
 /* As acu_sim_require_by_driver(), for a call with a stream, an event or memory. Where the thread
  * has no current context, that of the stream or event is current during the call, but not of a
  * default stream; and that of the memory. CUDA knows memory without any context, too. */
-cudaError_t acu_sim_require_with_stream(acu_sim_need need, CUstream stream);
-cudaError_t acu_sim_require_with_event(acu_sim_need need, CUevent event);
+cudaError_t acu_sim_require_with_stream(acu_sim_need need, CUstream handle);
+cudaError_t acu_sim_require_with_event(acu_sim_need need, CUevent handle);
 cudaError_t acu_sim_require_with_memory(acu_sim_need need, CUdeviceptr memory);
 
 /* Returns the entry behind a symbol; NULL if there is no such symbol, or no driver. */
