@@ -60,6 +60,7 @@ EMPTY(cudaEventSynchronize)
 EMPTY(cudaGraphDestroy)
 EMPTY(cudaGraphExecDestroy)
 EMPTY(cudaLibraryUnload)
+EMPTY(cudaThreadExchangeStreamCaptureMode)
 
 TIMED(cudaFreeAsync)
 TIMED(cudaGraphLaunch)
