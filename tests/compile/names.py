@@ -89,6 +89,8 @@ def _arguments(dialect: str, folders: tuple[Path, ...], defines: tuple[str, ...]
     kind = language(dialect)
     system = without_cuda("cc" if kind == "c" else "c++", kind)
     folders_given = [f"-I{folder}" for folder in folders]
+    # Where the system has no headers of GL, EGL or VDPAU, the generator's stand in for them, on both sides.
+    folders_given += ["-idirafter", str(ROOT / "generator" / "stubs")]
     return ["-x", kind, f"-std={dialect}", "-w", *system, *folders_given, *(f"-D{define}" for define in defines)]
 
 

@@ -1,6 +1,6 @@
-/* The VDPAU names that CUDA's interop headers mention. */
-#ifndef ANYCUDA_STUB_VDPAU_H
-#define ANYCUDA_STUB_VDPAU_H
+/* The VDPAU names that CUDA's interop headers mention, behind the guard of the real header. */
+#ifndef _VDPAU_H
+#define _VDPAU_H
 #include <stdint.h>
 typedef uint32_t VdpDevice;
 typedef uint32_t VdpVideoSurface;
