@@ -185,5 +185,11 @@ class Spec:
         file = self.root / "left_out.yaml"
         return yamlfile.load(file, SCHEMA / "left_out.json") if file.exists() else yamlfile.Mapping(Location("", 1))
 
+    @cached_property
+    def _parameters(self) -> dict[str, Parameters]:
+        return {}
+
     def parameters(self, library: str) -> Parameters:
-        return Parameters.load(self.root / "parameters" / f"{library}.yaml")
+        if library not in self._parameters:
+            self._parameters[library] = Parameters.load(self.root / "parameters" / f"{library}.yaml")
+        return self._parameters[library]
