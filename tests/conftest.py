@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.compile.toolchain import ROOT, Library, build_library, works
+
+# The generator's tests hold hundreds of MiB, and looking for garbage among them took a third of their time.
+gc.disable()
 
 # As the Makefile has it: the tools of .venv, and Ninja where there is one.
 os.environ["PATH"] = f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"
