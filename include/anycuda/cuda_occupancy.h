@@ -51,7 +51,7 @@ typedef enum cudaOccFuncShmemConfig_enum {
     FUNC_SHMEM_LIMIT_OPTIN
 } cudaOccFuncShmemConfig;
 
-/* What is preferred where shared memory and the L1 cache are one memory. */
+/* Says which the kernel prefers where shared memory and the L1 cache are one memory. */
 typedef enum cudaOccCacheConfig_enum {
     CACHE_PREFER_NONE = 0,
     CACHE_PREFER_SHARED = 1,
@@ -67,7 +67,7 @@ typedef enum cudaOccCarveoutConfig_enum {
     SHAREDMEM_CARVEOUT_MAX_SHARED = 100
 } cudaOccCarveoutConfig;
 
-/* What allows no more blocks than there are, as bits. */
+/* The resources that allow no more blocks than the result has, as bits. */
 typedef enum cudaOccLimitingFactor_enum {
     OCC_LIMIT_WARPS = 0x01,
     OCC_LIMIT_REGISTERS = 0x02,
@@ -432,7 +432,7 @@ static inline cudaOccError cudaOccMaxBlocksPerSMSmemLimit(int *limit, cudaOccRes
     of_block = (size_t)acu_occ_round_up((int)(fixed + dynamicSmemSize), unit);
     exceeded = of_block > most || (attributes->shmemLimitConfig != FUNC_SHMEM_LIMIT_DEFAULT &&
                                    dynamicSmemSize > dynamic);
-    /* What is preferred gives way to the need of a single block. */
+    /* The preference is overruled where a single block needs more. */
     if (!exceeded && room < of_block) {
         room = properties->computeMajor < 7 ? properties->sharedMemPerMultiprocessor : of_block;
         if (properties->computeMajor >= 7)
@@ -581,7 +581,7 @@ cudaOccMaxActiveBlocksPerMultiprocessor(cudaOccResult *result, const cudaOccDevi
     acu_occ_apply(&all, all.blockLimitBlocks, OCC_LIMIT_BLOCKS);
     acu_occ_apply(&all, all.blockLimitSharedMem, OCC_LIMIT_SHARED_MEMORY);
     acu_occ_apply(&all, all.blockLimitVirtual, OCC_LIMIT_VIRTUAL_RESOURCES);
-    /* What limited before barriers are counted is still reported. */
+    /* The factors from before barriers are counted are still reported. */
     factors = all.limitingFactors;
     acu_occ_apply(&all, all.blockLimitBarriers, OCC_LIMIT_BARRIERS);
     all.limitingFactors |= factors;
@@ -721,7 +721,9 @@ cudaOccMaxPotentialOccupancyBlockSize(int *minGridSize, int *blockSize,
                                                  state, ACU_NULL, dynamicSMemSize);
 }
 
-/* The same with anything that can be called with a block size, and returns its shared memory. */
+/* Computes the block size as cudaOccMaxPotentialOccupancyBlockSize() does. The last argument is a
+ * function or an object that is called with a block size, and returns the bytes of dynamic shared
+ * memory of such a block. */
 template <class UnaryFunction>
 static inline cudaOccError cudaOccMaxPotentialOccupancyBlockSizeVariableSMem(
     int *minGridSize, int *blockSize, const cudaOccDeviceProp *properties,

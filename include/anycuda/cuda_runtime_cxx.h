@@ -370,7 +370,7 @@ static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags
     return ::cudaEventCreateWithFlags(event, flags);
 }
 
-/* As before CUDA 12; no version writes the node and the log any more. */
+/* The function's parameters before CUDA 12; no version writes the node and the log any more. */
 static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                                cudaGraphNode_t *pErrorNode, char *pLogBuffer,
                                                size_t bufferSize) {
@@ -380,7 +380,7 @@ static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cuda
     return ::cudaGraphInstantiate(pGraphExec, graph, 0);
 }
 
-/* As before CUDA 12: the node and the reason by themselves. */
+/* The function's parameters before CUDA 12, which returned the node and the reason separately. */
 static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                               cudaGraphNode_t *hErrorNode_out,
                                               cudaGraphExecUpdateResult *updateResult_out) {

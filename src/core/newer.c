@@ -4,7 +4,8 @@
 #include "core/path.h"
 #include "core/values.h"
 
-/* Only so many elements are read, because the count may be the very argument that was wrong. */
+/* The number of elements that are read at most, because the count may be the very argument that was
+ * wrong. */
 enum { MOST_ELEMENTS = 64 };
 
 typedef struct search {

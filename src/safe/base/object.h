@@ -221,7 +221,7 @@ int acu_object_refuse(const char *call, const void *handle, const acu_class *kin
             return acu_fail(__func__, "", (code), __VA_ARGS__);                                    \
     } while (0)
 
-/* As ACU_REQUIRE; the failure names the object. */
+/* Does what ACU_REQUIRE does; the failure names the object. */
 #define ACU_REQUIRE_OF(object, condition, code, ...)                                               \
     do {                                                                                           \
         if (!(condition))                                                                          \

@@ -33,7 +33,7 @@ struct acu_graph {
     cudaGraphNode_t *nodes; /* the nodes with an id, by its lower half - 1; NULL: destroyed */
     uint32_t node_count, node_room;
     uint32_t *slots; /* a hash table of 2 * node_room: index + 1 into `nodes` */
-    /* Of a root only: */
+    /* The fields below are used in a root only: */
     pthread_mutex_t kept_lock;
     acu_kept_set *kept;   /* what the graph keeps alive; under kept_lock */
     uint32_t kept_number; /* the last number that acu_graph_keep() gave a list */

@@ -385,7 +385,7 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
     return leave(result);
 }
 
-/* What only options make that this NVRTC does not have: there is nothing of it. */
+/* LTO IR and OptiX IR are made by options that this NVRTC does not have, so their size is 0. */
 static nvrtcResult no_size(nvrtcProgram prog, size_t *size) {
     program *p;
     nvrtcResult result = enter(prog, size != NULL, &p);

@@ -54,7 +54,7 @@ cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilitie
                   : cudaErrorInvalidDevice;
 }
 
-/* The attributes of all simulated devices say that this is not supported. */
+/* Refuses every call, because no simulated device has the attribute that says it can flush. */
 cudaError_t
 acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
                                            enum cudaFlushGPUDirectRDMAWritesScope scope) {

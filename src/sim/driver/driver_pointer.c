@@ -119,7 +119,8 @@ static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr
         put(to, attribute, 0);
 }
 
-/* Some values are written by a call that fails. */
+/* Returns whether cuPointerGetAttribute() fails for the attribute of such memory. CUDA writes the
+ * value before it fails. */
 static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute) {
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
         return range->kind == SIM_DEVICE;
@@ -138,7 +139,8 @@ cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attrib
     put(data, attribute, look_up(range, attribute, ptr));
     if (is_refused(range, attribute))
         return cudaErrorInvalidValue;
-    /* Who has asked for tokens lets others copy the memory. */
+    /* The program asks for tokens so that other devices can copy the memory. CUDA sets the memory's
+     * SYNC_MEMOPS then. */
     range->sync_memops = range->sync_memops || attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS;
     return cudaSuccess;
 }
