@@ -23,7 +23,7 @@ ACU_BEGIN_CASTS
 #define __CUDA_OCC_MAJOR__ 12
 #define __CUDA_OCC_MINOR__ 1
 
-/* ---- types */
+/* ---- types ---- */
 
 typedef enum cudaOccError_enum {
     CUDA_OCC_SUCCESS = 0,
@@ -162,7 +162,7 @@ typedef struct cudaOccResult {
     cudaOccPartitionedGCConfig partitionedGCConfig; /* what it is then */
 } cudaOccResult;
 
-/* ---- what is known of compute capabilities */
+/* ---- what is known of compute capabilities ---- */
 
 /* The minor number in a row for all that have no row of their own. */
 #define ACU_OCC_OTHERS (-1)
@@ -265,7 +265,7 @@ cudaOccMaxVirtualResourceCountPerSM(int *count, const cudaOccDeviceProp *propert
     return CUDA_OCC_SUCCESS;
 }
 
-/* ---- shared memory of a multiprocessor and of a block */
+/* ---- shared memory of a multiprocessor and of a block ---- */
 
 /* Makes a size the next one that the device can carve out of its L1 cache. */
 static inline cudaOccError cudaOccAlignUpShmemSizeVoltaPlus(size_t *shMemSize,
@@ -337,7 +337,7 @@ static inline cudaOccError cudaOccSMemPerBlock(size_t *limit, const cudaOccDevic
     return CUDA_OCC_SUCCESS;
 }
 
-/* ---- arguments */
+/* ---- arguments ---- */
 
 static inline cudaOccError cudaOccDevicePropCheck(const cudaOccDeviceProp *properties) {
     return properties->maxThreadsPerBlock > 0 && properties->maxThreadsPerMultiprocessor > 0 &&
@@ -369,7 +369,7 @@ static inline cudaOccError cudaOccInputCheck(const cudaOccDeviceProp *properties
     return status == CUDA_OCC_SUCCESS ? cudaOccDeviceStateCheck(state) : status;
 }
 
-/* ---- how many blocks each resource allows, of arguments that are checked */
+/* ---- how many blocks each resource allows, of arguments that are checked ---- */
 
 static inline long long acu_occ_divide_up(long long value, long long unit) {
     return (value + unit - 1) / unit;
@@ -499,7 +499,7 @@ cudaOccMaxBlocksPerSMVirtualResource(int *limit, const cudaOccDeviceProp *proper
     return CUDA_OCC_SUCCESS;
 }
 
-/* ---- all resources together */
+/* ---- all resources together ---- */
 
 /*
  * The limit by registers. A kernel that runs on a GPU of 6.0 shall run on all of 6.x, whose
@@ -631,7 +631,7 @@ cudaOccAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const cudaOccDevice
     return CUDA_OCC_SUCCESS;
 }
 
-/* ---- the block size with which most threads are resident */
+/* ---- the block size with which most threads are resident ---- */
 
 /* A search through the block sizes in whole warps, the largest first. */
 typedef struct acu_occ_search {

@@ -136,7 +136,7 @@ struct same_memory {
 
 } // namespace acu_cxx
 
-/* ---- memory */
+/* ---- memory ---- */
 
 template <class T> static inline cudaError_t cudaMalloc(T **devPtr, size_t size) {
     return ::cudaMalloc(acu_cxx::out(devPtr), size);
@@ -202,7 +202,7 @@ static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *devPt
         stream, const_cast<void *>(static_cast<const volatile void *>(devPtr)), length, flags);
 }
 
-/* ---- copies in batches; the forms without indices give every copy the same attributes */
+/* ---- copies in batches; the forms without indices give every copy the same attributes ---- */
 
 template <class T>
 static inline cudaError_t cudaMemPrefetchBatchAsync(T **dptrs, size_t *sizes, size_t count,
@@ -266,7 +266,7 @@ static inline cudaError_t cudaMemcpyAsync(T dst, U src, const size_t size,
                                          hStream);
 }
 
-/* ---- symbols */
+/* ---- symbols ---- */
 
 template <class T>
 static inline typename acu_cxx::if_symbol<T>::type cudaGetSymbolAddress(void **devPtr,
@@ -364,7 +364,7 @@ cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec, cudaGraph
         hGraphExec, node, dst, acu_cxx::address(symbol), count, offset, kind);
 }
 
-/* ---- events and graphs */
+/* ---- events and graphs ---- */
 
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags) {
     return ::cudaEventCreateWithFlags(event, flags);
@@ -409,7 +409,7 @@ static inline cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, T *
                                   static_cast<unsigned int>(flags));
 }
 
-/* ---- kernels */
+/* ---- kernels ---- */
 
 template <class T>
 static inline cudaError_t cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args,
@@ -473,7 +473,7 @@ template <class T> static inline cudaError_t cudaGetKernel(cudaKernel_t *kernelP
     return ::cudaGetKernel(kernelPtr, acu_cxx::kernel(func));
 }
 
-/* ---- libraries */
+/* ---- libraries ---- */
 
 template <class T>
 static inline cudaError_t cudaLibraryGetGlobal(T **dptr, size_t *bytes, cudaLibrary_t library,
@@ -493,7 +493,7 @@ static inline cudaError_t cudaLibraryGetUnifiedFunction(T **fptr, cudaLibrary_t 
     return ::cudaLibraryGetUnifiedFunction(acu_cxx::out(fptr), library, symbol);
 }
 
-/* ---- occupancy */
+/* ---- occupancy ---- */
 
 template <class T>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, T func,

@@ -41,7 +41,7 @@ static int said(const char *what) {
     return strstr(acu_last_error_message(), what) != NULL;
 }
 
-/* ---- edge data */
+/* ---- edge data ---- */
 
 static cudaGraph_t graph = (cudaGraph_t)0x1000;
 static cudaGraphNode_t nodes[3] = {(cudaGraphNode_t)0x2000, (cudaGraphNode_t)0x2008,
@@ -158,7 +158,7 @@ static void edges_of_a_capture(void) {
     CHECK(cudaStreamGetCaptureInfo(NULL, &status, NULL, NULL, NULL, NULL, NULL) == cudaSuccess);
 }
 
-/* ---- locations */
+/* ---- locations ---- */
 
 static void locations(void) {
     struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice, .id = 3},
@@ -210,7 +210,7 @@ static void locations(void) {
     *seen_scenario = 0;
 }
 
-/* ---- results in another form */
+/* ---- results in another form ---- */
 
 static void graph_update(void) {
     cudaGraphExecUpdateResultInfo info;
@@ -299,7 +299,7 @@ static void batches(void) {
     CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, NULL) == cudaErrorInvalidValue && !said("copy "));
 }
 
-/* ---- structs */
+/* ---- structs ---- */
 
 static void textures(void) {
     struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};

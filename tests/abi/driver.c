@@ -41,7 +41,7 @@ static void check(run *r, int good, const char *format, ...) {
     }
 }
 
-/* ---- which alternative of a union this run is at */
+/* ---- which alternative of a union this run is at ---- */
 
 static const spy_alternative *active(const run *r, const spy_record *record, int u, int *index) {
     if (r->newer != NULL && r->newer_in->record == record) {
@@ -67,7 +67,7 @@ static int leaf_active(const run *r, const spy_record *record, const spy_leaf *l
     return 1;
 }
 
-/* ---- what goes in */
+/* ---- what goes in ---- */
 
 static void expect(run *r, int index, size_t element, int array, const char *leaf,
                    const void *value, size_t size) {
@@ -167,7 +167,7 @@ int in_tag(run *r, const spy_record *record) {
     return 0;
 }
 
-/* ---- what comes out */
+/* ---- what comes out ---- */
 
 void poison(void *value, size_t size) {
     memset(value, 0xEE, size);
@@ -248,7 +248,7 @@ void out_count(run *r, int index, long count) {
     }
 }
 
-/* ---- what must hold of the whole call */
+/* ---- what must hold of the whole call ---- */
 
 const spy_value *find(const spy_log *log, const char *path) {
     for (int i = 0; i < log->count; i++) {
@@ -364,7 +364,7 @@ int finish_other(run *r) {
     return r->failures;
 }
 
-/* ---- all calls of one variant */
+/* ---- all calls of one variant ---- */
 
 static void one(const call *c, const call_target *target, unsigned toolkit, int version,
                 unsigned scenario, const call_struct *in, const spy_leaf *newer, int *checks,

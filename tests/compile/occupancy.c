@@ -67,7 +67,7 @@ static cudaOccDeviceState any_state(void) {
     return s;
 }
 
-/* ---- checksums */
+/* ---- checksums ---- */
 
 enum { FUNCTIONS = 32 };
 

@@ -83,7 +83,7 @@ CASE(limits_and_caches_are_each_contexts) {
     OK(cuCtxDestroy(made));
 }
 
-/* ---- what is in it */
+/* ---- what is in it ---- */
 
 CASE(the_runtime_takes_what_is_current) {
     CUcontext made = make(), owner = NULL;
@@ -452,7 +452,7 @@ LONE_CASE(graphs_in_another_context) {
     OK(cuMemFree(at));
 }
 
-/* ---- default streams, and waiting */
+/* ---- default streams, and waiting ---- */
 
 CASE(each_has_a_default_stream) {
     CUstream blocking;
@@ -503,7 +503,7 @@ CASE(freeing_waits) {
     OK(cudaStreamDestroy(outer));
 }
 
-/* ---- its end */
+/* ---- its end ---- */
 
 typedef struct other_thread {
     CUcontext context;

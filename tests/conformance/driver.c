@@ -186,7 +186,7 @@ CASE(what_a_context_says) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL));
 }
 
-/* ---- finding functions */
+/* ---- finding functions ---- */
 
 CASE(entry_points) {
     void *fn = NULL, *other = NULL;
@@ -244,7 +244,7 @@ CASE(names_of_errors) {
     SAME_TEXT(cudaGetErrorString((cudaError_t)77777), "unrecognized error code");
 }
 
-/* ---- memory */
+/* ---- memory ---- */
 
 CASE(patterns) {
     CUdeviceptr at;

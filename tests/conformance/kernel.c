@@ -10,7 +10,7 @@ static cudaError_t run(cudaKernel_t kernel, dim3 grid, dim3 block, size_t shared
     return cudaLaunchKernel(kernel, grid, block, NULL, shared, NULL);
 }
 
-/* ---- loading */
+/* ---- loading ---- */
 
 CASE(by_name) {
     cudaKernel_t kernel = NULL, same = NULL;
@@ -197,7 +197,7 @@ LONE_CASE(a_library_outlives_a_reset) {
     OK(cudaLibraryUnload(library));
 }
 
-/* ---- launching */
+/* ---- launching ---- */
 
 CASE(stores) {
     unsigned back[64] = {0}, value = 9, count = 40;
@@ -343,7 +343,7 @@ LONE_CASE(an_illegal_address) {
     OK(cudaLibraryUnload(library));
 }
 
-/* ---- what kernels say */
+/* ---- what kernels say ---- */
 
 CASE(attributes) {
     struct cudaFuncAttributes a = {0};

@@ -19,7 +19,7 @@ static CUresult run(CUfunction function, unsigned grid, unsigned block, unsigned
     return cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, NULL, NULL, NULL);
 }
 
-/* ---- loading */
+/* ---- loading ---- */
 
 CASE(by_name) {
     CUfunction function = NULL;
@@ -142,7 +142,7 @@ CASE(counts_and_lists) {
     OK(cuModuleUnload(module));
 }
 
-/* ---- what functions say */
+/* ---- what functions say ---- */
 
 CASE(attributes) {
     int value = 0;
@@ -256,7 +256,7 @@ CASE(names_and_parameters) {
     OK(cuModuleUnload(module));
 }
 
-/* ---- launching */
+/* ---- launching ---- */
 
 CASE(stores) {
     unsigned back[64] = {0}, value = 9, count = 40;
@@ -452,7 +452,7 @@ CASE(launches_are_asynchronous) {
     OK(cuModuleUnload(module));
 }
 
-/* ---- a lost context */
+/* ---- a lost context ---- */
 
 LONE_CASE(an_illegal_address) {
     unsigned value = 1, count = 1;
@@ -466,7 +466,7 @@ LONE_CASE(an_illegal_address) {
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuModuleUnload(module));
 }
 
-/* ---- occupancy */
+/* ---- occupancy ---- */
 
 CASE(occupancy) {
     int blocks = -1, grid = 0, size = 0;

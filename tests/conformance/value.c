@@ -119,7 +119,7 @@ CASE(the_host_writes_it) {
     IS(give_back(&t));
 }
 
-/* ---- many */
+/* ---- many ---- */
 
 CASE(many_at_once) {
     CUstreamBatchMemOpParams list[3] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
@@ -164,7 +164,7 @@ CASE(more_than_can_be) {
     IS(give_back(&t));
 }
 
-/* ---- what is refused */
+/* ---- what is refused ---- */
 
 CASE(wrong_values) {
     int flushes = 9;
@@ -203,7 +203,7 @@ LONE_CASE(values_where_no_memory_is) {
     OK(cuStreamSynchronize(t.writes));
 }
 
-/* ---- in graphs */
+/* ---- in graphs ---- */
 
 /* The driver's nodes, for which the runtime has no word. */
 static void capture_one(bool waits) {
@@ -360,7 +360,7 @@ CASE(nodes_are_printed) {
     IS(give_back(&t));
 }
 
-/* ---- nodes that are wrong: when each is told */
+/* ---- nodes that are wrong: when each is told ---- */
 
 /* Returns what adding it says; where it is taken, its launch says that it cannot be done. */
 static CUresult add_and_launch(const things *t, CUstreamBatchMemOpType operation, CUdeviceptr at,

@@ -27,7 +27,7 @@ static inline void put_align(binary *b, size_t align) {
         put_number(b, 0, 1);
 }
 
-/* ---- fat binaries */
+/* ---- fat binaries ---- */
 
 enum {
     KIND_PTX = 1,
@@ -73,7 +73,7 @@ static inline void make_fat_binary(binary *b, const piece *pieces, size_t count)
     memcpy(b->at + 8, &size, sizeof size);
 }
 
-/* ---- machine code: "add" and a few variables */
+/* ---- machine code: "add" and a few variables ---- */
 
 static inline void put_attribute(binary *b, unsigned id, const uint32_t *words, unsigned count) {
     put_number(b, 4, 1);

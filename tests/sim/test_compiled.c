@@ -107,7 +107,7 @@ static int end_program(void **state) {
     return end(state);
 }
 
-/* ---- launching */
+/* ---- launching ---- */
 
 static void launch_and_check(void (*stub)(float *, float *, float *, unsigned)) {
     float in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8] = {0}, *at;
@@ -266,7 +266,7 @@ TEST(nodes_name_the_host_function) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- variables */
+/* ---- variables ---- */
 
 TEST(variables_by_their_host_addresses) {
     void *at = NULL, *again = NULL;
@@ -371,7 +371,7 @@ TEST(nodes_that_copy_variables) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- coming and going */
+/* ---- coming and going ---- */
 
 TEST(what_is_unregistered_is_no_kernel) {
     struct cudaFuncAttributes attributes;

@@ -221,7 +221,7 @@ TEST(capturing_into_a_body) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- kernels */
+/* ---- kernels ---- */
 
 TEST(kernel_nodes) {
     unsigned *list = new_list(), mark = 2;
@@ -305,7 +305,7 @@ TEST(captured_kernels_follow_early) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- what graphs keep */
+/* ---- what graphs keep ---- */
 
 TEST(graphs_keep_objects) {
     atomic_int destroyed = 0;
@@ -342,7 +342,7 @@ TEST(object_mistakes) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* ---- memory */
+/* ---- memory ---- */
 
 TEST(memory_of_graphs) {
     cudaGraph_t graph = new_graph();

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- beginning */
+/* ---- beginning ---- */
 
 TEST(nothing_works_before_init) {
     int value;
@@ -94,7 +94,7 @@ TEST(entry_points) {
     FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", &fn, 7, &found));
 }
 
-/* ---- devices */
+/* ---- devices ---- */
 
 TEST(devices) {
     CUdevice device;
@@ -131,7 +131,7 @@ TEST(devices) {
     assert_int_equal(device, 1);
 }
 
-/* ---- contexts */
+/* ---- contexts ---- */
 
 TEST(primary_contexts) {
     CUcontext one, same;
@@ -278,7 +278,7 @@ TEST(no_error_is_left_with_the_runtime) {
     SAYS(cudaSuccess, cudaPeekAtLastError());
 }
 
-/* ---- memory */
+/* ---- memory ---- */
 
 TEST(memory) {
     CUdeviceptr a, b, base;
@@ -437,7 +437,7 @@ TEST(host_functions) {
     assert_int_equal(hosts, 3);
 }
 
-/* ---- virtual memory management */
+/* ---- virtual memory management ---- */
 
 enum { CHUNK = 2 << 20 };
 

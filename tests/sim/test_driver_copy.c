@@ -8,7 +8,7 @@ static void count(unsigned char *bytes, size_t size) {
         bytes[i] = (unsigned char)(i + 1);
 }
 
-/* ---- boxes */
+/* ---- boxes ---- */
 
 TEST(rows_there_and_back) {
     unsigned char in[H][W], out[H][W] = {{0}};
@@ -141,7 +141,7 @@ TEST(boxes_there_and_back) {
     OK(cuMemFree(at));
 }
 
-/* ---- arrays */
+/* ---- arrays ---- */
 
 TEST(what_an_array_is) {
     CUarray array = NULL;
@@ -246,7 +246,7 @@ TEST(levels_of_an_array) {
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuMipmappedArrayDestroy(NULL));
 }
 
-/* ---- between devices */
+/* ---- between devices ---- */
 
 TEST(from_one_device_to_another) {
     int in[4] = {1, 2, 3, 4}, out[4] = {0};

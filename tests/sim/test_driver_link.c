@@ -68,7 +68,7 @@ TEST(nothing) {
     OK(cuLinkDestroy(linker));
 }
 
-/* ---- symbols */
+/* ---- symbols ---- */
 
 static char log_text[400];
 static CUjit_option log_options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};

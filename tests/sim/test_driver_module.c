@@ -1,7 +1,7 @@
 /* The driver's modules and libraries, their functions, launches and kernel nodes. */
 #include "driver_test.h"
 
-/* ---- modules */
+/* ---- modules ---- */
 
 static CUmodule load_module(void) {
     CUmodule module = NULL;
@@ -121,7 +121,7 @@ TEST(a_library_needs_no_context) {
     OK(cuLibraryUnload(library));
 }
 
-/* ---- functions */
+/* ---- functions ---- */
 
 TEST(function_attributes) {
     CUmodule module = load_module();
@@ -145,7 +145,7 @@ TEST(function_attributes) {
     OK(cuModuleUnload(module));
 }
 
-/* ---- launching */
+/* ---- launching ---- */
 
 TEST(launches) {
     enum { COUNT = 50 };
@@ -253,7 +253,7 @@ TEST(occupancy) {
     OK(cuModuleUnload(module));
 }
 
-/* ---- graphs */
+/* ---- graphs ---- */
 
 TEST(kernel_nodes) {
     enum { COUNT = 10 };

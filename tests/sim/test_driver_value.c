@@ -144,7 +144,7 @@ TEST(as_many_as_can_be) {
     assert_int_equal(value_of(at), 254);
 }
 
-/* ---- graphs */
+/* ---- graphs ---- */
 
 static CUgraph captured(void) {
     CUgraph graph = NULL;

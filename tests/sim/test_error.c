@@ -118,7 +118,7 @@ TEST(what_is_not_simulated_is_refused) {
     (void)cudaGetLastError();
 }
 
-/* ---- a lost context */
+/* ---- a lost context ---- */
 
 TEST(a_fault_is_asynchronous_and_sticky) {
     gate g = {0};

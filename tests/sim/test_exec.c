@@ -104,7 +104,7 @@ TEST(memory_that_is_gone) {
     OK(cudaDeviceReset());
 }
 
-/* ---- threads and ends */
+/* ---- threads and ends ---- */
 
 enum { THREADS = 4, ROUNDS = 50 };
 

@@ -34,7 +34,7 @@ static struct cudaFuncAttributes attributes_of(cudaLibrary_t library, const char
     return attributes;
 }
 
-/* ---- machine code */
+/* ---- machine code ---- */
 
 TEST(a_kernel_of_machine_code) {
     static binary cubin;
@@ -198,7 +198,7 @@ TEST(what_is_no_machine_code) {
     }
 }
 
-/* ---- fat binaries */
+/* ---- fat binaries ---- */
 
 #define PTX_FOR(arch) ".version 7.0\n.target sm_" #arch "\n.address_size 64\n" PTX_ADD
 
@@ -274,7 +274,7 @@ TEST(modules_take_them_too) {
     }
 }
 
-/* ---- packed */
+/* ---- packed ---- */
 
 /* LZ4 by hand: the text as literals, but for what is repeated at its end. */
 static size_t pack_lz4(const char *text, size_t size, unsigned char *to) {
@@ -335,7 +335,7 @@ TEST(packed_with_zstd) {
     }
 }
 
-/* ---- of several files, which nvcc linked for one architecture and kept for others */
+/* ---- of several files, which nvcc linked for one architecture and kept for others ---- */
 
 TEST(a_program_is_linked_again) {
     static binary linked, one, other;
@@ -368,7 +368,7 @@ TEST(a_program_is_linked_again) {
     SAYS(cudaErrorNoKernelImageForDevice, load_code(&wrapper, &library));
 }
 
-/* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on */
+/* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on ---- */
 
 static void try_file(const unsigned char *at, size_t size) {
     char path[SCRATCH_SIZE];

@@ -26,7 +26,7 @@ static cudaError_t launch(cudaKernel_t kernel, dim3 grid, dim3 block, size_t sha
     return cudaLaunchKernel(kernel, grid, block, NULL, shared, 0);
 }
 
-/* ---- running */
+/* ---- running ---- */
 
 TEST(adds) {
     float a[100], b[100], out[100];
@@ -146,7 +146,7 @@ TEST(a_kernel_without_a_function) {
     SAYS(cudaErrorInvalidValue, acu_sim_register(NULL, do_nothing));
 }
 
-/* ---- illegal addresses */
+/* ---- illegal addresses ---- */
 
 static void *illegal;
 static size_t illegal_bytes;
@@ -279,7 +279,7 @@ TEST(unloading_waits) {
     OK(cudaDeviceSynchronize());
 }
 
-/* ---- launches that are refused */
+/* ---- launches that are refused ---- */
 
 TEST(what_is_no_kernel) {
     FAILS(cudaErrorInvalidDeviceFunction,
@@ -443,7 +443,7 @@ TEST(events_of_launches) {
     OK(cudaStreamDestroy(stream));
 }
 
-/* ---- what functions say */
+/* ---- what functions say ---- */
 
 TEST(attributes) {
     struct cudaFuncAttributes a;

@@ -161,7 +161,7 @@ TEST(a_library_is_a_leak) {
     assert_int_equal(acu_sim_leaks(0), 0);
 }
 
-/* ---- reading PTX */
+/* ---- reading PTX ---- */
 
 TEST(malformed_ptx) {
     static const char *const texts[] = {

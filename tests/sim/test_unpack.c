@@ -137,7 +137,7 @@ TEST(damaged_frames) {
     damage(acu_sim_lz4_unpack, packed, sizeof packed - 1, 18, 3000);
 }
 
-/* ---- against libzstd, where there is one */
+/* ---- against libzstd, where there is one ---- */
 
 typedef size_t (*packer)(void *to, size_t room, const void *from, size_t size, int level);
 
