@@ -424,10 +424,9 @@ LONE_CASE(a_fault_and_what_is_current) {
     SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRetain(&context, 0));
 }
 
-/* ---- functions that are newer than the driver ---------------------------------------------------
- *
- * Some say so before they look at what they are given.
- */
+/* ---- functions that are newer than the driver ---- */
+
+/* Some of them return that error before they look at their arguments. */
 
 CASE(functions_of_13_1_and_a_driver_13_0) {
     if (driver() >= 13010) {

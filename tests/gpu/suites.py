@@ -57,7 +57,7 @@ def at_once(jobs: list[partial[Any]], many: int = SIDE_BY_SIDE) -> list[Any]:
         return list(pool.map(lambda job: job(), jobs))
 
 
-# ---- conformance cases ----------------------------------------------------------------------------------------------
+# ---- conformance cases ----
 
 
 @dataclass
@@ -148,7 +148,7 @@ def versions_of(some: list[str], of: Collection[str]) -> str:
     return some[0] if len(some) == 1 else f"{some[0]} to {some[-1]} ({len(some)})"
 
 
-# ---- programs of cmocka, and those that only say whether they failed ------------------------------------------------
+# ---- programs of cmocka, and those that only say whether they failed ----
 
 
 def read_cmocka(version: str, program: str, done: subprocess.CompletedProcess[str]) -> Outcome:
@@ -207,7 +207,7 @@ def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
     return lines
 
 
-# ---- memcheck --------------------------------------------------------------------------------------------------------
+# ---- memcheck ----
 
 
 def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
@@ -230,7 +230,7 @@ def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
     return lines + at_once([partial(one, program) for program in programs])
 
 
-# ---- all of it -------------------------------------------------------------------------------------------------------
+# ---- all of it ----
 
 
 def programs_of(folder: Path) -> list[Path]:
