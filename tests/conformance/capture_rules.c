@@ -289,7 +289,7 @@ CASE(mistakes_do_not_make_it_invalid) {
 
 /* ---- the legacy stream ---- */
 
-/* The same as DURING, with a stream that blocks the legacy one. */
+/* Does what DURING does, with a stream that blocks the legacy one. */
 #define BLOCKING(code, status, call)                                                               \
     do {                                                                                           \
         cudaStream_t during = NULL;                                                                \

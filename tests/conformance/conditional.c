@@ -94,7 +94,7 @@ CASE(mistakes_with_conditional_nodes) {
     OK(cudaGraphDestroy(other));
 }
 
-/* Also one that names no context is taken. */
+/* A handle may be created without an execution context. */
 CASE(handles_for_an_execution_context) {
     cudaExecutionContext_t context = NULL;
     OK(cudaDeviceGetExecutionCtx(&context, 0));

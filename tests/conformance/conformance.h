@@ -81,7 +81,7 @@ bool is_simulated(void);
             return;                                                                                \
     } while (0)
 
-/* It returns that code, and leaves it to cudaGetLastError(), once. */
+/* Checks that the call returns the code, and that cudaGetLastError() returns it once. */
 #define FAILS(code, call)                                                                          \
     do {                                                                                           \
         (void)check_code(__LINE__, #call, CODE_NAME(call), (long long)(call), (long long)(code));  \
@@ -90,7 +90,7 @@ bool is_simulated(void);
         check_last(__LINE__, #call, (long long)(code));                                            \
     } while (0)
 
-/* It returns that code; no word of the last error. */
+/* Checks that the call returns the code; the last error is not checked. */
 #define SAYS(code, call)                                                                           \
     do {                                                                                           \
         (void)check_code(__LINE__, #call, CODE_NAME(call), (long long)(call), (long long)(code));  \
@@ -98,7 +98,7 @@ bool is_simulated(void);
             return;                                                                                \
     } while (0)
 
-/* It returns one of two codes, since it depends on chance. It is not compared. */
+/* Checks that the call returns one of two codes. Chance decides which, so runs are not compared. */
 #define SAYS_EITHER(a, b, call)                                                                    \
     check_either(__LINE__, #call, (long long)(a), (long long)(b), (long long)(call))
 

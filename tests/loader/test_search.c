@@ -479,11 +479,11 @@ static void stub_by_its_folder(void) {
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "lib64/stubs/libacutest.so.12"), 0),
                      STUB);
     expect_refused(STUB, "it is a stub to link against");
-    /* Also behind a link, as distributions make them. */
+    /* A stub is refused behind a link, too, as distributions make them. */
     assert_int_equal(
         symlink(in_scratch("lib64/stubs/libacutest.so.12"), in_scratch("libacutest.so.12")), 0);
     assert_int_equal(load_path(in_scratch("libacutest.so.12"), 0), STUB);
-    /* And where the path begins with that folder. */
+    /* A stub is refused, too, where the path begins with the folder of stubs. */
     assert_int_equal(chdir(in_scratch("lib64")), 0);
     setenv("ANYCUDA_CUDART", "stubs/libacutest.so.12", 1);
     assert_int_equal(acu_load(NULL), STUB);

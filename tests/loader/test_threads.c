@@ -162,7 +162,8 @@ static void first_use_beside_dlopen(void) {
  */
 static void first_use_while_another_thread_opens(void) {
 #if defined(__SANITIZE_THREAD__)
-    /* It sees dlclose free a name that we read, and not the lock under which neither can happen. */
+    /* ThreadSanitizer sees dlclose() free a name that the loader reads, but not the system
+     * loader's lock, which keeps the two apart. */
     print_message("skipped: ThreadSanitizer does not know the system loader's lock\n");
     return;
 #endif

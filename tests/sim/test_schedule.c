@@ -141,7 +141,7 @@ TEST(asking_goes_on) {
     OK(cudaStreamDestroy(s));
 }
 
-/* It waits for what a host function does, and calls nothing meanwhile. */
+/* The program waits for what a host function does, and calls nothing meanwhile. */
 TEST(a_program_that_spins_goes_on) {
     gate g = {.is_open = 1};
     cudaStream_t s;

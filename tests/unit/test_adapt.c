@@ -752,7 +752,7 @@ static void integers_are_read_by_their_kind(void **state) {
     assert_false(acu_value_equal(&long_type, -1, 0xffffffff));
 }
 
-/* The same sequence everywhere. */
+/* Returns the next number of a sequence that is the same on every machine. */
 static uint32_t any(uint32_t below) {
     static uint32_t state = 1;
     state = state * 1664525 + 1013904223;

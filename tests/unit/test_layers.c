@@ -760,7 +760,7 @@ static void rules_may_change_while_others_call(void **state) {
 
 /* ---- any rule ---- */
 
-/* The same sequence everywhere. */
+/* Returns the next number of a sequence that is the same on every machine. */
 static uint32_t any(uint32_t below) {
     static uint32_t state = 1;
     state = state * 1664525 + 1013904223;
