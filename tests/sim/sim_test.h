@@ -19,7 +19,8 @@
 #define MACHINE "devices=2,memory=1GiB"
 
 #define OK(call) assert_int_equal(call, cudaSuccess)
-/* It fails so, and is told once; not so what is an answer. */
+/* Checks that the call returns the code, and that cudaGetLastError() then does; but not
+ * cudaErrorNotReady, which is an answer and is not recorded. */
 #define FAILS(code, call)                                                                          \
     do {                                                                                           \
         assert_int_equal(call, code);                                                              \
