@@ -15,7 +15,7 @@ int cudaRuntimeGetVersion(int *version) {
     return 0;
 }
 
-/* What the loader knows a libcudart by, and what is called. */
+/* The functions by which the loader recognises a libcudart, and those that are called. */
 #define EMPTY(name)                                                                                \
     int name(void) {                                                                               \
         return 0;                                                                                  \
@@ -69,7 +69,7 @@ TIMED(cudaMemcpyAsync)
 TIMED(cudaMemsetAsync)
 TIMED(cudaStreamSynchronize)
 
-/* What gives something, which nobody looks at. */
+/* These functions return a pointer, which nobody looks at. */
 static char something[4096];
 
 #define GIVES(name)                                                                                \

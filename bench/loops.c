@@ -15,7 +15,7 @@ int cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 #define NAME(call) anycuda_##call
 #endif
 
-/* As a program does: each result is looked at. */
+/* Each result is looked at, as a program would. */
 #define LOOP(call, ...)                                                                            \
     void NAME(call)(long calls) {                                                                  \
         for (long i = 0; i < calls; i++)                                                           \

@@ -14,7 +14,7 @@
 
 enum { QUEUED = 400, BYTES = 1024 };
 
-/* Also where the simulator is not linked. */
+/* This reference is weak, because the program also runs without the simulator. */
 __attribute__((weak)) int acu_sim_register(const char *name, acu_sim_kernel function);
 
 static acu_stream *stream;
@@ -32,7 +32,7 @@ static void give_up(const char *call) {
     exit(1);
 }
 
-/* As a program does: each result is looked at. */
+/* Each result is looked at, as a program would. */
 #define OK(call)                                                                                   \
     do {                                                                                           \
         if (call)                                                                                  \
@@ -92,7 +92,7 @@ static acu_exec *exec;
 LOOP(raw_graph, OK(cudaGraphLaunch(acu_exec_raw(exec), raw_stream));)
 LOOP(safe_graph, OK(acu_exec_launch(exec, stream));)
 
-/* Of one kernel, which reads and writes one buffer. */
+/* The graph has one kernel, which reads and writes one buffer. */
 static void graph_launches(void) {
     acu_graph *graph;
     acu_node node;
@@ -131,7 +131,8 @@ int main(void) {
     acu_quarantine(0); /* as in a release build */
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_F32, BYTES / 4, &memory));
-    /* Its own, as a stream whose raw handle is given out is asked whether someone captures it. */
+    /* The raw calls have a stream of their own: the safe layer asks a stream whose raw handle was
+     * given out whether someone captures it. */
     OK(cudaStreamCreate(&raw_stream));
     raw_memory = acu_buffer_raw(memory);
     print_header("raw", "safe");

@@ -21,7 +21,7 @@ enum {
     BURST = 10000
 };
 
-/* Also where the simulator is not linked. */
+/* This reference is weak, because the program also runs without the simulator. */
 __attribute__((weak)) int acu_sim_register(const char *name, acu_sim_kernel function);
 
 cudaError_t failed;

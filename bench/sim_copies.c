@@ -31,7 +31,7 @@ static void fill(void *to, const void *from, enum cudaMemcpyKind kind) {
     TRY(cudaMemsetAsync(to, 1, size, stream));
 }
 
-/* What it is measured against; both of the host, nothing else has it. */
+/* Copies and fills are measured against the host's own, on the same memory. */
 static double by_hand(bool fills) {
     const double begin = now_ns();
     if (fills)
