@@ -76,12 +76,7 @@ int acu_record_recode(int from, int to) {
 }
 
 void acu_record_note(const char *what, size_t index) {
-    size_t used = record.refused ? strlen(record.last.message) : 0;
-    if (record.refused) /* the call was refused, so its message is already written */
-        snprintf(record.last.message + used, sizeof record.last.message - used, " (%s %zu)", what,
-                 index);
-    else
-        snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
+    snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
 }
 
 void acu_record_take_note(char note[ACU_NOTE_SIZE]) {
