@@ -111,11 +111,13 @@ typedef struct acu_error {
     const char *message; /* everything in one line, as acu_last_error_message() returns it */
     const char *hint;    /* what to do about it; "" if nothing is known */
     acu_error_kind kind;
-    int feature;      /* the acu_feature that is missing; -1 if the failure concerns none */
+    int feature; /* the acu_feature that is missing, or that acu_supports() was asked for; -1 if
+                    none is known to be */
     int since, until; /* the versions of the library that have what was used; 0: no limit */
-    /* The version that is needed and the one that was found, of the library (kind VERSION) or of
-     * the driver (kind DRIVER); of a device (kind DEVICE) the compute capability, 90 for 9.0; 0
-     * where no version is missing, or none was found. */
+    /* The version that is needed and the one that was found, of the library (kinds LIBRARY and
+     * VERSION) or of the driver (kind DRIVER); of a device (kind DEVICE) the compute capability,
+     * 90 for 9.0. `needed` is 0 where no version is missing, because any will do or none is known
+     * to; `found` is 0 where none was found. */
     int needed, found;
 } acu_error;
 
@@ -141,8 +143,9 @@ typedef void acu_error_callback(const acu_error *error, void *data);
  * A call of CUDA that fails inside a function of anycuda is a failure of its own, which comes first
  * and which anycuda may overcome. The error and its texts are valid during the call. The function
  * may use CUDA and anycuda; its own failures are neither reported nor recorded. It must return: a
- * thread that leaves it by an exception or longjmp() counts as still in it. Replacing the function
- * waits for the threads that are in it, so that `data` can be freed afterwards. Errors:
+ * thread that leaves it by an exception or longjmp() counts as still in it, so that its later
+ * failures are recorded but not reported. Replacing the function waits for the threads that are in
+ * it, so that `data` can be freed afterwards. Errors:
  * ACU_ERROR_STATE while the thread is in that function.
  */
 ACU_CHECKED acu_result acu_set_error_callback(acu_error_callback *function, void *data);

@@ -72,8 +72,9 @@ static void explain_result(const acu_function *function, int result, char *why, 
         snprintf(why, size, "a stub library was loaded");
 }
 
-/* What else is known of a failure: the driver's version where the driver is too old, and which
- * versions have a function that is not supported. */
+/* What else is known of a failure: the driver's version where the driver is too old. A code of "not
+ * supported" comes from a function that is there, and may concern any part of the call, so no
+ * feature is named. */
 static acu_failure_facts facts_of(const acu_function *function, int result) {
     const acu_library *library = function->library;
     const acu_library_info *info = library->info;
@@ -86,7 +87,7 @@ static acu_failure_facts facts_of(const acu_function *function, int result) {
                        : function->since > facts.found ? function->since
                                                        : 0;
     }
-    if (facts.kind || result == info->error_unavailable) {
+    if (facts.kind && facts.needed) { /* else the driver lacks something else than the function */
         facts.feature = function->feature_number;
         facts.since = function->since;
         facts.until = function->until;

@@ -24,6 +24,7 @@ typedef struct acu_failure_facts {
     int feature;      /* an acu_feature, + 1 */
     int since, until; /* the versions of the library that have what was used */
     int needed, found;
+    const char *hint; /* a constant; NULL: the hint of the failure's code */
 } acu_failure_facts;
 
 /* A failure in all its parts. */

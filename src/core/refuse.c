@@ -4,6 +4,7 @@
 
 #include "core/record.h"
 #include "core/translate.h"
+#include "loader/driver.h"
 #include "loader/load.h"
 
 #include <stdio.h>
@@ -19,21 +20,27 @@ static int refuse(const acu_function *function, int code, const acu_failure_fact
     va_start(args, format);
     acu_record_call(function->name, code, format, args);
     va_end(args);
-    acu_record_facts(acu_translate_result(function->library->id, code), facts);
+    bool missing = facts->kind == ACU_ERROR_KIND_LIBRARY && !acu_library_version(function->library);
+    acu_record_facts(missing ? acu_load_code(function->library, code)
+                             : acu_translate_result(function->library->id, code),
+                     facts);
     acu_record_complete();
     /* The driver API has no last error. */
     acu_record_refusal(function->name, function->library->id == ACU_CUDART);
     return code;
 }
 
-/* The library has what was used from `since` to `until`; 0: all known versions before or after. */
+/* The library has what was used from `since` to `until`; 0: all known versions before or after. A
+ * libcuda that is too old is a driver that is too old. */
 static acu_failure_facts out_of_versions(const acu_function *function, int since, int until) {
-    return (acu_failure_facts){.kind = ACU_ERROR_KIND_VERSION,
+    int version = function->library->loaded.version;
+    bool driver = function->library->id == ACU_CUDA && since > version;
+    return (acu_failure_facts){.kind = driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_VERSION,
                                .feature = function->feature_number,
                                .since = since,
                                .until = until,
-                               .needed = since > function->library->loaded.version ? since : until,
-                               .found = function->library->loaded.version};
+                               .needed = since > version ? since : until,
+                               .found = version};
 }
 
 int acu_refuse(const acu_function *function, int code, const char *why) {
@@ -104,8 +111,10 @@ int acu_refuse_missing_function(const acu_function *function) {
 int acu_refuse_missing_symbol(const acu_function *function, const char *symbol) {
     char loaded[ACU_LIBRARY_TEXT];
     const acu_library *library = function->library;
-    int code = library->info->error_unavailable;
+    int code = library->info->error_unavailable, version = library->loaded.version;
     const acu_failure_facts facts = {.kind = ACU_ERROR_KIND_LIBRARY};
+    if (function->since > version || (function->until && function->until < version))
+        return acu_refuse_missing_function(function);
     acu_library_describe(library, " is", loaded);
     if (library->loaded.is_sim)
         return refuse(function, code, &facts, "%s: the simulator does not have %s; loaded %s",
@@ -121,7 +130,15 @@ int acu_refuse_missing_library(const acu_function *function) {
     int code = acu_load_why(function->library, why, sizeof why);
     bool driver = function->library->id == ACU_CUDA ||
                   code == function->library->info->error_no_driver; /* libcuda is the driver */
+    int found =
+        driver && function->library->id != ACU_CUDA ? acu_driver_version(function->library) : 0;
     const acu_failure_facts facts = {.kind =
-                                         driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY};
+                                         driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,
+                                     .feature = function->feature_number,
+                                     .since = function->since,
+                                     .until = function->until,
+                                     .needed = function->since,
+                                     .found = found > 0 ? found : 0,
+                                     .hint = acu_load_hint(function->library)};
     return code ? refuse(function, code, &facts, "%s: %s", function->name, why) : 0;
 }

@@ -11,7 +11,7 @@
 
 typedef struct acu_sim {
     acu_fn (*resolve)(const char *symbol); /* returns NULL for a symbol that is not simulated */
-    /* The version that the simulator reports; 0 if it does not simulate this library. */
+    /* The version that the simulator reports; 0 of libcuda if it simulates no driver. */
     int (*version)(acu_library_id library);
     int abi; /* the presented version, whose ABI the simulator has */
 } acu_sim;

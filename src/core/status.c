@@ -9,7 +9,10 @@
 #include "core/values.h"
 #include "loader/driver.h"
 #include "loader/library.h"
+#include "loader/load.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names, meanings and hints ---- */
@@ -69,8 +72,7 @@ static const acu_code *find(int code) {
 
 static const char *hint_for(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
-        return "install an NVIDIA driver, or set ANYCUDA_CUDART=sim in a program that has the "
-               "simulator"; /* CUDA reports "insufficient" also without a driver */
+        return acu_load_driver_hint(); /* CUDA reports "insufficient" also without a driver */
     const acu_code *known = find(code);
     return known ? known->hint : "";
 }
@@ -124,12 +126,30 @@ static acu_error_kind kind_of(const acu_failure *failure) {
     return known ? (acu_error_kind)known->kind : ACU_ERROR_KIND_OTHER;
 }
 
+/* Returns whether the text has a number that is negative where it is read as a signed one. */
+static bool has_negative_size(const char *text) {
+    bool begins = true;
+    for (const char *c = text; *c; begins = !isalnum((unsigned char)*c), c++)
+        if (begins && isdigit((unsigned char)*c) && strtoull(c, NULL, 10) > INT64_MAX)
+            return true;
+    return false;
+}
+
+static const char *hint_of(const acu_failure *failure) {
+    if (*failure->hint)
+        return failure->hint;
+    if (failure->facts.hint)
+        return failure->facts.hint;
+    int negative = failure->code < 0 && has_negative_size(failure->message);
+    return hint_for(negative ? ACU_ERROR_OVERFLOW : failure->runtime_code);
+}
+
 acu_error acu_error_of(const acu_failure *failure) {
     return (acu_error){.code = failure->runtime_code,
                        .call = failure->call ? failure->call : "",
                        .object = failure->object,
                        .message = failure->message,
-                       .hint = *failure->hint ? failure->hint : hint_for(failure->runtime_code),
+                       .hint = hint_of(failure),
                        .kind = kind_of(failure),
                        .feature = failure->facts.feature - 1,
                        .since = failure->facts.since,

@@ -43,18 +43,46 @@ acu_result acu_feature_get_info(acu_feature feature, acu_feature_info *info) {
     return 0;
 }
 
+static int record(int code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+static int record(int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    acu_record_call("acu_supports", code, format, args);
+    va_end(args);
+    return code;
+}
+
+/* What to do, without a device that has the feature. */
+static const char *hint_for(const acu_feature_info *feature, int code, acu_error_kind kind) {
+    if (code != cudaErrorNotSupported)
+        return NULL; /* the code's own */
+    if (kind == ACU_ERROR_KIND_DRIVER)
+        return "install a newer driver, or work without the feature";
+    if (kind == ACU_ERROR_KIND_DEVICE)
+        return "use another device, or work without the feature";
+    return feature->removed ? "use an older CUDA, or work without the feature"
+                            : "use a newer CUDA, or work without the feature";
+}
+
 /* Completes the failure just recorded by what it is about; returns its code. */
-static int complete(const acu_feature_info *feature, int code, acu_error_kind kind, int needed,
-                    int found) {
+static int complete_with(const acu_feature_info *feature, int code, acu_error_kind kind, int needed,
+                         int found, const char *hint) {
     const acu_failure_facts facts = {.kind = (int)kind,
                                      .feature = (int)(feature - acu_features) + 1,
                                      .since = feature->since,
                                      .until = feature->until,
                                      .needed = needed,
-                                     .found = found};
+                                     .found = found,
+                                     .hint = hint};
     acu_record_facts(code, &facts);
     acu_record_complete();
     return code;
+}
+
+static int complete(const acu_feature_info *feature, int code, acu_error_kind kind, int needed,
+                    int found) {
+    return complete_with(feature, code, kind, needed, found, hint_for(feature, code, kind));
 }
 
 /* ---- the library ---- */
@@ -68,11 +96,17 @@ static acu_library *library_of(const acu_feature_info *feature) {
 /* Returns a load's error in the runtime's numbers. libcuda is the driver, so where it is absent
  * there is no driver, whichever library the feature is of. */
 static int code_of(const acu_library *library, int code) {
-    if (library->id == ACU_NVRTC)
-        return cudaErrorSharedObjectInitFailed;
     return library->id == ACU_CUDA && code == library->info->error_missing
                ? (int)cudaErrorInsufficientDriver
-               : code;
+               : acu_load_code(library, code);
+}
+
+/* Returns the oldest driver that has the feature, 0 if any has. */
+static int driver_for(const acu_feature_info *feature) {
+    int oldest = feature->library == ACU_CUDA ? feature->since : 0; /* that is the driver */
+    if (feature->library == ACU_CUDART && acu_library_state(&acu_cudart) == ACU_LOADED)
+        oldest = ACU_MAJOR(acu_cudart.loaded.version) * 1000; /* a driver has all of its major */
+    return feature->driver > oldest ? feature->driver : oldest;
 }
 
 /* Loads the library if that was not tried yet; returns 0 or the recorded error. */
@@ -82,10 +116,13 @@ static int need(const acu_feature_info *feature, acu_library *library) {
         int code = acu_load_why(library, why, sizeof why);
         if (code) {
             code = code_of(library, code);
-            acu_record(code, "%s: %s", feature->title, why);
+            record(code, "%s: %s", feature->title, why);
             bool driver = library->id == ACU_CUDA || code == (int)cudaErrorInsufficientDriver;
-            return complete(feature, code, driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,
-                            0, 0);
+            int found = library->id == ACU_CUDA ? 0 : acu_driver_version(library);
+            return complete_with(feature, code,
+                                 driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,
+                                 driver ? driver_for(feature) : feature->since,
+                                 driver && found > 0 ? found : 0, acu_load_hint(library));
         }
     } /* without a reason, another thread has loaded the library in the meantime */
     return 0;
@@ -100,15 +137,16 @@ static int ask_library(const acu_feature_info *feature) {
     acu_library_describe(library, " is", text);
     int version = library->loaded.version;
     if (feature->since > version) {
-        acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
-                   ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
-        return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_VERSION, feature->since,
-                        version);
+        record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
+               ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
+        return complete(feature, cudaErrorNotSupported,
+                        library->id == ACU_CUDA ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_VERSION,
+                        feature->since, version);
     }
     if (feature->removed && feature->removed <= version) {
-        acu_record(cudaErrorNotSupported, "%s: removed in CUDA %d.%d (last in %d.%d); loaded %s",
-                   feature->title, ACU_MAJOR(feature->removed), ACU_MINOR(feature->removed),
-                   ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
+        record(cudaErrorNotSupported, "%s: removed in CUDA %d.%d (last in %d.%d); loaded %s",
+               feature->title, ACU_MAJOR(feature->removed), ACU_MINOR(feature->removed),
+               ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
         return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_VERSION, feature->until,
                         version);
     }
@@ -133,16 +171,14 @@ static int ask_driver(const acu_feature_info *feature) {
     if (version == 0 || !carries) {
         char why[160];
         acu_explain_driver(&acu_cudart, why, sizeof why);
-        acu_record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
-        int runtime = ACU_MAJOR(acu_cudart.loaded.version) * 1000; /* the oldest of its major */
+        record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
         return complete(feature, cudaErrorInsufficientDriver, ACU_ERROR_KIND_DRIVER,
-                        feature->driver > runtime ? feature->driver : runtime, version);
+                        driver_for(feature), version);
     }
     if (version > 0 && feature->driver > version) {
-        acu_record(cudaErrorNotSupported,
-                   "%s: needs driver %d.%d; the installed driver supports %d.%d", feature->title,
-                   ACU_MAJOR(feature->driver), ACU_MINOR(feature->driver), ACU_MAJOR(version),
-                   ACU_MINOR(version));
+        record(cudaErrorNotSupported, "%s: needs driver %d.%d; the installed driver supports %d.%d",
+               feature->title, ACU_MAJOR(feature->driver), ACU_MINOR(feature->driver),
+               ACU_MAJOR(version), ACU_MINOR(version));
         return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DRIVER, feature->driver,
                         version);
     }
@@ -179,11 +215,11 @@ static int failed(const acu_feature_info *feature, const char *call, CUresult re
     char why[160];
     if (result == CUDA_ERROR_NO_DEVICE) {
         acu_explain_device(why, sizeof why);
-        acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
+        record(cudaErrorNoDevice, "%s: %s", feature->title, why);
         return complete(feature, cudaErrorNoDevice, ACU_ERROR_KIND_DEVICE, 0, 0);
     }
-    acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
-               acu_explain_code(&acu_cuda, (int)result), (int)result);
+    record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
+           acu_explain_code(&acu_cuda, (int)result), (int)result);
     return complete(feature, (int)result, ACU_ERROR_KIND_NONE, 0, 0);
 }
 
@@ -197,10 +233,10 @@ static int find_device(const acu_feature_info *feature, const asked_driver *driv
     if (result != CUDA_SUCCESS || count == 0)
         return failed(feature, "cuDeviceGetCount", result ? result : CUDA_ERROR_NO_DEVICE);
     if (ordinal < 0 || ordinal >= count) {
-        acu_record(cudaErrorInvalidDevice,
-                   count == 1 ? "%s: device %d does not exist; there is %d device"
-                              : "%s: device %d does not exist; there are %d devices",
-                   feature->title, ordinal, count);
+        record(cudaErrorInvalidDevice,
+               count == 1 ? "%s: device %d does not exist; there is %d device"
+                          : "%s: device %d does not exist; there are %d devices",
+               feature->title, ordinal, count);
         return complete(feature, cudaErrorInvalidDevice, ACU_ERROR_KIND_DEVICE, 0, 0);
     }
     result = driver->device(device, ordinal);
@@ -212,8 +248,8 @@ static int lacks(const acu_feature_info *feature, const asked_driver *driver, in
     char name[256] = "";
     if (driver->name(name, sizeof name, device) != CUDA_SUCCESS)
         snprintf(name, sizeof name, "unknown name");
-    acu_record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal, name,
-               feature->title, why);
+    record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal, name,
+           feature->title, why);
     return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DEVICE, needed, found);
 }
 
@@ -259,8 +295,8 @@ static int ask_device(const acu_feature_info *feature, int ordinal) {
     if (code)
         return code;
     if (!bind_driver(library, &driver)) {
-        acu_record(cudaErrorNotSupported, "%s: the driver lacks a function that queries devices",
-                   feature->title);
+        record(cudaErrorNotSupported, "%s: the driver lacks a function that queries devices",
+               feature->title);
         return complete(feature, cudaErrorNotSupported, ACU_ERROR_KIND_DRIVER, 0, 0);
     }
     code = find_device(feature, &driver, ordinal, &device);

@@ -56,7 +56,7 @@ static bool load_sim(acu_search *s) {
     if (!version)
         return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
                                  acu_sim_provider
-                                     ? "the simulator does not simulate this library"
+                                     ? "the simulator is configured without a driver (driver=none)"
                                      : "this build has no simulator: link anycuda::sim, or "
                                        "libanycuda_sim.a with -Wl,-u,acu_sim_abi");
     library->loaded.is_sim = 1;
@@ -139,11 +139,16 @@ static bool is_simulated(void) {
                                                         : env && strcmp(env, "sim") == 0;
 }
 
+static bool load_simulated(acu_search *s) {
+    s->place = "the runtime's simulator";
+    return load_sim(s);
+}
+
 /* Finds a compiler; the simulator's is taken only where no real one is found. */
 static bool load_any_compiler(acu_search *s) {
     if (load_any(s))
         return true;
-    return is_simulated() && load_only(s, "the runtime's simulator", "sim");
+    return is_simulated() && load_simulated(s);
 }
 
 /* Loads a library, or records why it cannot be loaded. The caller holds ACU_LOCK_LOAD. */
@@ -169,7 +174,7 @@ static bool load(acu_library *library, const acu_load_options *options) {
     else if (env && *env)
         loaded = load_only(&s, library->info->env, env);
     else if (library->id == ACU_CUDA && is_simulated())
-        loaded = load_only(&s, "the runtime's simulator", "sim");
+        loaded = load_simulated(&s);
     else if (library->id == ACU_NVRTC)
         loaded = load_any_compiler(&s);
     else
@@ -220,7 +225,43 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
     return code;
 }
 
+int acu_load_code(const acu_library *library, int code) {
+    return library->id == ACU_NVRTC ? acu_cudart.info->error_missing : code;
+}
+
+const char *acu_load_driver_hint(void) {
+    bool left_out = is_simulated() && acu_sim_provider && !acu_sim_provider->version(ACU_CUDA);
+    return left_out ? "the simulator is configured without a driver: leave out driver=none"
+                    : "install an NVIDIA driver, or set ANYCUDA_CUDART=sim in a program that has "
+                      "the simulator";
+}
+
+const char *acu_load_hint(const acu_library *library) {
+    const char *env = acu_platform_env(library->info->env);
+    if (library->id == ACU_NVRTC)
+        return "acu-info prints the search; ANYCUDA_NVRTC=path chooses a library";
+    if (library->id != ACU_CUDA)
+        return NULL;
+    return env && *env ? "ANYCUDA_CUDA names the only libcuda that is tried: correct or unset it"
+                       : acu_load_driver_hint();
+}
+
 /* ---- the public functions ---- */
+
+/* Records that acu_load() failed with an error in the library's numbers; returns it. */
+static int refuse(const acu_library *library, int code, acu_failure_facts facts, const char *format,
+                  ...) __attribute__((format(printf, 4, 5), cold));
+
+static int refuse(const acu_library *library, int code, acu_failure_facts facts, const char *format,
+                  ...) {
+    va_list args;
+    va_start(args, format);
+    acu_record_call("acu_load", code, format, args);
+    va_end(args);
+    acu_record_facts(acu_load_code(library, code), &facts);
+    acu_record_complete();
+    return code;
+}
 
 /* Finds the file that a load with this path would take, without opening any library. */
 static bool find_choice(const acu_library *library, const acu_load_options *options,
@@ -261,12 +302,13 @@ int acu_load(const acu_load_options *options) {
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
     if (!library)
-        return acu_record(acu_cudart.info->error_invalid, "acu_load: there is no library %d",
-                          (int)options->library);
+        return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
+                      "acu_load: there is no library %d", (int)options->library);
     const acu_library_info *info = library->info;
     if (loading || acu_library_is_resolving())
-        return acu_record(info->error_missing,
-                          "acu_load: called while a CUDA library is being loaded");
+        return refuse(library, info->error_missing,
+                      (acu_failure_facts){.kind = ACU_ERROR_KIND_STATE, .hint = ""},
+                      "acu_load: called while a CUDA library is being loaded");
     acu_platform_lock(ACU_LOCK_LOAD);
     bool before = acu_library_state(library) == ACU_LOADED;
     bool good = before ? is_same_choice(library, options) : load(library, options);
@@ -276,11 +318,18 @@ int acu_load(const acu_load_options *options) {
     if (good)
         return 0;
     if (before)
-        return acu_record(info->error_missing,
-                          "acu_load: %s %d.%d is loaded already (%s, found: %s)", info->name,
-                          ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
-                          library->loaded.path, library->loaded.found);
-    return acu_record(code, "acu_load: %s", why);
+        return refuse(library, info->error_missing,
+                      (acu_failure_facts){.kind = ACU_ERROR_KIND_STATE,
+                                          .hint = "call acu_load() before all calls of CUDA"},
+                      "acu_load: %s %d.%d is loaded already (%s, found: %s)", info->name,
+                      ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
+                      library->loaded.path, library->loaded.found);
+    bool driver = library->id == ACU_CUDA || code == acu_cudart.info->error_no_driver;
+    return refuse(
+        library, code,
+        (acu_failure_facts){.kind = driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_LIBRARY,
+                            .hint = acu_load_hint(library)},
+        "acu_load: %s", why);
 }
 
 const acu_load_info *acu_loaded(acu_library_id library) {

@@ -604,7 +604,7 @@ static acu_fn resolve_sim(const char *symbol) {
 }
 
 static int version_of_sim(acu_library_id id) {
-    return id == ACU_CUDART ? 12040 : 0;
+    return id == ACU_CUDA ? 0 : 12040;
 }
 
 static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
@@ -616,8 +616,8 @@ static void simulator_by_environment(void) {
     expect(12040, "ANYCUDA_CUDART");
     assert_true(acu_loaded(ACU_CUDART)->is_sim);
     assert_int_equal(acu_library_version(&acu_cudart), 13050); /* the ABI that is bound */
-    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC, .path = "sim"}), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "does not simulate this library");
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_CUDA, .path = "sim"}), MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "configured without a driver");
 }
 
 static void simulator_only_if_allowed(void) {

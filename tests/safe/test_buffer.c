@@ -102,6 +102,11 @@ static void slices_and_views(void **state) {
           "2 elements from element 3 on are outside of the buffer, which has 4");
     FAILS(acu_buffer_slice(slice, 5, 0, &view), ACU_ERROR_RANGE, "which has 4");
     FAILS(acu_buffer_slice(slice, 1, SIZE_MAX, &view), ACU_ERROR_RANGE, "which has 4");
+    assert_non_null(strstr(acu_last_error_details().hint, "negative number"));
+    FAILS(acu_buffer_slice(slice, (size_t)-7, 1, &view), ACU_ERROR_RANGE, "which has 4");
+    assert_non_null(strstr(acu_last_error_details().hint, "negative number"));
+    FAILS(acu_buffer_slice(slice, 1, PTRDIFF_MAX, &view), ACU_ERROR_RANGE, "which has 4");
+    assert_string_equal(acu_last_error_details().hint, "");
     FAILS(acu_buffer_slice(slice, 0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_buffer_reinterpret(slice, ACU_BYTES(5), &view), ACU_ERROR_DTYPE, "no whole number");
     FAILS(acu_buffer_reinterpret(slice, 1, &view), ACU_ERROR_DTYPE, "no type");

@@ -136,6 +136,8 @@ static void expect_facts(acu_error_kind kind, acu_feature feature, int needed, i
     assert_int_equal(error.until, info.until);
     assert_int_equal(error.needed, needed);
     assert_int_equal(error.found, found);
+    assert_string_equal(error.call, "acu_supports");
+    assert_null(strstr(error.hint, "acu_supports")); /* that is what was called */
 }
 
 /* ---- features of the runtime ---- */
@@ -299,7 +301,7 @@ static void driver_feature_without_a_driver(void **state) {
     assert_int_equal(acu_supports(ACU_FEATURE_VIRTUAL_MEMORY, -1), cudaErrorInsufficientDriver);
     assert_non_null(
         strstr(acu_last_error_message(), "virtual memory management: no usable libcuda: "));
-    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_VIRTUAL_MEMORY, 0, 0);
+    expect_facts(ACU_ERROR_KIND_DRIVER, ACU_FEATURE_VIRTUAL_MEMORY, 11000, 0);
     /* As the runtime's features say it. */
     assert_int_equal(acu_supports(ACU_FEATURE_MANAGED_MEMORY, -1), cudaErrorInsufficientDriver);
 }
