@@ -481,6 +481,9 @@ static void misuse(void **state) {
           "5 elements from element 0 on are outside of the buffer, which has 4");
     FAILS(acu_buffer_write(buffer, other, 4), ACU_ERROR_DTYPE, "holds f32, the host i32");
     FAILS(acu_buffer_read(buffer, other, 4), ACU_ERROR_DTYPE, "holds f32, the host i32");
+    FAILS(acu_buffer_read_typed(buffer, 0, (acu_dtype)3, other, 4, NULL), ACU_ERROR_DTYPE,
+          "0x3 is no type of elements");
+    assert_string_equal(acu_last_error_details().hint, "");
     FAILS(acu_buffer_read_typed(buffer, 4, ACU_F32, numbers, 1, NULL), ACU_ERROR_RANGE,
           "element 4");
     FAILS(acu_buffer_write_typed(buffer, 0, ACU_F32, NULL, 1, NULL), ACU_ERROR_ARGUMENT, "'host'");

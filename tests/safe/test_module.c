@@ -288,7 +288,7 @@ static void variables_that_cannot_be(void **state) {
     FAILS(acu_module_get_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
           "100 bytes, which is no multiple of the size of f64");
     FAILS(acu_module_get_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE,
-          "100 bytes");
+          "0x77 is no type of elements");
     FAILS(acu_module_get_global(NULL, "table", stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT,
           "NULL");
     FAILS(acu_module_get_global(module, NULL, stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");

@@ -607,7 +607,9 @@ acu_result acu_module_get_global(acu_module *module, const char *name, acu_strea
                    "the module is on device %d, the stream on device %d", module->object.device,
                    stream->object.device);
     ACU_TRY(OUTCOME(module, find_global(module, name, &at, &bytes)));
-    ACU_REQUIRE_OF(module, size && bytes % size == 0, ACU_ERROR_DTYPE,
+    if (size == 0)
+        return acu_refuse_dtype(__func__, dtype);
+    ACU_REQUIRE_OF(module, bytes % size == 0, ACU_ERROR_DTYPE,
                    "\"%s\" has %zu bytes, which is no multiple of the size of %s", name, bytes,
                    acu_dtype_name(dtype));
     return acu_storage_new(__func__,

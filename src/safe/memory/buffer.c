@@ -252,7 +252,8 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
     *view = NULL;
     NEED_BUFFER(buffer);
     size_t bytes = acu_buffer_bytes(buffer);
-    ACU_REQUIRE(size > 0, ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
+    if (size == 0)
+        return acu_refuse_dtype(__func__, dtype);
     ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
                    "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
     ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % alignment_of(dtype) == 0, ACU_ERROR_DTYPE,

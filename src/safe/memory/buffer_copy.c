@@ -55,6 +55,8 @@ int acu_buffer_run(const acu_buffer_job *job) {
 
 ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, const char *what,
                                 const char *other, acu_dtype dtype) {
+    if (acu_dtype_size(dtype) == 0)
+        return acu_refuse_dtype(call, dtype);
     acu_fail_hint("acu_buffer_reinterpret() gives the same memory another type");
     return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
                        acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));

@@ -178,6 +178,9 @@ static inline bool acu_storage_is_simple(const acu_storage *s, const acu_buffer 
  * kept another spare. Returns as acu_object_destroy() does. */
 int acu_storage_finish_release(const char *call, acu_storage *storage, int code) ACU_COLD;
 
+/* Records for `call` that no elements have such a type; returns the code. */
+int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
+
 /* Makes a buffer on memory that a graph will allocate: the caller writes the address to
  * `storage->pointer` and `first.pointer`. Returns 0, or a failure recorded for `call`. */
 int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, size_t count,
