@@ -174,6 +174,7 @@ static void breaking_others_captures_is_explained(void **state) {
     FAILS(acu_event_record_external(NULL, a), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_buffer_zero(x, a), 901, "cudaErrorStreamCaptureInvalidated");
     assert_non_null(strstr(acu_last_error_details().hint, "look for the earlier call"));
+    FAILS(acu_buffer_fill_typed(x, ACU_BYTES(4), "abcd", a), 901, "");
     assert_int_equal(cudaStreamEndCapture(stream, &raw), cudaErrorStreamCaptureInvalidated);
     assert_null(raw);
     (void)cudaGetLastError();

@@ -306,7 +306,9 @@ static int find_old(const acu_function *function, void *call, size_t size) {
 
 /* Records a failure of such a function; returns its code. */
 static int of_old(const acu_function *function, int result) {
-    return result ? acu_record(result, "%s failed with %d", function->name, result) : 0;
+    return result ? acu_record(result, "%s failed with %s (%d)", function->name,
+                               acu_result_name(result), result)
+                  : 0;
 }
 
 static int add_node(const acu_prepared_launch *p, cudaGraph_t graph, const cudaGraphNode_t *after,

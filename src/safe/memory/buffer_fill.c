@@ -55,7 +55,7 @@ static bool fill_words(const fill *f, cudaStream_t on, int *code) {
     if (*code == NO_CONTEXT || *code == OTHER_CONTEXT)
         return false;
     if (*code)
-        *code = acu_record(cudaErrorInvalidValue, "%s failed with %d", symbol, *code);
+        *code = acu_record(*code, "%s failed with %s (%d)", symbol, acu_result_name(*code), *code);
     return true;
 }
 
