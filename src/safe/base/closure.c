@@ -8,7 +8,7 @@ static int destroy_closure(acu_object *object) {
     return 0;
 }
 
-static const acu_class closure_class = {"closure", destroy_closure, NULL};
+static const acu_class closure_class = {"closure", destroy_closure, NULL, NULL};
 
 acu_kept_closure *acu_closure_new(const char *call, const acu_closure *closure) {
     acu_kept_closure *kept = acu_object_new(call, &closure_class, sizeof *kept, -1);

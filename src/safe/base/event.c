@@ -14,7 +14,7 @@ static int destroy_event(acu_object *object) {
     return acu_forgive_unloading((int)cudaEventDestroy(event->raw));
 }
 
-const acu_class acu_event_class = {"event", destroy_event, NULL};
+const acu_class acu_event_class = {"event", destroy_event, NULL, NULL};
 
 static int new_event(const char *call, acu_device device, cudaEvent_t raw, bool owned, bool timed,
                      acu_event **out) {

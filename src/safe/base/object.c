@@ -224,6 +224,8 @@ void acu_object_delay_by(bool (*test)(const acu_object *object)) {
 
 ACU_COLD static bool is_delayed_by_capture(const acu_object *object) {
     bool (*test)(const acu_object *) = __atomic_load_n(&breaks_a_capture, __ATOMIC_ACQUIRE);
+    if (object && object->was->breaks_no_capture && object->was->breaks_no_capture(object))
+        return false;
     return test && test(object);
 }
 

@@ -30,6 +30,9 @@ typedef struct acu_class {
     int (*destroy)(acu_object *object);
     /* Writes what distinguishes the object to `text`; NULL if nothing does. */
     void (*describe)(const acu_object *object, char *text, size_t size);
+    /* Returns whether destroying the object breaks no capture, because it does not wait and puts
+     * work only into a stream that is not captured; NULL: never. */
+    bool (*breaks_no_capture)(const acu_object *object);
 } acu_class;
 
 /* The header is small, so that what a class often reads is in the same line of the cache. */

@@ -78,7 +78,7 @@ static void describe_stream(const acu_object *object, char *text, size_t size) {
         snprintf(text, size, " (wrapped %p)", (void *)stream->raw);
 }
 
-const acu_class acu_stream_class = {"stream", destroy_stream, describe_stream};
+const acu_class acu_stream_class = {"stream", destroy_stream, describe_stream, NULL};
 
 static int new_stream(const char *call, acu_device device, cudaStream_t raw, bool owned,
                       acu_stream **out) {

@@ -142,7 +142,7 @@ static int destroy_exec(acu_object *object) {
     return exec->failed ? exec->failed : kept ? kept : gone;
 }
 
-const acu_class acu_exec_class = {"executable graph", destroy_exec, NULL};
+const acu_class acu_exec_class = {"executable graph", destroy_exec, NULL, NULL};
 
 static acu_exec *new_exec(const char *call) {
     acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, ACU_EVERY_DEVICE);

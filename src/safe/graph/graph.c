@@ -54,7 +54,7 @@ static void describe_graph(const acu_object *object, char *text, size_t size) {
         snprintf(text, size, " (%p of someone else)", (void *)graph->raw);
 }
 
-const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph};
+const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph, NULL};
 
 static acu_graph *new_graph(const char *call) {
     static uint32_t graphs;

@@ -176,7 +176,7 @@ static void describe_kernel(const acu_object *object, char *text, size_t size) {
         snprintf(text, size, " (%s)", kernel->name);
 }
 
-const acu_class acu_kernel_class = {"kernel", destroy_kernel, describe_kernel};
+const acu_class acu_kernel_class = {"kernel", destroy_kernel, describe_kernel, NULL};
 
 static char *copy_name(const char *name) {
     size_t size = strlen(name) + 1;

@@ -38,7 +38,7 @@ static int destroy_args(acu_object *object) {
     return release_all((acu_args *)object);
 }
 
-static const acu_class args_class = {"list of arguments", destroy_args, NULL};
+static const acu_class args_class = {"list of arguments", destroy_args, NULL, NULL};
 
 acu_result acu_args_create(acu_args **args) {
     ACU_NEED_POINTER(args);

@@ -223,7 +223,7 @@ static void describe_module(const acu_object *object, char *text, size_t size) {
     snprintf(text, size, "%s", module->owned ? "" : " (of someone else)");
 }
 
-const acu_class acu_module_class = {"module", destroy_module, describe_module};
+const acu_class acu_module_class = {"module", destroy_module, describe_module, NULL};
 
 static int new_module(const char *call, acu_device device, const acu_backend *backend,
                       acu_module **out) {

@@ -16,7 +16,7 @@ static int destroy_pool(acu_object *object) {
     return acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
 }
 
-const acu_class acu_pool_class = {"pool", destroy_pool, NULL};
+const acu_class acu_pool_class = {"pool", destroy_pool, NULL, NULL};
 
 static int new_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
                     acu_pool **out) {

@@ -321,7 +321,15 @@ static int destroy_storage(acu_object *object) {
     return code ? code : rest ? rest : home;
 }
 
-const acu_class acu_storage_class = {"memory", destroy_storage, NULL};
+/* A pool takes memory back in the order of a stream. Nobody waits for that, so that a thread which
+ * creates and releases buffers does not run out of memory during another thread's long capture. */
+static bool is_freed_in_order(const acu_object *object) {
+    const acu_storage *s = (const acu_storage *)object;
+    return s->memory == ACU_MEMORY_POOL && s->owned && !s->home->is_default &&
+           acu_storage_is_only_on(s, s->home->timeline) && !acu_capture_of(s->home);
+}
+
+const acu_class acu_storage_class = {"memory", destroy_storage, NULL, is_freed_in_order};
 
 /* ---- making ---- */
 
@@ -334,7 +342,14 @@ static void describe_buffer(const acu_object *object, char *text, size_t size) {
     snprintf(text, size, " (%zu x %s)", buffer->count, acu_dtype_name(buffer->dtype));
 }
 
-const acu_class acu_buffer_class = {"buffer", destroy_buffer, describe_buffer};
+/* A buffer owns nothing but its share of the storage, which is delayed by itself. */
+static bool buffer_breaks_no_capture(const acu_object *object) {
+    (void)object;
+    return true;
+}
+
+const acu_class acu_buffer_class = {"buffer", destroy_buffer, describe_buffer,
+                                    buffer_breaks_no_capture};
 
 acu_storage *acu_storage_retain(acu_storage *storage) {
     return acu_object_retain(__func__, storage, &acu_storage_class);
