@@ -526,6 +526,51 @@ TEST(default_streams_are_each_contexts) {
     OK(cuCtxDestroy(outer));
 }
 
+TEST(its_users_are_counted) {
+    CUcontext outer = new_context(), made = new_context(), again = NULL, current = NULL;
+    CUdeviceptr at;
+    OK(cuMemAlloc(&at, 64));
+    OK(cuCtxAttach(&again, 0));
+    assert_ptr_equal(again, made);
+    OK(cuCtxDetach(made)); /* the one that attached itself, or the creator: they are alike */
+    OK(cuMemsetD8(at, 0, 64));
+    OK(cuCtxDetach(made)); /* and pops it */
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, outer);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(made));
+    OK(cuCtxAttach(&again, 0));
+    OK(cuCtxDestroy(outer)); /* whoever uses it */
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(outer));
+}
+
+TEST(what_is_not_attached_or_detached) {
+    CUcontext outer = new_context(), made = new_context(), again = NULL;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxAttach(NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxAttach(&again, 1));
+    assert_null(again);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(outer)); /* it is not the current one */
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(NULL));
+    OK(cuCtxSetCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxAttach(&again, 0));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(made));
+    OK(cuCtxDestroy(made));
+    OK(cuCtxDestroy(outer));
+}
+
+/* It is kept by those who retain it. */
+TEST(a_primary_context_outlives_its_users) {
+    CUcontext primary, again = NULL;
+    OK(cuDevicePrimaryCtxRetain(&primary, device));
+    OK(cuCtxSetCurrent(primary));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(primary));
+    OK(cuCtxAttach(&again, 0));
+    assert_ptr_equal(again, primary);
+    OK(cuCtxDetach(primary));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach(primary));
+    OK(cuCtxSynchronize());
+    OK(cuDevicePrimaryCtxRelease(device));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_program),
@@ -548,6 +593,9 @@ int main(void) {
         C(a_library_is_in_each_context),
         C(threads_have_streams_in_each_context),
         C(host_functions_must_not_wait),
+        C(its_users_are_counted),
+        C(what_is_not_attached_or_detached),
+        C(a_primary_context_outlives_its_users),
     };
     return RUN(tests);
 }

@@ -18,9 +18,11 @@ cudaError_t acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
 cudaError_t acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
 cudaError_t acu_sim_cuArrayDestroy(CUarray hArray);
 cudaError_t acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
+cudaError_t acu_sim_cuCtxAttach(CUcontext *pctx, unsigned int flags);
 cudaError_t acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                 unsigned int flags, CUdevice dev);
 cudaError_t acu_sim_cuCtxDestroy(CUcontext ctx);
+cudaError_t acu_sim_cuCtxDetach(CUcontext ctx);
 cudaError_t acu_sim_cuCtxDisablePeerAccess(CUcontext peerContext);
 cudaError_t acu_sim_cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags);
 cudaError_t acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version);

@@ -57,6 +57,16 @@ CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescrip
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuCtxAttach, cuCtxAttach, cuCtxAttach)
+CUresult acu_sim_entry_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuCtxAttach(pctx, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuCtxCreate, cuCtxCreate, cuCtxCreate_v4)
 CUresult acu_sim_entry_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                    unsigned int flags, CUdevice dev) {
@@ -75,6 +85,16 @@ CUresult acu_sim_entry_cuCtxDestroy(CUcontext ctx) {
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
         result = acu_sim_cuCtxDestroy(ctx);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuCtxDetach, cuCtxDetach, cuCtxDetach)
+CUresult acu_sim_entry_cuCtxDetach(CUcontext ctx) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cuCtxDetach(ctx);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4179,8 +4199,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuArrayDestroy, "cuArrayDestroy", (acu_fn)acu_sim_entry_cuArrayDestroy, false},
     {&acu_function_cuArrayGetDescriptor, "cuArrayGetDescriptor_v2",
      (acu_fn)acu_sim_entry_cuArrayGetDescriptor, false},
+    {&acu_function_cuCtxAttach, "cuCtxAttach", (acu_fn)acu_sim_entry_cuCtxAttach, false},
     {&acu_function_cuCtxCreate, "cuCtxCreate_v4", (acu_fn)acu_sim_entry_cuCtxCreate, false},
     {&acu_function_cuCtxDestroy, "cuCtxDestroy_v2", (acu_fn)acu_sim_entry_cuCtxDestroy, false},
+    {&acu_function_cuCtxDetach, "cuCtxDetach", (acu_fn)acu_sim_entry_cuCtxDetach, false},
     {&acu_function_cuCtxDisablePeerAccess, "cuCtxDisablePeerAccess",
      (acu_fn)acu_sim_entry_cuCtxDisablePeerAccess, false},
     {&acu_function_cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess",

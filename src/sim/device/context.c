@@ -85,6 +85,7 @@ size_t acu_sim_device_persisting_unit(const acu_sim_device *device) {
 
 void acu_sim_context_defaults(acu_sim_context *context) {
     const acu_sim_device *device = context->device;
+    context->users = context->made;
     context->cache = cudaFuncCachePreferNone;
     memset(context->limits, 0, sizeof context->limits);
     context->limits[cudaLimitStackSize] = 1024;

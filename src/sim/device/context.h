@@ -14,6 +14,7 @@ struct acu_sim_context {
     bool made;  /* the program created it; else it is the device's own */
     bool ended; /* the program destroyed it; the driver still accepts the handle in some calls */
     unsigned flags; /* if `made` */
+    unsigned users; /* who must call cuCtxDetach(): its creator, and each cuCtxAttach() */
     unsigned long long id;
     size_t limits[16]; /* by cudaLimit */
     enum cudaFuncCache cache;
@@ -36,7 +37,7 @@ acu_sim_context *acu_sim_context_on(acu_sim_device *device);
 /* Returns whether a device has contexts that the program created and has not destroyed. */
 bool acu_sim_contexts_are_on(const acu_sim_device *device);
 
-/* Sets the limits and the cache configuration to their defaults. */
+/* Sets the limits, the cache configuration and the users to those of a new context. */
 void acu_sim_context_defaults(acu_sim_context *context);
 /* Destroys all contexts of a device that the program created. */
 void acu_sim_contexts_reset(const acu_sim_device *device);

@@ -242,6 +242,24 @@ cudaError_t acu_sim_cuCtxDestroy(CUcontext ctx) {
     return cudaSuccess;
 }
 
+cudaError_t acu_sim_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
+    if (!pctx || flags)
+        return cudaErrorInvalidValue;
+    acu_sim_context_now()->users++;
+    *pctx = current_handle();
+    return cudaSuccess;
+}
+
+/* A primary context has no users but those that were attached; it outlives them. */
+cudaError_t acu_sim_cuCtxDetach(CUcontext ctx) {
+    acu_sim_context *context = acu_sim_context_of(ctx);
+    if (!context || !acu_sim_self()->bound || current_handle() != ctx || !context->users)
+        return cudaErrorDeviceUninitialized;
+    if (--context->users == 0 && context->made)
+        destroy(context);
+    return cudaSuccess;
+}
+
 /* ---- properties of a context ---- */
 
 /* Finds a context, the current one for NULL; `good` is whether the other arguments are valid, which
