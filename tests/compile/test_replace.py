@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from generator.fetch import Toolkits
 from tests.compile import names
 from tests.compile.test_headers import every_compiler, source
-from tests.compile.toolchain import Library, compiler, works
+from tests.compile.toolchain import ROOT, Library, compiler, language, works
 
-HEADERS = ("cuda_fp16.h", "cuda_runtime.h", "cuda.h", "cuda_fp8.h", "cuda_occupancy.h", "cuComplex.h", "nvrtc.h")
+HEADERS = (
+    *("cuda_fp16.h", "cuda_runtime.h", "cuda_fp4.h", "cuda.h", "cuda_fp8.h", "cuda_fp6.h"),
+    *("cuda_occupancy.h", "cuComplex.h", "nvrtc.h"),
+)
 PROGRAM = """
 int main(void) {
     void *memory = 0;
@@ -57,12 +61,45 @@ def test_libraries_of_a_full_toolkit(name: str, dialect: str, tmp_path: Path) ->
     there = [header for header in OTHERS if (FULL / header).exists()]
     if not there:
         pytest.skip(f"there is no full CUDA toolkit at {FULL.parent}: none of {', '.join(OTHERS)}")
-    both = [*there, *HEADERS[:3]]
+    both = [*there, *(header for header in HEADERS[:3] if (FULL / header).exists())]
     for index, order in enumerate((both, both[::-1])):
         text = "".join(f"#include <{header}>\n" for header in order) + "#ifndef ACU_CUDART_TYPES_H\n#error\n#endif\n"
         source(tmp_path, text + PROGRAM, dialect, f"unit{index}")
     command = [*compiler(name, dialect), "-include", "anycuda/replace.h", "-isystem", FULL, "-w", "-fsyntax-only"]
     works([*command, *sorted(tmp_path.glob("unit*"))])
+
+
+SMALLER = Path(__file__).parent / "smaller_floats.c"
+
+
+def with_smaller_floats() -> list[Path]:
+    """Folders with <cuda_fp4.h>, which we lack: of the oldest and the newest toolkit that have it, of a full one."""
+    toolkits = Toolkits.load(ROOT / "spec" / "toolkits.yaml")
+    folders = [folder for toolkit in toolkits for folder in toolkit.include_dirs() if (folder / "cuda_fp4.h").exists()]
+    return [*folders[:1], *folders[-1:], *([FULL] if (FULL / "cuda_fp4.h").exists() else [])]
+
+
+@every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++11", "c++17"])
+def test_types_that_only_nvidia_has(name: str, dialect: str, tmp_path: Path) -> None:
+    """NVIDIA's <cuda_fp6.h> and <cuda_fp4.h> use the inside of their <cuda_fp8.h>, which is empty in front of ours."""
+    folders = with_smaller_floats()
+    if not folders:
+        pytest.skip("no toolkit here has <cuda_fp4.h>")
+    command = [
+        *compiler(name, dialect),
+        "-Werror=implicit-function-declaration",
+        "-w",
+        "-x",
+        language(dialect),
+        SMALLER,
+    ]
+    for folder in folders:
+        defines = ["-DWITH_BFLOAT16"] if "_to_bf16raw" in (folder / "cuda_fp4.hpp").read_text() else []
+        others = [f"-I{other}" for other in (folder, *names.nvidias())]
+        works([*command, *defines, *others, "-o", tmp_path / "theirs"])
+        works([*command, *defines, "-include", "anycuda/replace.h", *others, "-o", tmp_path / "ours"])
+        assert works([tmp_path / "ours"]) == works([tmp_path / "theirs"]), folder
 
 
 @every_compiler

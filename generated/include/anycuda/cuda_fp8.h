@@ -173,6 +173,34 @@ static inline __nv_bfloat162_raw __nv_cvt_fp8x2_to_bf162raw(
     return raw;
 }
 
+/* ---- what NVIDIA's own <cuda_fp6.h> and <cuda_fp4.h> take from their <cuda_fp8.h> */
+
+static inline float __internal_halfraw_to_float(const __half_raw x) {
+    return acu_half_to_float(x.x);
+}
+
+static inline float2 __internal_halfraw2_to_float2(const __half2_raw x) {
+    float2 numbers;
+    numbers.x = acu_half_to_float(x.x);
+    numbers.y = acu_half_to_float(x.y);
+    return numbers;
+}
+
+static inline float __internal_bf16raw_to_float(const __nv_bfloat16_raw x) {
+    return acu_bfloat16_to_float(x.x);
+}
+
+static inline __nv_bfloat16_raw __internal_float_to_bf16raw_rz(const float x) {
+    __nv_bfloat16_raw raw;
+    raw.x = acu_bfloat16_round(acu_number_of_double((double)x), ACU_ROUND_ZERO);
+    return raw;
+}
+
+static inline unsigned __internal_pack_u16x2_to_u32(const unsigned short src_lo,
+                                                    const unsigned short src_hi) {
+    return (unsigned)src_hi << 16 | src_lo;
+}
+
 /* ---- types without a sign: the sign is dropped first */
 
 /* The power of two next to a number: the greater one of two that are equally near. 0xff is no
