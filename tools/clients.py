@@ -95,7 +95,8 @@ class Project:
         for parent, folders, names in os.walk(self.folder):
             folders[:] = sorted(set(folders) - {".git"})
             for name in sorted(names):
-                if Path(name).suffix in HEADERS | SOURCES.keys():
+                is_code = Path(name).suffix in HEADERS | SOURCES.keys()
+                if is_code and (Path(parent) / name).is_file():  # a link may lead into what was not checked out
                     found.setdefault(name, []).append(Path(parent) / name)
         return found
 
