@@ -173,7 +173,8 @@ def write_generated(checkout: Path, stubs: Path, generated: dict[str, str]) -> N
     stubs.mkdir(parents=True)
     for header, text in generated.items():
         (stubs / header).parent.mkdir(parents=True, exist_ok=True)
-        (stubs / header).write_text((checkout / text).read_text() if (checkout / text).is_file() else text)
+        is_file = "\n" not in text and (checkout / text).is_file()  # a text may be too long for a name
+        (stubs / header).write_text((checkout / text).read_text() if is_file else text)
 
 
 def first_error(done: subprocess.CompletedProcess[str]) -> str:
