@@ -22,6 +22,12 @@ static void renew_lock_in_child(void) {
         pthread_rwlock_rdlock(&lock);
 }
 
+/* This is a constructor because a fork runs only what was registered before it began, and another
+ * thread may set the function while it is under way. */
+static __attribute__((constructor)) void prepare_forks(void) {
+    (void)pthread_atfork(NULL, NULL, renew_lock_in_child);
+}
+
 /* Calls the program's function. What that function's own calls record is forgotten. */
 static void call_it(void) {
     if (calling)
@@ -39,13 +45,10 @@ static void call_it(void) {
 }
 
 acu_result acu_set_error_callback(acu_error_callback *function, void *data) {
-    static bool prepared; /* under the lock */
     if (calling)
         return acu_fail(__func__, "", ACU_ERROR_STATE,
                         "the callback cannot be replaced while this thread is in it");
     pthread_rwlock_wrlock(&lock);
-    if (!prepared)
-        prepared = pthread_atfork(NULL, NULL, renew_lock_in_child) == 0;
     callback = function;
     callback_data = data;
     acu_record_observe(function ? call_it : NULL);

@@ -30,7 +30,8 @@ ACU_WARM static acu_library *being_loaded;
 /* ---- fork ---- */
 
 /* Runs in a child process. The thread that loaded does not exist there and will not unlock: that
- * library counts as not loaded. A child of the loading thread itself goes on with the load. */
+ * library counts as not loaded, and its trace, which may have been half written, is left behind. A
+ * child of the loading thread itself goes on with the load. */
 static void end_load_in_child(void) {
     if (loading || acu_library_is_resolving())
         return;
@@ -41,11 +42,19 @@ static void end_load_in_child(void) {
         return;
     library->resolve = NULL;
     library->data = NULL;
+    library->trace = NULL;
+    library->trace_used = library->trace_room = 0;
     library->code = library->info->error_missing;
     snprintf(library->why, sizeof library->why,
              "this process was forked while another thread of its parent loaded %s",
              library->info->name);
     __atomic_store_n(&library->state, ACU_FAILED, __ATOMIC_RELEASE);
+}
+
+/* This is a constructor because a fork runs only what was registered before it began, and the first
+ * call of another thread may come while it is under way. */
+static __attribute__((constructor)) void prepare_forks(void) {
+    (void)pthread_atfork(NULL, NULL, end_load_in_child);
 }
 
 /* ---- one load ---- */
@@ -153,20 +162,17 @@ static bool load_any_compiler(acu_search *s) {
 
 /* Loads a library, or records why it cannot be loaded. The caller holds ACU_LOCK_LOAD. */
 static bool load(acu_library *library, const acu_load_options *options) {
-    ACU_WARM static bool prepared;
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
     bool loaded = false;
+    being_loaded = library;
+    loading = true;
     free(library->trace);
     library->trace = NULL;
     library->trace_used = library->trace_room = 0;
     library->code = 0;
     library->why[0] = '\0';
     library->searched = false;
-    if (!prepared)
-        prepared = pthread_atfork(NULL, NULL, end_load_in_child) == 0;
-    being_loaded = library;
-    loading = true;
     if (options->resolve)
         loaded = load_resolver(&s);
     else if (options->path)

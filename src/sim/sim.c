@@ -171,12 +171,17 @@ static void thread_ends(void *thread) {
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
+/* This is a constructor because a fork runs only what was registered before it began, and the first
+ * call of another thread may come while it is under way. */
+static __attribute__((constructor)) void prepare_forks(void) {
+    (void)pthread_atfork(before_fork, after_fork, in_child);
+}
+
 static void prepare_process(void) {
     static bool prepared;
     if (prepared)
         return;
     prepared = true;
-    (void)pthread_atfork(before_fork, after_fork, in_child);
     (void)pthread_key_create(&sim.thread_ends, thread_ends);
     (void)atexit(at_exit);
 }

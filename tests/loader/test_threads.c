@@ -360,6 +360,25 @@ static void forked_while_another_library_is_loaded(void) {
     run_in_time(1, child_calls);
 }
 
+static bool loads_at_fork;
+
+/* Another thread begins its first call while the fork is under way. */
+static void load_before_fork(void) {
+    pthread_t thread;
+    if (!loads_at_fork)
+        return;
+    loads_at_fork = false;
+    assert_int_equal(pthread_create(&thread, NULL, load_for_ever, NULL), 0);
+    while (!__atomic_load_n(&resolver_waits, __ATOMIC_SEQ_CST))
+        sched_yield();
+}
+
+static void forked_before_another_thread_loads(void) {
+    assert_int_equal(pthread_atfork(load_before_fork, NULL, NULL), 0);
+    loads_at_fork = true;
+    run_in_time(1, child_is_refused);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(first_use),
@@ -373,6 +392,7 @@ int main(void) {
         ALONE(resolver_is_called_by_one_at_a_time),
         ALONE(forked_while_another_thread_loads),
         ALONE(forked_while_another_library_is_loaded),
+        ALONE(forked_before_another_thread_loads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
