@@ -586,6 +586,8 @@ static void changes_events(void **state) {
     OK(acu_exec_set_event(exec, wait, second));
     FAILS(acu_exec_set_event(exec, empty, second), 1, "empty node");
     assert_non_null(strstr(acu_last_error_details().hint, "changes nodes of one type only"));
+    FAILS(acu_exec_set_enabled(exec, empty, false), 1, "empty node");
+    assert_non_null(strstr(acu_last_error_details().hint, "kernel, copy and fill nodes only"));
     FAILS(acu_exec_set_event(exec, record, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
     OK(acu_event_release(first));
     OK(acu_event_release(second));

@@ -48,10 +48,9 @@ static int outcome(const acu_node_change *c, int code) {
     snprintf(text, sizeof text, "%.70s, %s", acu_object_describe(changed, object),
              acu_node_describe(c->node.graph, c->raw, node));
     if (code == cudaErrorInvalidValue)
-        acu_fail_hint("%s() changes nodes of one type only, and the message names the type of this "
-                      "one; if the "
-                      "type is right, the parameters are not",
-                      c->call);
+        acu_fail_hint("%s() %s, and the message names the type of this one; if the type is right, "
+                      "the parameters are not",
+                      c->call, c->takes ? c->takes : "changes nodes of one type only");
     acu_node_hint_at_copy(c->copy, code);
     return acu_cuda_failed(c->call, text, code);
 }
@@ -289,6 +288,7 @@ int acu_node_change_params(acu_node_change *c, struct cudaGraphNodeParams *param
     int code = begin(c, -1, NULL, 0);
     if (code)
         return code;
+    c->takes = "needs parameters of the node's own type";
     return end(c, set_params(c, params));
 }
 
@@ -321,6 +321,7 @@ int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
     int code = check_change(c);
     if (code)
         return code;
+    c->takes = "takes kernel, copy and fill nodes only";
     lock(c);
     code = (int)(set ? cudaGraphNodeSetEnabled(c->exec->raw, c->raw, *enabled)
                      : cudaGraphNodeGetEnabled(c->exec->raw, c->raw, enabled));

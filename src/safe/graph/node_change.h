@@ -18,6 +18,7 @@ typedef struct acu_node_change {
     cudaGraphNode_t raw;
     acu_kept_list *list;  /* what the node keeps from now on; at the end, what it kept before */
     const acu_copy *copy; /* what the node copies from now on, for a hint; NULL if none */
+    const char *takes;    /* which nodes the function takes, for a hint; NULL: of one type */
     acu_exec_previous *previous; /* in an exec: for what the node kept before */
     acu_guard guard;
 } acu_node_change;
