@@ -524,6 +524,8 @@ static void lists_that_refuse(void **state) {
     FAILS(acu_args_create(NULL), ACU_ERROR_ARGUMENT, "'args' is NULL");
     FAILS(acu_args_add(NULL, acu_arg_of(1)), ACU_ERROR_ARGUMENT, "the list of arguments is NULL");
     FAILS(acu_args_add(args, acu_bytes(NULL, 8)), ACU_ERROR_ARGUMENT, "the argument is NULL");
+    FAILS(acu_args_add(args, acu_bytes(args, SIZE_MAX)), ACU_ERROR_ARGUMENT,
+          "the argument has 4294967295 bytes: a kernel can take 32764");
     FAILS(acu_args_add(args, acu_in(NULL)), ACU_ERROR_ARGUMENT, "the buffer is NULL");
     FAILS(acu_args_add(args, no_argument()), ACU_ERROR_ARGUMENT, "is invalid");
     FAILS(acu_args_set(args, 0, acu_arg_of(1)), ACU_ERROR_RANGE, "the list has 0 arguments");

@@ -63,6 +63,9 @@ size_t acu_args_count(const acu_args *args) {
     return acu_is(args, &args_class) ? args->count : 0;
 }
 
+/* All parameters of a kernel together can have so many bytes, since CUDA 12.1. */
+enum { MOST_BYTES = 32764 };
+
 /* Makes what the list keeps of an argument: a copy of the bytes, or an owner of the buffer. */
 static int keep(const char *call, acu_arg *kept, acu_arg arg) {
     *kept = arg;
@@ -76,6 +79,9 @@ static int keep(const char *call, acu_arg *kept, acu_arg arg) {
     if (!arg.value.pointer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "the argument is NULL: acu_bytes() needs the address of the bytes");
+    if (arg.size > MOST_BYTES)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "the argument has %u bytes: a kernel can take %d", arg.size, MOST_BYTES);
     void *copy = malloc(arg.size ? arg.size : 1);
     if (!copy)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %u bytes", arg.size);
