@@ -37,6 +37,20 @@ static void no_room_is_explained(void **state) {
     }
 }
 
+/* What is free on the device says nothing about the host's memory. */
+static void no_room_on_the_host_is_explained(void **state) {
+    (void)state;
+    static const acu_memory kinds[] = {ACU_MEMORY_PINNED, ACU_MEMORY_MAPPED};
+    ONLY_SIMULATED("how much a host pins");
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        acu_buffer *buffer = NULL;
+        FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 45u,
+                                     &(acu_buffer_options){.memory = kinds[i]}, &buffer),
+              ACU_OUT_OF_MEMORY, "the host has no room for 140737488355328 bytes (128.0 TiB)");
+        assert_null(strstr(acu_last_error_message(), "are free"));
+    }
+}
+
 static void pools_are_trimmed_before_giving_up(void **state) {
     (void)state;
     acu_pool *pool = NULL;
@@ -182,6 +196,7 @@ static void storage_of_released_buffers_is_used_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(no_room_is_explained),
+        TEST(no_room_on_the_host_is_explained),
         TEST(pools_are_trimmed_before_giving_up),
         TEST(memory_that_waits_for_a_launch_makes_room),
         TEST(pools_are_not_trimmed_in_a_capture),

@@ -148,6 +148,10 @@ static int explain_no_room(const acu_storage *s, bool trimmed) {
     bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
     size_t used = s->pool && s->pool->max_size > 0 ? bytes_used_of(s->pool) : 0;
     acu_record_restore(&failure);
+    if (s->memory == ACU_MEMORY_PINNED || s->memory == ACU_MEMORY_MAPPED)
+        return acu_record(cudaErrorMemoryAllocation,
+                          "the host has no room for %zu bytes (%s) of pinned memory",
+                          acu_storage_bytes(s), human(acu_storage_bytes(s), want));
     if (s->pool && s->pool->max_size > 0 && acu_storage_bytes(s) > s->pool->max_size - used)
         return acu_record(cudaErrorMemoryAllocation,
                           "there is no room for %zu bytes (%s) in the pool, whose max_size is %zu "
