@@ -79,7 +79,8 @@ ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtyp
  * owns the buffer.
  *
  * The memory must live until the last owner, slices included, has released it; that release waits
- * for all uses. Errors: those of acu_buffer_create().
+ * for all uses. While a capture delays the release (docs/users/threading.md), the memory must live
+ * on until it is destroyed. Errors: those of acu_buffer_create().
  */
 ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host,
                                            size_t count, unsigned flags, acu_buffer **buffer);
@@ -88,8 +89,8 @@ ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, 
  * Makes a buffer on memory that stays someone else's; the caller owns the buffer.
  *
  * The memory may be freed after all uses, which acu_buffer_synchronize() and the last release wait
- * for. Errors: those of acu_buffer_create(), and ACU_ERROR_DTYPE where the address is not aligned
- * for the type.
+ * for; a release that a capture delays (docs/users/threading.md) does not wait. Errors: those of
+ * acu_buffer_create(), and ACU_ERROR_DTYPE where the address is not aligned for the type.
  */
 ACU_CHECKED acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer,
                                        size_t count, acu_memory memory, acu_buffer **buffer);

@@ -2,7 +2,8 @@
  * Executable graphs: launched on any stream, as often as wanted, with little work for the host.
  *
  * An executable graph ("exec") owns what its graph owned when it was instantiated, so the graph may
- * be released first. When the exec is released during a launch, what the launch uses is given up
+ * be released first, unless single nodes are to be changed, which are named by nodes of that graph.
+ * When the exec is released during a launch, what the launch uses is given up
  * later, by the first call that creates, synchronises or releases something after the launch has
  * ended.
  *
@@ -128,9 +129,9 @@ ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph,
 /* ---- changes of one node ----
  *
  * Each function replaces what a node does in the next launches; the graph stays as it is. The node
- * belongs to the graph that was instantiated, or to one of its parts, and has the type that the
- * function names. The exec gives up what the node used before when the launches that run have
- * ended. Errors are those of the acu_graph_add_…() of that type.
+ * belongs to the graph that was instantiated, which is alive still, or to one of its parts, and has
+ * the type that the function names. The exec gives up what the node used before when the launches
+ * that run have ended. Errors are those of the acu_graph_add_…() of that type.
  */
 
 /** Sets kernel, grid and arguments. */

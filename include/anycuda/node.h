@@ -5,7 +5,8 @@
  * how it is changed in its graph; <anycuda/exec.h> changes it in an executable graph.
  *
  * A node is a plain value: a graph and an id. It keeps nothing alive, and each use checks it: a
- * node whose graph was released, or that was destroyed, is ACU_ERROR_HANDLE.
+ * node that was destroyed is ACU_ERROR_HANDLE. So is one whose graph was released, as long as
+ * acu_quarantine() keeps the dead graph; without that the use is undefined, as of any handle.
  */
 #ifndef ACU_NODE_H
 #define ACU_NODE_H
