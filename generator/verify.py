@@ -203,6 +203,8 @@ def _headers(info: Mapping, library: Library) -> Iterator[Problem]:
     for header, name in info.get("compat", {}).items():
         if name not in ours:
             yield where(info["compat"], header), f"anycuda has no header `{name}`"
+    for header in info.get("compat_with", {}):
+        yield from _unknown("a header", header, where(info["compat_with"], header), info.get("compat", {}))
 
 
 def _values_of(api: Api, enum: str) -> Collection[str]:

@@ -50,7 +50,6 @@ FREE = {
     "guards[]": "no fact: test_complete.py reads the headers",
     ".shared_guards.*": "no fact: test_complete.py reads the headers",
     ".compat.*:": "a header, not a fact: test_complete.py reads the headers",
-    ".compat_with.*:": "a header, not a fact: test_names.py compares what it declares",
     ".compat_with.*[]": "a header, not a fact: test_names.py compares what it declares",
     ".standard[]": "a header of the C library: test_names.py compares what it declares",
     ".version_alias": "no fact: test_names.py compares the names",
