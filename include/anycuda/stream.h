@@ -92,7 +92,11 @@ void acu_stream_cleanup(acu_stream **stream);
 /** Returns the stream's device; ACU_DEVICE_CURRENT where the handle is not a stream. */
 acu_device acu_stream_device(const acu_stream *stream);
 
-/** Asks CUDA for the stream's flags (acu_stream_flag bits). */
+/**
+ * Asks CUDA for the stream's flags (acu_stream_flag bits).
+ *
+ * Errors: ACU_ERROR_CAPTURE while the stream is captured, because CUDA would end the capture.
+ */
 ACU_CHECKED acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags);
 
 /** Asks CUDA for the stream's priority, which CUDA keeps within the device's range. */
@@ -101,6 +105,8 @@ ACU_CHECKED acu_result acu_stream_get_priority(acu_stream *stream, int *priority
 /**
  * Asks CUDA for the stream's number, which no other stream of the process ever has; since CUDA
  * 12.0.
+ *
+ * Errors: ACU_ERROR_CAPTURE while the stream is captured.
  */
 ACU_CHECKED acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id);
 

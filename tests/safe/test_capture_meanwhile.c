@@ -195,6 +195,55 @@ static void memory_of_pools_is_freed_meanwhile(void **state) {
     expect(x, 1);
 }
 
+/* CUDA calls these unsafe in a capture and would end it. */
+static void pools_and_limits_break_no_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_pool *pool = NULL;
+    acu_buffer *z = NULL;
+    acu_access access;
+    uint64_t value;
+    size_t stack;
+    OK(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, &stack));
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_pool_create(0, &(acu_pool_options){.threshold = 1 << 20}, &pool));
+    OK(acu_pool_get_attribute(pool, ACU_POOL_THRESHOLD, &value));
+    OK(acu_pool_set_attribute(pool, ACU_POOL_THRESHOLD, value));
+    OK(acu_pool_set_access(pool, 0, ACU_ACCESS_READ_WRITE));
+    OK(acu_pool_get_access(pool, 0, &access));
+    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.pool = pool}, &z));
+    fill(z, b, 3);
+    OK(acu_buffer_release(z));
+    OK(acu_pool_trim(pool, 0));
+    OK(acu_device_set_limit(0, ACU_LIMIT_STACK_SIZE, stack));
+    fill(x, a, 1);
+    OK(acu_stream_end_capture(a, &graph)); /* it was not broken */
+    OK(acu_pool_release(pool));
+    launch_and_release(graph);
+    expect(x, 1);
+}
+
+/* CUDA would end the capture, whatever its mode. */
+static void what_a_captured_stream_does_not_take_is_refused(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_buffer *z = NULL;
+    uint64_t id;
+    unsigned flags;
+    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_MANAGED},
+                              &z));
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
+    FAILS(acu_stream_get_flags(a, &flags), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_stream_get_id(a, &id), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_buffer_prefetch(z, 0, a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_buffer_attach(z, ACU_ATTACH_GLOBAL, a), ACU_ERROR_CAPTURE, "is being captured");
+    fill(x, a, 1);
+    OK(acu_stream_end_capture(a, &graph)); /* it was not broken */
+    OK(acu_buffer_release(z));
+    launch_and_release(graph);
+    expect(x, 1);
+}
+
 static void a_graph_that_is_captured_into_is_not_used(void **state) {
     (void)state;
     acu_graph *graph = NULL, *got = NULL, *other = NULL;
@@ -498,6 +547,8 @@ int main(void) {
         TEST(everything_released_meanwhile_goes_afterwards),
         TEST(what_is_released_meanwhile_goes_afterwards),
         TEST(memory_of_pools_is_freed_meanwhile),
+        TEST(pools_and_limits_break_no_capture),
+        TEST(what_a_captured_stream_does_not_take_is_refused),
         TEST(a_graph_that_is_captured_into_is_not_used),
         TEST(a_released_stream_ends_its_capture),
         TEST(a_capture_ends_with_the_last_handle_of_its_stream),

@@ -253,8 +253,14 @@ acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_
     ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
 
+static int set_limit(acu_device_limit limit, size_t value) {
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaDeviceSetLimit((enum cudaLimit)limit, value));
+    return code;
+}
+
 acu_result acu_device_set_limit(acu_device device, acu_device_limit limit, size_t value) {
-    ON_DEVICE(device, cudaDeviceSetLimit((enum cudaLimit)limit, value));
+    ON_DEVICE(device, set_limit(limit, value));
 }
 
 acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
@@ -296,7 +302,8 @@ static int enable_peer(acu_device peer) {
 static int disable_peer(acu_device peer) {
     acu_saved_record before;
     acu_record_save(&before);
-    int code = (int)cudaDeviceDisablePeerAccess(peer);
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaDeviceDisablePeerAccess(peer));
     return forgive(code, cudaErrorPeerAccessNotEnabled, &before);
 }
 

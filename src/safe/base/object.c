@@ -272,8 +272,13 @@ static int exchange_mode(enum cudaStreamCaptureMode mode) {
     return UNCHANGED;
 }
 
+static int change_mode(enum cudaStreamCaptureMode mode) {
+    int before = acu_is_unloading() ? UNCHANGED : exchange_mode(mode);
+    return before == (int)mode ? UNCHANGED : before;
+}
+
 int acu_thread_ignore_captures(void) {
-    int before = acu_is_unloading() ? UNCHANGED : exchange_mode(cudaStreamCaptureModeThreadLocal);
+    int before = change_mode(cudaStreamCaptureModeThreadLocal);
     if (before == (int)cudaStreamCaptureModeRelaxed) { /* the program's choice, which allows more */
         (void)exchange_mode(cudaStreamCaptureModeRelaxed);
         return UNCHANGED;
@@ -281,9 +286,13 @@ int acu_thread_ignore_captures(void) {
     return before;
 }
 
+int acu_thread_ignore_all_captures(void) {
+    return change_mode(cudaStreamCaptureModeRelaxed);
+}
+
 void acu_thread_restore(int mode) {
-    if (mode == (int)cudaStreamCaptureModeGlobal)
-        (void)exchange_mode(cudaStreamCaptureModeGlobal);
+    if (mode != UNCHANGED)
+        (void)exchange_mode((enum cudaStreamCaptureMode)mode);
 }
 
 /* ---- destroying ---- */

@@ -223,7 +223,9 @@ acu_device acu_stream_device(const acu_stream *stream) {
 
 acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags) {
     ACU_NEED_POINTER(flags);
-    ON_STREAM(stream, cudaStreamGetFlags(stream->raw, flags));
+    ACU_NEED_STREAM(stream);
+    ACU_TRY(OUTCOME(stream, acu_stream_check_uncaptured(stream)));
+    return OUTCOME(stream, cudaStreamGetFlags(stream->raw, flags));
 }
 
 acu_result acu_stream_get_priority(acu_stream *stream, int *priority) {
@@ -236,6 +238,7 @@ acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
     ACU_NEED_STREAM(stream);
+    ACU_TRY(OUTCOME(stream, acu_stream_check_uncaptured(stream)));
     ACU_TRY(OUTCOME(stream, cudaStreamGetId(stream->raw, &number)));
     *id = number;
     return 0;

@@ -25,6 +25,7 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
                    "only managed memory can be prefetched");
+    ACU_TRY(OUTCOME(on, acu_stream_check_uncaptured(on)));
     ACU_TRY(location_of(__func__, where, &location));
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_prefetch, .data = &location};
     return buffer->count == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
@@ -40,13 +41,17 @@ acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device d
     ACU_TRY(location_of(__func__, device, &location));
     if (buffer->count == 0)
         return 0;
-    return OUTCOME(buffer, cudaMemAdvise(buffer->pointer, acu_buffer_bytes(buffer),
-                                         (enum cudaMemoryAdvise)advice, location));
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaMemAdvise(buffer->pointer, acu_buffer_bytes(buffer),
+                                              (enum cudaMemoryAdvise)advice, location));
+    return OUTCOME(buffer, code);
 }
 
 static int run_attach(const acu_buffer_job *job, const void *data) {
-    return (int)cudaStreamAttachMemAsync(job->on->raw, job->to->storage->pointer, 0,
-                                         *(const unsigned *)data);
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaStreamAttachMemAsync(job->on->raw, job->to->storage->pointer, 0,
+                                                         *(const unsigned *)data));
+    return code;
 }
 
 acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on) {
@@ -60,6 +65,7 @@ acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on) 
     ACU_REQUIRE_OF(on, flag != ACU_ATTACH_SINGLE || on->raw != cudaStreamLegacy, ACU_ERROR_ARGUMENT,
                    "memory cannot be attached to the legacy default stream alone, which "
                    "waits for all others");
+    ACU_TRY(OUTCOME(on, acu_stream_check_uncaptured(on)));
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_attach, .data = &flag};
     return buffer->storage->pointer ? OUTCOME(buffer, acu_buffer_run(&job)) : 0;
 }

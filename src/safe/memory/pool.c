@@ -29,6 +29,13 @@ static int new_pool(const char *call, acu_device device, cudaMemPool_t raw, bool
     return 0;
 }
 
+/* Gives up a pool that nobody has seen. */
+static void destroy_raw(cudaMemPool_t raw) {
+    int ignored;
+    ACU_IGNORING_CAPTURES(ignored, cudaMemPoolDestroy(raw));
+    (void)ignored;
+}
+
 static int create_raw(acu_device device, const acu_pool_options *options, cudaMemPool_t *raw) {
     struct cudaMemPoolProps properties = {
         .allocType = cudaMemAllocationTypePinned,
@@ -37,12 +44,14 @@ static int create_raw(acu_device device, const acu_pool_options *options, cudaMe
         .maxSize = options->max_size,
     };
     uint64_t threshold = options->threshold;
-    int code = (int)cudaMemPoolCreate(raw, &properties);
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaMemPoolCreate(raw, &properties));
     if (code || !threshold)
         return code;
-    code = (int)cudaMemPoolSetAttribute(*raw, cudaMemPoolAttrReleaseThreshold, &threshold);
+    ACU_IGNORING_CAPTURES(
+        code, cudaMemPoolSetAttribute(*raw, cudaMemPoolAttrReleaseThreshold, &threshold));
     if (code)
-        (void)cudaMemPoolDestroy(*raw);
+        destroy_raw(*raw);
     return code;
 }
 
@@ -60,7 +69,7 @@ acu_result acu_pool_create(acu_device device, const acu_pool_options *options, a
     ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
     int code = new_pool(__func__, device, raw, true, pool);
     if (code)
-        (void)cudaMemPoolDestroy(raw);
+        destroy_raw(raw);
     else if (options)
         (*pool)->max_size = options->max_size;
     return code;
@@ -86,7 +95,9 @@ acu_result acu_pool_get_current(acu_device device, acu_pool **pool) {
 
 acu_result acu_pool_set_current(acu_pool *pool) {
     ACU_NEED(pool, acu_pool_class);
-    return OUTCOME(pool, cudaDeviceSetMemPool(pool->object.device, pool->raw));
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaDeviceSetMemPool(pool->object.device, pool->raw));
+    return OUTCOME(pool, code);
 }
 
 static int new_pool_of(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
@@ -145,33 +156,38 @@ static bool is_read_only(acu_pool_attribute attribute) {
 }
 
 acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
-    int number = 0;
+    int number = 0, code;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
     *value = 0;
     void *at = is_int(attribute) ? (void *)&number : (void *)value;
-    int code = (int)cudaMemPoolGetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at);
+    ACU_IGNORING_CAPTURES(code,
+                          cudaMemPoolGetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
     if (is_int(attribute))
         *value = (uint64_t)number;
     return OUTCOME(pool, code);
 }
 
 acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
-    int on = value != 0;
+    int on = value != 0, code;
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
     ACU_REQUIRE_OF(pool, !is_read_only(attribute), ACU_ERROR_ARGUMENT,
                    "the attribute can only be read");
     void *at = is_int(attribute) ? (void *)&on : (void *)&value;
-    return OUTCOME(pool, cudaMemPoolSetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
+    ACU_IGNORING_CAPTURES(code,
+                          cudaMemPoolSetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
+    return OUTCOME(pool, code);
 }
 
 acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
     ACU_NEED(pool, acu_pool_class);
-    return OUTCOME(pool, cudaMemPoolTrimTo(pool->raw, keep));
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaMemPoolTrimTo(pool->raw, keep));
+    return OUTCOME(pool, code);
 }
 
 /* ---- access ---- */
@@ -189,7 +205,9 @@ acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access acc
         .location = {.type = cudaMemLocationTypeDevice, .id = device},
         .flags = (enum cudaMemAccessFlags)access,
     };
-    return OUTCOME(pool, cudaMemPoolSetAccess(pool->raw, &description, 1));
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaMemPoolSetAccess(pool->raw, &description, 1));
+    return OUTCOME(pool, code);
 }
 
 acu_result acu_pool_get_access(acu_pool *pool, acu_device device, acu_access *access) {
@@ -199,7 +217,9 @@ acu_result acu_pool_get_access(acu_pool *pool, acu_device device, acu_access *ac
     ACU_NEED(pool, acu_pool_class);
     ACU_TRY(acu_device_resolve(__func__, &device));
     struct cudaMemLocation location = {.type = cudaMemLocationTypeDevice, .id = device};
-    ACU_TRY(OUTCOME(pool, cudaMemPoolGetAccess(&flags, pool->raw, &location)));
+    int code;
+    ACU_IGNORING_CAPTURES(code, cudaMemPoolGetAccess(&flags, pool->raw, &location));
+    ACU_TRY(OUTCOME(pool, code));
     *access = (acu_access)flags;
     return 0;
 }

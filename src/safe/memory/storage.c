@@ -28,8 +28,8 @@ static int allocate_from_pool(acu_storage *s, void **at) {
     acu_guard guard;
     cudaStream_t raw = s->home->raw;
     int code = acu_stream_enter(s->home, &guard);
-    const bool careful = ACU_WATCHED(global_captures);
-    int mode = careful ? acu_thread_ignore_captures() : 0;
+    const bool careful = ACU_WATCHED(global_captures) || ACU_WATCHED(captures);
+    int mode = careful ? acu_thread_ignore_all_captures() : 0;
     if (!code)
         code = s->pool ? (int)cudaMallocFromPoolAsync(at, acu_storage_bytes(s), s->pool->raw, raw)
                        : (int)cudaMallocAsync(at, acu_storage_bytes(s), raw);
@@ -218,8 +218,12 @@ static int free_to_pool(acu_storage *s) {
     /* Another thread's default stream has no name here; the legacy default stream comes after it.
      */
     cudaStream_t raw = acu_stream_is_foreign(s->home) ? cudaStreamLegacy : s->home->raw;
+    const bool careful = ACU_WATCHED(captures) != NULL;
+    int mode = careful ? acu_thread_ignore_all_captures() : 0;
     if (!code)
         code = (int)cudaFreeAsync(s->pointer, raw);
+    if (careful)
+        acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
 }
