@@ -18,6 +18,7 @@ class Entry:
 
     slot: Slot
     need: str
+    uncaptured: bool  # no capture may forbid the call
     per_thread: bool  # the variant where NULL as a stream is the thread's own default stream
 
     @property
@@ -89,7 +90,9 @@ def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
             slot = known[name]
             if not slot.status and need not in ("nothing", "own"):
                 raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
-            found += [Entry(slot, need, per_thread) for per_thread in ((False, True) if slot.ptds else (False,))]
+            state, _, uncaptured = need.partition(", ")
+            variants = (False, True) if slot.ptds else (False,)
+            found += [Entry(slot, state, bool(uncaptured), per_thread) for per_thread in variants]
         elif not any(name in api.functions for api in library.apis):
             raise GeneratorError(f"no toolkit's {library.name} has a function {name}", where(listed, name))
     return found

@@ -120,6 +120,12 @@ static inline bool acu_sim_behaviour_update_pairs_by_edges(void) {
     return acu_sim_runtime_since(12000);
 }
 
+/* cudaGraphExecUpdate() writes no result where there is no instance or no graph. 11.7 and 11.8
+ * write an error: updating_nothing. */
+static inline bool acu_sim_behaviour_update_of_nothing_has_no_result(void) {
+    return acu_sim_runtime_since(12000);
+}
+
 /* ---- execution contexts ---- */
 
 /* The driver has queues besides processors, keeps how a part was split off, and destroys a stream

@@ -545,3 +545,141 @@ CASE(thread_modes_that_do_not_exist) {
     EQUAL(mode, cudaStreamCaptureModeGlobal);
     OK(cudaThreadExchangeStreamCaptureMode(&mode));
 }
+
+/* ---- pools, limits, streams ---- */
+
+static struct cudaMemPoolProps pool_here(void) {
+    const struct cudaMemPoolProps properties = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    return properties;
+}
+
+CASE(allocating_on_other_streams_is_unsafe) {
+    cudaStream_t other = new_stream();
+    void *memory = NULL, *kept = NULL;
+    OK(cudaMallocAsync(&kept, 64, other));
+    UNSAFE(cudaMallocAsync(&memory, 64, other));
+    UNSAFE(cudaFreeAsync(kept, other));
+    UNSAFE(cudaFreeAsync(NULL, other));
+    OK(cudaFreeAsync(kept, other));
+    OK(cudaStreamSynchronize(other));
+    OK(cudaStreamDestroy(other));
+}
+
+CASE(a_relaxed_thread_allocates_on_other_streams) {
+    cudaStream_t other = new_stream();
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    void *memory = NULL;
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    ALLOWED(cudaMallocAsync(&memory, 64, other));
+    ALLOWED(cudaMemsetAsync(memory, 0, 64, other));
+    ALLOWED(cudaFreeAsync(memory, other));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    OK(cudaStreamSynchronize(other));
+    OK(cudaStreamDestroy(other));
+}
+
+CASE(pools_are_unsafe) {
+    cudaMemPool_t pool = NULL, made = NULL;
+    const struct cudaMemPoolProps properties = pool_here();
+    struct cudaMemLocation here = properties.location;
+    const struct cudaMemAccessDesc access = {here, cudaMemAccessFlagsProtReadWrite};
+    enum cudaMemAccessFlags flags;
+    cuuint64_t value = 0;
+    OK(cudaMemPoolCreate(&pool, &properties));
+    UNSAFE(cudaMemPoolCreate(&made, &properties));
+    UNSAFE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+    UNSAFE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+    UNSAFE(cudaMemPoolTrimTo(pool, 0));
+    UNSAFE(cudaMemPoolGetAccess(&flags, pool, &here));
+    UNSAFE(cudaMemPoolSetAccess(pool, &access, 1));
+    UNSAFE(cudaDeviceSetMemPool(0, pool));
+    UNSAFE(cudaMemPoolDestroy(pool));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+CASE(a_relaxed_thread_uses_pools) {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaMemPool_t pool = NULL;
+    const struct cudaMemPoolProps properties = pool_here();
+    struct cudaMemLocation here = properties.location;
+    const struct cudaMemAccessDesc access = {here, cudaMemAccessFlagsProtReadWrite};
+    enum cudaMemAccessFlags flags;
+    cuuint64_t value = 0;
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    ALLOWED(cudaMemPoolCreate(&pool, &properties));
+    ALLOWED(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+    ALLOWED(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &value));
+    ALLOWED(cudaMemPoolTrimTo(pool, 0));
+    ALLOWED(cudaMemPoolGetAccess(&flags, pool, &here));
+    ALLOWED(cudaMemPoolSetAccess(pool, &access, 1));
+    ALLOWED(cudaMemPoolDestroy(pool));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+CASE(settings_are_unsafe) {
+    size_t stack = 0;
+    OK(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+    ALLOWED(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+    UNSAFE(cudaDeviceSetLimit(cudaLimitStackSize, stack));
+    UNSAFE(cudaDeviceSetLimit((enum cudaLimit)12, stack));
+    UNSAFE(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone));
+}
+
+CASE(a_relaxed_thread_changes_settings) {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    size_t stack = 0;
+    OK(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    ALLOWED(cudaDeviceSetLimit(cudaLimitStackSize, stack));
+    ALLOWED(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone));
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+}
+
+/* What a captured stream reports of itself; `during` is DURING's. */
+CASE(asking_a_captured_stream) {
+    unsigned flags = 77;
+    int priority = -77;
+    cudaStreamAttrValue value = {.syncPolicy = cudaSyncPolicyAuto};
+    ALLOWED(cudaStreamGetPriority(during, &priority));
+    ALLOWED(cudaStreamSetAttribute(during, cudaStreamAttributeSynchronizationPolicy, &value));
+    ALLOWED(cudaStreamGetAttribute(during, cudaStreamAttributeSynchronizationPolicy, &value));
+    UNSAFE(cudaStreamGetFlags(during, &flags));
+    EQUAL(flags, 77);
+    DURING(cudaStreamCaptureModeRelaxed, cudaErrorStreamCaptureUnsupported,
+           cudaStreamCaptureStatusInvalidated, cudaStreamGetFlags(during, &flags));
+}
+
+CASE(asking_a_captured_stream_for_its_number) {
+    cudaStream_t stream = new_stream();
+    unsigned long long id = 0;
+    OK(cudaStreamGetId(stream, &id));
+    UNSAFE(cudaStreamGetId(during, &id));
+    OK(cudaStreamDestroy(stream));
+}
+
+/* An output that a failed call clears, or leaves. */
+CASE(outputs_of_failed_allocations) {
+    cudaStream_t stream = new_stream();
+    cudaGraph_t graph = (cudaGraph_t)(void *)&stream;
+    void *memory = &memory;
+    cudaArray_t array = (cudaArray_t)(void *)&stream;
+    const struct cudaChannelFormatDesc nothing = {0, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 64, 0));
+    IS(memory == NULL);
+    memory = &memory;
+    FAILS(cudaErrorInvalidValue, cudaHostAlloc(&memory, 64, 16));
+    IS(memory == NULL);
+    memory = &memory;
+    OK(cudaHostAlloc(&memory, 0, 16)); /* nothing is allocated, and nobody looks at the flags */
+    IS(memory == NULL);
+    memory = &memory;
+    FAILS(cudaErrorInvalidValue, cudaMallocFromPoolAsync(&memory, 64, NULL, stream));
+    IS(memory == NULL);
+    FAILS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&array, &nothing, 64, 0, 0));
+    IS(array == NULL);
+    FAILS(cudaErrorIllegalState, cudaStreamEndCapture(stream, &graph));
+    IS(graph == NULL);
+    OK(cudaStreamDestroy(stream));
+}

@@ -477,3 +477,10 @@ CASE(changing_a_copy_of_a_box) {
     OK(cudaGraphDestroy(graph));
     OK(cudaFree(memory));
 }
+
+CASE(updating_nothing) {
+    cudaGraphExecUpdateResultInfo info = {.result = (enum cudaGraphExecUpdateResult)77};
+    SAYS(cudaErrorInvalidValue, cudaGraphExecUpdate(NULL, NULL, &info));
+    EQUAL(info.result, FROM(12000, 77, cudaGraphExecUpdateError));
+    (void)cudaGetLastError();
+}

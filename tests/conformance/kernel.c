@@ -262,6 +262,7 @@ CASE(limits_of_a_kernel) {
     OK(run(get(library, "at_most_64"), dim(1, 1, 1), dim(64, 1, 1), 0));
     FAILS(cudaErrorInvalidValue, run(get(library, "at_most_64"), dim(1, 1, 1), dim(65, 1, 1), 0));
     FAILS(cudaErrorInvalidValue, run(get(library, "exactly_64"), dim(1, 1, 1), dim(32, 1, 1), 0));
+    OK(run(get(library, "exactly_64"), dim(1, 1, 1), dim(1, 1, 1), 0));
     OK(run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49152));
     FAILS(cudaErrorInvalidValue, run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49153));
     if (runtime() < 13050) /* passed on as 32 bits */

@@ -146,12 +146,13 @@ TEST(arrays_say_what_they_are) {
 }
 
 TEST(arrays_take_memory_of_their_device) {
-    cudaArray_t a;
+    cudaArray_t a, none = (cudaArray_t)(void *)&a;
     size_t before = free_memory();
     OK(cudaMallocArray(&a, &floats, 1024, 1024, 0));
     assert_int_equal(before - free_memory(), 4 << 20);
     FAILS(cudaErrorMemoryAllocation,
-          cudaMalloc3DArray(&a, &floats, extent(1024, 1024, 1024), cudaArrayDefault));
+          cudaMalloc3DArray(&none, &floats, extent(1024, 1024, 1024), cudaArrayDefault));
+    assert_null(none);
     OK(cudaFreeArray(a));
     assert_int_equal(free_memory(), before);
 }

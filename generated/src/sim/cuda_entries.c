@@ -104,6 +104,8 @@ CUresult acu_sim_entry_cuCtxDisablePeerAccess(CUcontext peerContext) {
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuCtxDisablePeerAccess(peerContext);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -275,6 +277,8 @@ CUresult acu_sim_entry_cuCtxSetCacheConfig(CUfunc_cache config) {
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuCtxSetCacheConfig(config);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -304,6 +308,8 @@ CUresult acu_sim_entry_cuCtxSetLimit(CUlimit limit, size_t value) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuCtxSetLimit(limit, value);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -608,6 +614,8 @@ CUresult acu_sim_entry_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuDeviceSetMemPool(dev, pool);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2205,6 +2213,8 @@ CUresult acu_sim_entry_cuMemHostRegister(void *p, size_t bytesize, unsigned int 
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuMemHostRegister(p, bytesize, Flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -2214,6 +2224,8 @@ CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemHostUnregister(p);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2236,6 +2248,8 @@ CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps 
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuMemPoolCreate(pool, poolProps);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -2245,6 +2259,8 @@ CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemPoolDestroy(pool);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2257,6 +2273,8 @@ CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuMemPoolGetAccess(flags, memPool, location);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -2267,6 +2285,8 @@ CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemPoolGetAttribute(pool, attr, value);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
@@ -2279,6 +2299,8 @@ CUresult acu_sim_entry_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDe
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuMemPoolSetAccess(pool, map, count);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -2290,6 +2312,8 @@ CUresult acu_sim_entry_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cuMemPoolSetAttribute(pool, attr, value);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
@@ -2299,6 +2323,8 @@ CUresult acu_sim_entry_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemPoolTrimTo(pool, minBytesToKeep);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));

@@ -197,6 +197,8 @@ cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaDeviceDisablePeerAccess(peerDevice);
     return acu_sim_call_end(&call, result);
 }
@@ -441,6 +443,8 @@ cudaError_t acu_sim_entry_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfi
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaDeviceSetCacheConfig(cacheConfig);
     return acu_sim_call_end(&call, result);
 }
@@ -464,6 +468,8 @@ cudaError_t acu_sim_entry_cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaDeviceSetLimit(limit, value);
     return acu_sim_call_end(&call, result);
 }
@@ -473,6 +479,8 @@ cudaError_t acu_sim_entry_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaDeviceSetMemPool(device, memPool);
     return acu_sim_call_end(&call, result);
@@ -2275,6 +2283,8 @@ cudaError_t acu_sim_entry_cudaHostRegister(void *ptr, size_t size, unsigned int 
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaHostRegister(ptr, size, flags);
     return acu_sim_call_end(&call, result);
 }
@@ -2284,6 +2294,8 @@ cudaError_t acu_sim_entry_cudaHostUnregister(void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaHostUnregister(ptr);
     return acu_sim_call_end(&call, result);
@@ -2870,6 +2882,8 @@ cudaError_t acu_sim_entry_cudaMemPoolCreate(cudaMemPool_t *memPool,
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaMemPoolCreate(memPool, poolProps);
     return acu_sim_call_end(&call, result);
 }
@@ -2879,6 +2893,8 @@ cudaError_t acu_sim_entry_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolDestroy(memPool);
     return acu_sim_call_end(&call, result);
@@ -2917,6 +2933,8 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaMemPoolGetAccess(flags, memPool, location);
     return acu_sim_call_end(&call, result);
 }
@@ -2927,6 +2945,8 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cu
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolGetAttribute(memPool, attr, value);
     return acu_sim_call_end(&call, result);
@@ -2965,6 +2985,8 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAccess(cudaMemPool_t memPool,
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaMemPoolSetAccess(memPool, descList, count);
     return acu_sim_call_end(&call, result);
 }
@@ -2976,6 +2998,8 @@ cudaError_t acu_sim_entry_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cu
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = acu_sim_cudaMemPoolSetAttribute(memPool, attr, value);
     return acu_sim_call_end(&call, result);
 }
@@ -2985,6 +3009,8 @@ cudaError_t acu_sim_entry_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minByt
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolTrimTo(memPool, minBytesToKeep);
     return acu_sim_call_end(&call, result);

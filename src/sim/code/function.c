@@ -58,7 +58,9 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
                                     size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
     const int64_t asked = (int32_t)(uint32_t)shared;
-    if (!warps || threads > acu_sim_function_threads(function) || asked > function->set.dynamic)
+    /* What the function declares with .maxntid is not looked at. */
+    if (!warps || threads > device_limit(function, cudaDevAttrMaxThreadsPerBlock) ||
+        asked > function->set.dynamic)
         return 0;
     size_t best = device_limit(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_limit(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;

@@ -193,7 +193,7 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
                                                        : cudaErrorInvalidConfiguration;
-    for (int i = 0; entry->threads[0] && i < 3; i++)
+    for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++) /* one thread is allowed */
         if (prepared->block[i] != entry->threads[i])
             return cudaErrorInvalidValue;
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
@@ -486,6 +486,18 @@ static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
     return result;
 }
 
+static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void *function,
+                                       const cudaLaunchConfig_t *config, void *const *args,
+                                       void *const *extra, acu_sim_kernel_launch **prepared) {
+    SIM_TRY(
+        acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra, prepared));
+    cudaError_t result = validate_events(*prepared, stream->context);
+    if (result)
+        acu_sim_kernel_launch_free(*prepared);
+    return result;
+}
+
+/* A launch that fails makes the capture of its stream invalid. */
 cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *function,
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra) {
@@ -495,13 +507,11 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     if (!acu_sim_self()->call.by_driver && !acu_sim_behaviour_launch_goes_by_stream() &&
         stream->device->index != acu_sim_self()->device)
         return cudaErrorInvalidResourceHandle;
-    SIM_TRY(
-        acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra, &prepared));
-    cudaError_t result = validate_events(prepared, stream->context);
-    if (result) {
-        acu_sim_kernel_launch_free(prepared);
-        return result;
-    }
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
+    cudaError_t result = prepare_with_events(stream, function, config, args, extra, &prepared);
+    if (result && stream->capture)
+        acu_sim_capture_invalidate(stream->capture);
+    SIM_TRY(result);
     acu_sim_op *op = acu_sim_kernel_launch_op(prepared);
     return op ? submit_op(stream, op) : cudaErrorMemoryAllocation;
 }

@@ -225,17 +225,34 @@ cudaError_t acu_sim_cudaDeviceReset(void) {
     return cudaSuccess;
 }
 
+/* The runtime passes limits of the driver on: two that programs do not set, and one that only
+ * graphics contexts have. */
+enum { SHARED_MEMORY_LIMIT = 7, GRAPHICS_LIMIT = 8, GRAPHICS_MEMORY_LIMIT = 9 };
+
+static bool is_of_driver(enum cudaLimit limit) {
+    return (int)limit == SHARED_MEMORY_LIMIT || (int)limit == GRAPHICS_LIMIT;
+}
+
 static bool is_limit(enum cudaLimit limit) {
-    return acu_sim_knows(&acu_cudart_type_cudaLimit, limit);
+    return acu_sim_knows(&acu_cudart_type_cudaLimit, limit) || (int)limit == GRAPHICS_MEMORY_LIMIT;
 }
 
 /* Device-side synchronisation went with 9.0 and with CUDA 12. */
 static bool has_limit(enum cudaLimit limit) {
+    if ((int)limit == GRAPHICS_MEMORY_LIMIT)
+        return false;
     return limit != cudaLimitDevRuntimeSyncDepth ||
            (acu_sim_configuration()->cc < 90 && acu_sim_behaviour_has_sync_depth());
 }
 
 cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
+    if (pValue && is_of_driver(limit)) {
+        *pValue = (int)limit == GRAPHICS_LIMIT
+                      ? 0
+                      : (size_t)acu_sim_device_attribute(acu_sim_device_now(),
+                                                         cudaDevAttrMaxSharedMemoryPerBlockOptin);
+        return cudaSuccess;
+    }
     if (!pValue || !is_limit(limit))
         return cudaErrorInvalidValue;
     if (!has_limit(limit))
@@ -281,6 +298,8 @@ static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, siz
 }
 
 cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+    if (is_of_driver(limit))
+        return cudaErrorNotPermitted;
     if (!is_limit(limit))
         return cudaErrorInvalidValue;
     if (!has_limit(limit))

@@ -221,8 +221,9 @@ cudaError_t acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
 
 cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_device *d;
-    SIM_TRY(acu_sim_driver_find_device(dev, name && len > 0, &d));
-    snprintf(name, (size_t)len, "anycuda simulator");
+    SIM_TRY(acu_sim_driver_find_device(dev, name && len, &d));
+    /* CUDA takes a negative length for a large one. */
+    snprintf(name, len > 0 ? (size_t)len : SIZE_MAX / 2, "anycuda simulator");
     return cudaSuccess;
 }
 

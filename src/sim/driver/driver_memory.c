@@ -82,13 +82,11 @@ cudaError_t acu_sim_cuMemGetInfo(size_t *free, size_t *total) {
 
 cudaError_t acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(dptr));
-    if (!range)
-        return cudaErrorSymbolNotFound;
     if (pbase)
-        *pbase = range->base;
+        *pbase = range ? range->base : 0;
     if (psize)
-        *psize = range->size;
-    return cudaSuccess;
+        *psize = range ? range->size : 0;
+    return range ? cudaSuccess : cudaErrorSymbolNotFound;
 }
 
 /* ---- managed memory ---- */

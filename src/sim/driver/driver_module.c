@@ -75,6 +75,7 @@ cudaError_t acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const 
     acu_sim_module *m;
     SIM_TRY(find_module(hmod, hfunc && name && *name, &m));
     int index = acu_sim_image_entry(m->image, name);
+    *hfunc = NULL;
     if (index < 0)
         return cudaErrorSymbolNotFound;
     *hfunc = (CUfunction)(void *)&m->functions[index];
@@ -101,8 +102,12 @@ cudaError_t acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned i
 static cudaError_t get_variable(const acu_sim_module *module, const char *name, CUdeviceptr *dptr,
                                 size_t *bytes) {
     int index = acu_sim_image_variable(module->image, name);
-    if (index < 0 && dptr)
+    if (dptr)
         *dptr = 0;
+    if (bytes)
+        *bytes = 0;
+    if (!*name)
+        return cudaErrorInvalidValue;
     if (index < 0)
         return acu_sim_image_entry(module->image, name) < 0 ? cudaErrorSymbolNotFound
                                                             : cudaErrorInvalidValue;

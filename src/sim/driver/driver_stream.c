@@ -1,6 +1,7 @@
 /* The driver API's streams and their captures: other names for the runtime's functions. */
 #include "sim/device/context.h"
 #include "sim/driver/driver.h"
+#include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
 
 #include <string.h>
@@ -64,6 +65,7 @@ cudaError_t acu_sim_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     if (!pctx)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_stream_of(hStream, &stream));
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     *pctx = acu_sim_context_handle(stream->context);
     return cudaSuccess;
 }

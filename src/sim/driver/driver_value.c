@@ -5,6 +5,7 @@
 #include "sim/graph/node.h"
 #include "sim/graph/update.h"
 #include "sim/graph/value_node.h"
+#include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ static cudaError_t submit_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS par
     SIM_TRY(acu_sim_stream_usable(handle, &stream));
     if (!params.count && !params.flags)
         return cudaSuccess;
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     params.ctx = acu_sim_context_handle(stream->context);
     return acu_sim_values_submit(stream, &params);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/device/need.h"
 #include "sim/sim.h"
+#include "sim/stream/capture.h"
 
 typedef struct acu_sim_api_entry {
     const acu_function *function;

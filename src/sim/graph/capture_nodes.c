@@ -219,11 +219,13 @@ static cudaError_t validate_joined(const acu_sim_capture *capture) {
 
 /* ---- the API ---- */
 
-static cudaError_t validate_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
+static cudaError_t validate_begin(acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    if (stream == stream->context->legacy)
+    if (stream == stream->context->legacy) {
+        SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
         return cudaErrorStreamCaptureUnsupported;
+    }
     return stream->capture ? cudaErrorIllegalState : cudaSuccess;
 }
 
@@ -313,6 +315,8 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
 
 cudaError_t acu_sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
     acu_sim_stream *s;
+    if (pGraph)
+        *pGraph = NULL;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
     return end(s, pGraph, SIM_CALLER);
@@ -372,13 +376,7 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
 
 static cudaError_t change_dependencies(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
                                        const cudaGraphEdgeData *data, size_t count, bool set) {
-    if (!stream->capture)
-        return cudaErrorIllegalState;
-    cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
-    if (!why)
-        why = acu_sim_nodes_validate(stream->capture->graph, nodes, data, count);
-    if (why)
-        return why;
+    SIM_TRY(acu_sim_nodes_validate(stream->capture->graph, nodes, data, count));
     if (set)
         stream->dependencies.count = 0;
     return acu_sim_edge_list_merge(&stream->dependencies, nodes, data, count)
@@ -393,6 +391,9 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
                                                         unsigned int flags) {
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
+    if (!s->capture)
+        return cudaErrorIllegalState;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (flags > cudaStreamSetCaptureDependencies)
         return cudaErrorInvalidValue;
     return change_dependencies(s, dependencies, dependencyData, numDependencies,

@@ -193,11 +193,13 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!exec || !graph || !are_valid_flags(params->flags, allowed))
+    if (!exec || !are_valid_flags(params->flags, allowed))
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!graph)
         return cudaErrorInvalidValue;
     if (graph->moved)
         return cudaErrorNotSupported;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
     if (acu_sim_graph_has_memory(graph) && is_instantiated(graph))
         return cudaErrorNotSupported;
     SIM_TRY(validate(graph, params));
@@ -228,6 +230,12 @@ cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, 
                                                    cudaGraphInstantiateParams *instantiateParams) {
     cudaGraphInstantiateParams none = {.flags = ~0ull};
     cudaGraphInstantiateParams *params = instantiateParams ? instantiateParams : &none;
+    if (instantiateParams && params->flags == cudaGraphInstantiateFlagUpload) {
+        acu_sim_stream *stream;
+        params->result_out = cudaGraphInstantiateError;
+        SIM_TRY(acu_sim_stream_usable(params->uploadStream, &stream));
+        SIM_TRY(acu_sim_capture_allows(stream, SIM_REFUSES));
+    }
     cudaError_t result = instantiate(
         pGraphExec, graph, always_allowed | cudaGraphInstantiateFlagUpload, params, SIM_CALLER);
     if (!result && params->flags & cudaGraphInstantiateFlagUpload)
@@ -253,7 +261,8 @@ cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned lo
     SIM_TRY(find(graphExec, &exec));
     if (!flags)
         return cudaErrorInvalidValue;
-    *flags = exec->flags;
+    /* CUDA does not report that nodes have priorities. */
+    *flags = exec->flags & ~(unsigned long long)cudaGraphInstantiateFlagUseNodePriority;
     return cudaSuccess;
 }
 
@@ -271,11 +280,9 @@ cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int 
 cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
-    acu_sim_exec *exec = acu_sim_exec_of(graphExec);
-    if (!exec)
-        return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
-    return acu_sim_graph_launch_start(exec, s);
+    acu_sim_exec *exec = acu_sim_exec_of(graphExec);
+    return exec ? acu_sim_graph_launch_start(exec, s) : cudaErrorInvalidValue;
 }
 
 /* The simulator has nothing to upload, but the call takes its place in the order of the stream. */
@@ -283,9 +290,9 @@ cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stre
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
     if (!acu_sim_exec_of(graphExec))
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
     if (!(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return cudaErrorMemoryAllocation;
     return acu_sim_stream_submit(s, op, false);

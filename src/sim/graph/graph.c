@@ -188,8 +188,10 @@ cudaError_t acu_sim_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNo
     acu_sim_graph *clone;
     SIM_TRY(find(clonedGraph, &clone));
     const acu_sim_node *node = acu_sim_node_of(originalNode);
-    if (!pNode || !node || clone->source != node->graph->id || node->id >= clone->copied ||
-        !clone->nodes[node->id])
+    if (!pNode || !node)
+        return cudaErrorInvalidValue;
+    *pNode = NULL;
+    if (clone->source != node->graph->id || node->id >= clone->copied || !clone->nodes[node->id])
         return cudaErrorInvalidValue;
     *pNode = acu_sim_node_handle(clone->nodes[node->id]);
     return cudaSuccess;

@@ -383,8 +383,8 @@ cudaError_t acu_sim_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGr
         memcpy(&params.alloc, nodeParams, sizeof *nodeParams);
     cudaError_t result = acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
                                           nodeParams ? &params : NULL);
-    if (nodeParams)
-        nodeParams->dptr = result ? NULL : params.alloc.dptr;
+    if (!result)
+        nodeParams->dptr = params.alloc.dptr;
     return result;
 }
 

@@ -61,6 +61,8 @@ cudaError_t acu_sim_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGr
                                              size_t numDependencies, void *dst, const void *src,
                                              size_t count, enum cudaMemcpyKind kind) {
     struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    if (!acu_sim_copy_is_direction(kind))
+        return count ? cudaErrorInvalidMemcpyDirection : cudaErrorInvalidValue;
     return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
 }
 

@@ -340,10 +340,12 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
                                         cudaGraphExecUpdateResultInfo *resultInfo) {
     acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
     acu_sim_graph *graph = acu_sim_graph_of(hGraph);
-    if (resultInfo)
-        refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
-    if (!exec || !graph || graph->moved || !resultInfo)
+    if (resultInfo && ((exec && graph) || !acu_sim_behaviour_update_of_nothing_has_no_result()))
+        refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
+    if (!exec || !graph || !resultInfo)
+        return cudaErrorInvalidValue;
+    if (graph->moved)
         return cudaErrorInvalidValue;
     if (!validate(exec->graph, graph, resultInfo))
         return cudaErrorGraphExecUpdateFailure;

@@ -137,8 +137,6 @@ static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     if (cube)
         return extent->width == extent->height &&
                (layered ? extent->depth % 6 == 0 : extent->depth == 6);
-    if (flags & cudaArrayTextureGather && (!extent->height || extent->depth))
-        return false;
     return layered || extent->height || !extent->depth;
 }
 
@@ -147,7 +145,11 @@ static cudaError_t validate(const acu_sim_device *device, const struct cudaChann
     const unsigned known = cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap |
                            cudaArrayTextureGather | cudaArrayColorAttachment | cudaArraySparse |
                            cudaArrayDeferredMapping;
-    if (flags & ~known || !is_shape(extent, flags))
+    if (!is_shape(extent, flags))
+        return cudaErrorInvalidValue;
+    if (desc->f <= cudaChannelFormatKindFloat && !acu_sim_array_format_size(desc))
+        return cudaErrorInvalidChannelDescriptor;
+    if (flags & ~known || (flags & cudaArrayTextureGather && (!extent->height || extent->depth)))
         return cudaErrorInvalidValue;
     /* The attributes of the device report that these are not supported. */
     if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
@@ -240,6 +242,7 @@ static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelForm
     acu_sim_device *device = acu_sim_device_now();
     if (!array || !desc)
         return cudaErrorInvalidValue;
+    *array = NULL;
     SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     return make_array(device, desc, &extent, flags, array);
@@ -394,15 +397,13 @@ cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
 cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                                      unsigned int *flags, cudaArray_t array) {
     const acu_sim_array *a = acu_sim_array_of(array);
-    if (!a)
-        return cudaErrorInvalidResourceHandle;
     if (desc)
-        *desc = a->desc;
+        *desc = a ? a->desc : (struct cudaChannelFormatDesc){0};
     if (extent)
-        *extent = a->extent;
+        *extent = a ? a->extent : (struct cudaExtent){0};
     if (flags)
-        *flags = a->flags;
-    return cudaSuccess;
+        *flags = a ? a->flags : 0;
+    return a ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,

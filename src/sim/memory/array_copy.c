@@ -62,6 +62,13 @@ static cudaError_t copy_box(position to, position from, size_t width, size_t hei
                             enum cudaMemcpyKind kind, cudaStream_t stream, bool async) {
     struct cudaMemcpy3DParms box;
     bool in_bytes;
+    if (!width || !height)
+        return cudaSuccess;
+    if (!acu_sim_copy_is_direction(kind))
+        return cudaErrorInvalidMemcpyDirection;
+    if ((!to.memory && !acu_sim_array_of(to.array)) ||
+        (!from.memory && !acu_sim_array_of(from.array)))
+        return cudaErrorInvalidResourceHandle;
     SIM_TRY(validate_pitch(&to, width, height));
     SIM_TRY(validate_pitch(&from, width, height));
     SIM_TRY(make_box(&to, &from, width, height, kind, &box, &in_bytes));

@@ -28,14 +28,16 @@ static size_t entry_of(const size_t *indices, size_t entries, size_t element, si
     return last + 1 < entries && indices[last + 1] == element ? last + 1 : last;
 }
 
-/* These calls are given neither to the legacy default stream nor to a capture. */
+/* These calls are given neither to the legacy default stream nor to a capture, which stays valid.
+ */
 static cudaError_t validate_stream(cudaStream_t handle) {
     acu_sim_stream *stream;
     handle = acu_sim_stream_handle(handle);
     if (!handle || handle == cudaStreamLegacy)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
-    return acu_sim_capture_allows(stream, SIM_REFUSES);
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
+    return stream->capture ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 
 /* ---- copies ---- */

@@ -29,11 +29,12 @@ typedef struct copy_options {
     bool early;         /* the source is read before the call returns, if the host can read it */
     bool named_devices; /* the call names the devices whose memory is copied */
     bool in_bytes;      /* x and width are bytes also in arrays */
+    bool asks_captures; /* also a copy of nothing asks whether captures allow it */
 } copy_options;
 
 /* ---- parameters ---- */
 
-static bool is_direction(enum cudaMemcpyKind kind) {
+bool acu_sim_copy_is_direction(enum cudaMemcpyKind kind) {
     return (unsigned)kind <= cudaMemcpyDefault;
 }
 
@@ -118,14 +119,15 @@ static cudaError_t validate_ends(const struct cudaMemcpy3DParms *copy) {
 static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_options *options,
                             acu_sim_endpoint *to, acu_sim_endpoint *from) {
     acu_sim_layout to_layout, from_layout;
-    if (!is_direction(copy->kind))
+    if (!acu_sim_copy_is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(validate_ends(copy));
     const size_t unit = unit_of(copy, options->in_bytes);
     if (acu_sim_layout_is_empty(&copy->extent) || !unit || !lay_out_to(copy, unit, &to_layout) ||
         !lay_out_from(copy, unit, &from_layout) || !acu_sim_layout_find(&to_layout, to) ||
         !acu_sim_layout_find(&from_layout, from) || !fits_direction(to, from, copy->kind) ||
-        !can_write(to, options->named_devices) || !can_read(from, options->named_devices))
+        !can_write(to, options->named_devices) || !can_read(from, options->named_devices) ||
+        (options->named_devices && (to->pageable || from->pageable)))
         return cudaErrorInvalidValue;
     return cudaSuccess;
 }
@@ -268,10 +270,12 @@ static cudaError_t submit(const struct cudaMemcpy3DParms *params, cudaStream_t h
     acu_sim_endpoint to, from;
     acu_sim_stream *stream;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
-    if (acu_sim_layout_is_empty(&params->extent))
+    const bool is_empty = acu_sim_layout_is_empty(&params->extent);
+    if (!is_empty || options.asks_captures || acu_sim_self()->call.by_driver)
+        SIM_TRY(validate_capture(stream, options.async));
+    if (is_empty)
         return cudaSuccess;
     SIM_TRY(validate(params, &options, &to, &from));
-    SIM_TRY(validate_capture(stream, options.async));
     acu_sim_op *op = new_op(params, &options, &to, &from);
     if (!op || (options.early && from.host && !stage(op))) {
         acu_sim_op_release(op);
@@ -302,7 +306,7 @@ cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool 
 cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                          cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, kind);
-    if (count && !is_direction(kind))
+    if (count && !acu_sim_copy_is_direction(kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     return submit(&params, stream, (copy_options){.async = async});
@@ -325,6 +329,10 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
         .dstPtr = {dst, dpitch, width, height},
         .extent = {width, height, 1},
         .kind = kind};
+    acu_sim_stream *s;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    if (width && height)
+        SIM_TRY(validate_capture(s, async));
     SIM_TRY(validate_rows(dpitch, spitch, width, height));
     return submit(&params, stream, (copy_options){.async = async});
 }
@@ -344,8 +352,9 @@ cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t
                             bool async) {
     if (!params)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_pitches(params));
-    return submit(params, stream, (copy_options){.async = async});
+    if (!acu_sim_layout_is_empty(&params->extent))
+        SIM_TRY(validate_pitches(params));
+    return submit(params, stream, (copy_options){.async = async, .asks_captures = true});
 }
 
 cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
@@ -410,7 +419,7 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, 
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     if (!may_be_named(params->dstPtr.ptr, to) || !may_be_named(params->srcPtr.ptr, from))
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_capture(stream, async));
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_REFUSES));
     if (async)
         return submit(params, handle, options);
     SIM_TRY(wait_for_device(stream, to));

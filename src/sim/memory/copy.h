@@ -37,6 +37,8 @@ cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op *
 /* Returns the parameters that CUDA reports of a copy's node: in whole elements, also where a part
  * of an element is copied. */
 struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op);
+/* Returns whether the number is a direction; memory that is not copied may have another one. */
+bool acu_sim_copy_is_direction(enum cudaMemcpyKind kind);
 /* Returns the parameters of a copy of `count` bytes. */
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
                                              enum cudaMemcpyKind kind);

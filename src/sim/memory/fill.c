@@ -90,10 +90,10 @@ static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t ha
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     if (!params->width || !params->height)
         return cudaSuccess;
-    if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
-        SIM_TRY(validate(params, &to));
     /* A call that is not asynchronous is not captured. */
     SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
+    if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
+        SIM_TRY(validate(params, &to));
     if (acu_sim_range_has_grants(to.range) &&
         !acu_sim_range_allows_writing(to.range, stream->device))
         return cudaErrorInvalidValue;

@@ -85,10 +85,14 @@ static cudaError_t validate_location(enum cudaMemoryAdvise advice,
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
                                   struct cudaMemLocation location) {
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
+    const cudaError_t why =
+        needs_location(advice) ? validate_location(advice, location) : cudaSuccess;
+    if (why == cudaErrorInvalidValue || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
         return cudaErrorInvalidValue;
-    if (needs_location(advice))
-        SIM_TRY(validate_location(advice, location));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(why);
+    if (!range)
+        return cudaErrorInvalidValue;
     advise(range, advice, location);
     return cudaSuccess;
 }
@@ -98,11 +102,14 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
                                          cudaStream_t stream) {
     acu_sim_stream *s;
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (flags || !range)
+    const cudaError_t why = acu_sim_managed_validate_location(location);
+    if (flags || why == cudaErrorInvalidValue)
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_managed_validate_location(location));
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    SIM_TRY(why);
+    if (!range)
+        return cudaErrorInvalidValue;
     range->prefetched = location;
     return cudaSuccess;
 }
@@ -111,16 +118,19 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
                                              unsigned int flags) {
     acu_sim_stream *s;
     acu_sim_range *range = acu_sim_range_of(devPtr);
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_WAITS));
+    if (!s->capture)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
     if (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
         (length && length != range->size) ||
         (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
          flags != cudaMemAttachSingle))
         return cudaErrorInvalidValue;
     stream = acu_sim_stream_handle(stream);
-    if (flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
-        return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_stream_of(stream, &s));
-    return acu_sim_capture_allows(s, SIM_REFUSES);
+    return flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy)
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
 }
 
 /* Returns the number of a location in the older attributes: a device, -1 for the CPU, or -2 for no

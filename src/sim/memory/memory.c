@@ -139,6 +139,7 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
 cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
     if (!devPtr)
         return cudaErrorInvalidValue;
+    *devPtr = NULL;
     if (size)
         SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     SIM_TRY(acu_sim_capture_allows_unsafe());
@@ -149,10 +150,12 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
     size_t size, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
     if (!devPtr || !pitch || row < width || __builtin_mul_overflow(row, height, &size))
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(allocate(acu_sim_device_now(), size, devPtr, SIM_CALLER));
+    *devPtr = NULL;
     *pitch = size ? row : 0;
-    return cudaSuccess;
+    if (!size)
+        return cudaSuccess;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return allocate(acu_sim_device_now(), size, devPtr, SIM_CALLER);
 }
 
 cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
@@ -242,9 +245,14 @@ static unsigned reported_flags(unsigned flags) {
 
 static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    if (!pHost || flags & ~known)
+    if (!pHost)
         return cudaErrorInvalidValue;
+    *pHost = NULL;
+    if (size == 0)
+        return cudaSuccess;
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (flags & ~known)
+        return cudaErrorInvalidValue;
     return allocate_host(acu_sim_device_now(), SIM_PINNED, size, reported_flags(flags), pHost,
                          SIM_CALLER);
 }
@@ -258,9 +266,14 @@ cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
 }
 
 cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
-    if (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    if (!devPtr)
         return cudaErrorInvalidValue;
+    *devPtr = NULL;
+    if (size == 0)
+        return cudaSuccess;
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
+        return cudaErrorInvalidValue;
     return allocate_host(acu_sim_device_now(), SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
 }
 
@@ -300,15 +313,14 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
     if (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known)
         return cudaErrorInvalidValue;
-    if (flags & cudaHostRegisterIoMemory)
-        return cudaErrorNotSupported;
+    if (flags & cudaHostRegisterIoMemory) /* the driver finds that ordinary memory is no device's */
+        return cudaErrorInvalidValue;
     const acu_sim_range *taken = acu_sim_range_overlapping((uintptr_t)ptr, size);
     if (taken)
         return taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
                                              : cudaErrorInvalidValue;
     if (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size)))
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_range *range =
         acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, acu_sim_device_now(), SIM_CALLER);
     if (!range)
@@ -323,7 +335,6 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
         return cudaErrorInvalidValue;
     if (!range)
         return cudaErrorHostMemoryNotRegistered;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_stream_wait_device(NULL);
     /* The wait gave up the lock: another thread may have unregistered the memory. */
     range = acu_sim_range_of(ptr);
@@ -339,7 +350,10 @@ static acu_sim_range *host_range(const void *address) {
 }
 
 cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
-    if (!pDevice || flags || !host_range(pHost))
+    if (!pDevice || !pHost)
+        return cudaErrorInvalidValue;
+    *pDevice = NULL;
+    if (flags || !host_range(pHost))
         return cudaErrorInvalidValue;
     *pDevice = pHost;
     return cudaSuccess;
@@ -401,12 +415,12 @@ static bool can_free(const acu_sim_range *range, bool host) {
 }
 
 static cudaError_t free_range(void *address, bool host) {
+    SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_range *range = acu_sim_range_of(address);
     if (!range)
         acu_sim_guard_explain(address);
     if (!range || range->base != (uintptr_t)address || !can_free(range, host))
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
     wait_for_users(range);
     /* The wait gave up the lock: another thread may have freed the range. */
     range = acu_sim_range_of(address);

@@ -196,17 +196,25 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     return cudaSuccess;
 }
 
+/* Returns whether captures allow to allocate and free on the stream: a capture of the stream takes
+ * that as nodes, and on other streams it is unsafe. */
+static cudaError_t validate_capture(acu_sim_stream *stream) {
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
+    return stream->capture ? cudaSuccess : acu_sim_capture_allows_unsafe();
+}
+
 /* Allocates from a pool; `handle`: NULL for the current pool of the stream's device. */
 static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *handle,
                                   cudaStream_t stream) {
     acu_sim_stream *s;
     if (!at)
         return cudaErrorInvalidValue;
+    *at = NULL;
     SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(validate_capture(s));
     acu_sim_pool *pool = handle ? pool_of(*handle) : current_pool(s->device);
     if (!pool)
         return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
-    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at) : allocate(pool, size, at);
 }
 
@@ -275,7 +283,7 @@ static cudaError_t free_async(void *at, acu_sim_stream *stream) {
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_of(hStream, &s));
-    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    SIM_TRY(validate_capture(s));
     return devPtr ? free_async(devPtr, s) : cudaSuccess;
 }
 
@@ -446,8 +454,9 @@ cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemP
 /* ---- access ---- */
 
 static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMemAccessDesc *desc) {
-    if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags) ||
-        desc->location.type != cudaMemLocationTypeDevice)
+    if (desc->location.type != cudaMemLocationTypeDevice)
+        return cudaErrorNotSupported;
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags))
         return cudaErrorInvalidValue;
     if (!acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
@@ -478,8 +487,13 @@ cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
                                          struct cudaMemLocation *location) {
     const acu_sim_pool *pool = pool_of(memPool);
-    if (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice ||
-        !acu_sim_device_at(location->id))
+    if (!flags || !pool || !location)
+        return cudaErrorInvalidValue;
+    if (location->type == cudaMemLocationTypeHost) { /* which no pool here grants */
+        *flags = cudaMemAccessFlagsProtNone;
+        return cudaSuccess;
+    }
+    if (location->type != cudaMemLocationTypeDevice || !acu_sim_device_at(location->id))
         return cudaErrorInvalidValue;
     *flags = pool->access[location->id];
     return cudaSuccess;

@@ -207,14 +207,10 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
     }
     if (use == SIM_LOOKS)
         return cudaSuccess;
-    if (use == SIM_WAITS) {
-        acu_sim_capture_invalidate(capture);
-        return cudaErrorStreamCaptureUnsupported;
-    }
-    if (capture->status == cudaStreamCaptureStatusInvalidated)
-        return cudaErrorStreamCaptureInvalidated;
     if (use == SIM_ENQUEUES)
-        return cudaSuccess;
+        return capture->status == cudaStreamCaptureStatusInvalidated
+                   ? cudaErrorStreamCaptureInvalidated
+                   : cudaSuccess;
     acu_sim_capture_invalidate(capture);
     return cudaErrorStreamCaptureUnsupported;
 }

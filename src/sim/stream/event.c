@@ -172,13 +172,13 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
                                              unsigned int flags) {
     acu_sim_event *e;
     acu_sim_stream *s;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     SIM_TRY(find(event, &e));
     if (flags > cudaEventRecordExternal)
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_stream_of(stream, &s));
     if (s->context != e->context)
         return cudaErrorInvalidResourceHandle;
-    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (flags)
         return capture(cudaGraphNodeTypeEventRecord, e, s);
     return s->capture ? acu_sim_capture_record(s, e) : record(e, s);
@@ -247,10 +247,10 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                         unsigned int flags) {
     acu_sim_event *e;
     acu_sim_stream *s;
-    SIM_TRY(find(event, &e));
-    if (flags > cudaEventWaitExternal)
-        return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
+    if (flags > cudaEventWaitExternal)
+        return cudaErrorInvalidValue;
+    SIM_TRY(find(event, &e));
     return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
 }

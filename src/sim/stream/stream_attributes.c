@@ -1,11 +1,19 @@
 /* What streams report of themselves, and what can be set on them. */
 #include "sim/behaviour.h"
 #include "sim/device/device.h"
+#include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
+
+/* Finds the stream for a question. Captures allow some questions as they allow work, and are
+ * invalid after the others. */
+static cudaError_t find(cudaStream_t handle, acu_sim_use use, acu_sim_stream **stream) {
+    SIM_TRY(acu_sim_stream_usable(handle, stream));
+    return acu_sim_capture_allows(*stream, use);
+}
 
 cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_stream *s;
-    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    SIM_TRY(find(hStream, SIM_REFUSES, &s));
     if (!flags)
         return cudaErrorInvalidValue;
     *flags = s->flags;
@@ -14,7 +22,7 @@ cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags
 
 cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
     acu_sim_stream *s;
-    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    SIM_TRY(find(hStream, SIM_ENQUEUES, &s));
     if (!priority)
         return cudaErrorInvalidValue;
     *priority = s->priority;
@@ -23,7 +31,7 @@ cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
 
 cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_stream *s;
-    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    SIM_TRY(find(hStream, SIM_REFUSES, &s));
     if (!streamId)
         return cudaErrorInvalidValue;
     *streamId = s->id;
@@ -32,7 +40,7 @@ cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *st
 
 cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
     acu_sim_stream *s;
-    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    SIM_TRY(find(hStream, SIM_REFUSES, &s));
     if (!device)
         return cudaErrorInvalidValue;
     *device = s->device->index;
@@ -52,7 +60,7 @@ static bool has_attribute(cudaLaunchAttributeID id) {
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                            cudaLaunchAttributeValue *value_out) {
     acu_sim_stream *s;
-    SIM_TRY(acu_sim_stream_usable(hStream, &s));
+    SIM_TRY(find(hStream, SIM_ENQUEUES, &s));
     if (!value_out || !has_attribute(attr))
         return cudaErrorInvalidValue;
     switch ((int)attr) {
@@ -117,13 +125,14 @@ cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttri
     SIM_TRY(acu_sim_stream_usable(hStream, &s));
     if (!value || !has_attribute(attr))
         return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     return set_attribute(s, attr, value);
 }
 
 cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_stream *from, *to;
-    SIM_TRY(acu_sim_stream_usable(src, &from));
-    SIM_TRY(acu_sim_stream_of(dst, &to));
+    SIM_TRY(find(src, SIM_ENQUEUES, &from));
+    SIM_TRY(find(dst, SIM_ENQUEUES, &to));
     if (from->device != to->device)
         return cudaErrorInvalidValue;
     to->window = from->window;
