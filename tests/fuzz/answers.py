@@ -1,0 +1,105 @@
+"""Records what the fuzzer's programs answer, and compares it with what another CUDA answers.
+
+    answers.py record FUZZ FILE FIRST COUNT [JOBS]   runs COUNT programs from seed FIRST on, and writes FILE (.xz)
+    answers.py compare FUZZ FILE FLOOR [JOBS]        runs the same programs, and prints the first difference of each;
+                                                     fails if a program agrees for less than FLOOR lines on average
+
+A file has what the calls of each program returned, without the calls: the fuzzer makes the same calls again for as
+long as the answers are the same. Environment variables (ANYCUDA_CUDART, ANYCUDA_SIM) choose the CUDA.
+"""
+
+from __future__ import annotations
+
+import lzma
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CALLS = 600
+
+
+class Program(list[tuple[str, str]]):
+    """The lines of one program, each a call and its answer; a line that is no call has an empty answer."""
+
+
+def run(fuzz: str, seed: int) -> Program:
+    """Runs the program of one seed."""
+    done = subprocess.run([fuzz, str(seed), str(CALLS)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{fuzz} {seed}: exit status {done.returncode}: {done.stdout[-200:]}{done.stderr}")
+    lines = done.stdout.splitlines()[1:]
+    return Program((call, answer) for call, _, answer in (line.partition(" = ") for line in lines))
+
+
+def run_all(fuzz: str, seeds: range, jobs: int) -> list[Program]:
+    """Runs the programs of all seeds, some at a time."""
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(lambda seed: run(fuzz, seed), seeds))
+
+
+def answers(program: Program) -> list[str]:
+    """Returns what the program answered: the text of lines that are no calls, such as the end, too."""
+    return [answer if answer else call for call, answer in program]
+
+
+def record(fuzz: str, file: Path, seeds: range, jobs: int) -> None:
+    """Writes the answers of the programs."""
+    lines: list[str] = []
+    for seed, program in zip(seeds, run_all(fuzz, seeds, jobs), strict=True):
+        lines += [f"program {seed}", *answers(program)]
+    file.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def load(file: Path) -> dict[int, list[str]]:
+    """Returns the answers of each seed."""
+    found: dict[int, list[str]] = {}
+    for line in lzma.decompress(file.read_bytes()).decode().split("\n"):
+        if line.startswith("program "):
+            lines = found.setdefault(int(line.split()[1]), [])
+        else:
+            lines.append(line)
+    return found
+
+
+def agreed(program: Program, recorded: list[str]) -> int:
+    """Returns how many lines are the same before the first that differs."""
+    for index, ((call, answer), wanted) in enumerate(zip(program, recorded, strict=False)):
+        if (answer or call) != wanted:
+            return index
+    return min(len(program), len(recorded))
+
+
+def compare(fuzz: str, file: Path, floor: float, jobs: int) -> bool:
+    """Prints the first difference of each program that differs; returns whether programs agree for long enough."""
+    recorded = load(file)
+    seeds = range(min(recorded), max(recorded) + 1)
+    lines = same = 0
+    for seed, program in zip(seeds, run_all(fuzz, seeds, jobs), strict=True):
+        count = agreed(program, recorded[seed])
+        lines += count
+        if count == len(program) == len(recorded[seed]):
+            same += 1
+        elif count < len(program) and count < len(recorded[seed]):
+            print(f"{seed}: {' = '.join(program[count])}; recorded: {recorded[seed][count]}")
+        else:
+            print(f"{seed}: {len(program)} lines; recorded: {len(recorded[seed])}")
+    mean = lines / len(recorded)
+    print(f"{file.name}: {same} of {len(recorded)} programs are the same to the end, the mean one for {mean:.1f} lines")
+    return mean >= floor
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command line."""
+    match arguments:
+        case ["record", fuzz, file, first, count, *jobs]:
+            record(fuzz, Path(file), range(int(first), int(first) + int(count)), int(jobs[0]) if jobs else 2)
+            return 0
+        case ["compare", fuzz, file, floor, *jobs]:
+            return 0 if compare(fuzz, Path(file), float(floor), int(jobs[0]) if jobs else 2) else 1
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
