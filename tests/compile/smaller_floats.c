@@ -12,12 +12,6 @@ static void add(unsigned part) {
     total = (total ^ part) * 1099511628211ull + (part >> 7);
 }
 
-static void add_float(float number) {
-    unsigned bits;
-    memcpy(&bits, &number, sizeof(bits));
-    add(bits);
-}
-
 static void print(const char *name) {
     printf("%s %016llx\n", name, total);
     total = 0;
@@ -40,6 +34,12 @@ static void print(const char *name) {
     print(#type " to halves");
 
 #ifdef __cplusplus
+static void add_float(float number) {
+    unsigned bits;
+    memcpy(&bits, &number, sizeof(bits));
+    add(bits);
+}
+
 static void add_four(float4 four) {
     add_float(four.x);
     add_float(four.y);

@@ -138,7 +138,7 @@ node_list any_nodes(const object *graph);
 
 void kernels_load(void);
 /* A function of the driver; of the runtime, from 12.8 on (NULL before). */
-CUfunction any_function(const char **name);
-const void *any_kernel(const char **name);
+CUfunction any_function(const char **chosen);
+const void *any_kernel(const char **chosen);
 
 #endif
