@@ -312,8 +312,8 @@ static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
 
 static atomic_int trace_fd = -1;
 static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER; /* while the target changes */
-/* The file that the trace opened; a program may close the descriptor and open another file there.
- */
+/* The file behind the trace's descriptor; a program may close the descriptor and open another file
+ * there. */
 static _Atomic dev_t file_device;
 static _Atomic ino_t file_number;
 
@@ -330,9 +330,12 @@ static bool is_our_file(int fd) {
            about.st_ino == atomic_load(&file_number);
 }
 
-/* Opens the file for appending. A FIFO that nobody reads is an error, ENXIO, instead of a wait.
- * Returns -1 and sets errno where that fails. */
-static int open_file(const char *path) {
+/* Opens the file for appending. A FIFO that nobody reads is an error, ENXIO, instead of a wait. The
+ * trace has a descriptor of its own also for stderr: whatever the program opens after it closed
+ * number 2 gets that number. Returns -1 and sets errno where that fails. */
+static int open_target(const char *path) {
+    if (strcmp(path, "stderr") == 0)
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd >= 0)
         (void)fcntl(fd, F_SETFL, O_APPEND);
@@ -343,12 +346,10 @@ static int open_file(const char *path) {
  * thread may be about to write to it. */
 int acu_trace_set(const char *target, const char *about) {
     static int file = -1; /* under the lock */
-    bool is_file = target && *target && strcmp(target, "stderr") != 0;
-    int fd = target && *target ? STDERR_FILENO : -1;
-    int error = 0;
+    int fd = -1, error = 0;
     pthread_mutex_lock(&target_lock);
-    if (is_file) {
-        fd = open_file(target);
+    if (target && *target) {
+        fd = open_target(target);
         error = fd < 0 ? errno : 0;
         if (fd >= 0 && file >= 0 && is_our_file(file)) {
             dup3(fd, file, O_CLOEXEC);
@@ -394,7 +395,7 @@ void acu_trace_call(const acu_call *call, uint64_t duration_ns) {
     int fd = atomic_load(&trace_fd);
     if (fd < 0)
         return;
-    if (fd == STDERR_FILENO || is_our_file(fd))
+    if (is_our_file(fd))
         write_call(call, fd, duration_ns);
     else
         end_lost_trace(fd);

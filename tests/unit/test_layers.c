@@ -481,6 +481,22 @@ static void a_file_of_the_program_gets_no_line(void **state) {
     assert_false(acu_layer_hooks.on());
 }
 
+static int trace_over_closed_stderr(const char *target) {
+    int error = acu_trace_to("stderr");
+    close(STDERR_FILENO);
+    int other = open(target, O_WRONLY | O_TRUNC);
+    call(&last_error, NULL, 0);
+    acu_trace_to(NULL);
+    return other == STDERR_FILENO ? error : 100;
+}
+
+static void a_file_with_the_number_of_stderr_gets_no_line(void **state) {
+    (void)state;
+    assert_int_equal(saying(trace_over_closed_stderr, file), 0);
+    assert_non_null(strstr(written, "cudaGetLastError() = cudaSuccess  "));
+    assert_string_equal(all_lines(), "");
+}
+
 static void a_file_that_cannot_be_opened_is_reported_once(void **state) {
     (void)state;
     assert_int_equal(saying(acu_trace_to, "/nowhere/trace"), ENOENT);
@@ -837,6 +853,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_read_is_a_pointer),
         cmocka_unit_test(a_fifo_without_a_reader_is_an_error),
         cmocka_unit_test(a_file_of_the_program_gets_no_line),
+        cmocka_unit_test(a_file_with_the_number_of_stderr_gets_no_line),
         cmocka_unit_test(a_file_that_cannot_be_opened_is_reported_once),
         cmocka_unit_test(the_trace_can_go_to_stderr_and_change_files),
         cmocka_unit_test(calls_fail_by_their_number),
