@@ -168,65 +168,65 @@ bool has_devices(int count) {
     return false;
 }
 
-/* ---- gate and fault ---- */
+/* ---- holding and fault ---- */
 
 static struct {
     int held, open, passed, timed;
     long patience; /* milliseconds */
-} gate;
+} held_stream;
 
-static pthread_t gatekeeper;
-static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t gate_called = PTHREAD_COND_INITIALIZER;
+static pthread_t releaser;
+static pthread_mutex_t hold_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t hold_called = PTHREAD_COND_INITIALIZER;
 static int gone_on;
 
-static void wait_at_gate(void *unused) {
+static void wait_until_released(void *unused) {
     const struct timespec moment = {.tv_nsec = 100000};
     (void)unused;
-    while (!__atomic_load_n(&gate.open, __ATOMIC_ACQUIRE))
+    while (!__atomic_load_n(&held_stream.open, __ATOMIC_ACQUIRE))
         nanosleep(&moment, NULL);
-    __atomic_store_n(&gate.passed, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&held_stream.passed, 1, __ATOMIC_RELEASE);
 }
 
 void hold(cudaStream_t stream) {
-    gate.open = gate.passed = 0;
-    gate.held = cudaLaunchHostFunc(stream, wait_at_gate, NULL) == cudaSuccess;
+    held_stream.open = held_stream.passed = 0;
+    held_stream.held = cudaLaunchHostFunc(stream, wait_until_released, NULL) == cudaSuccess;
 }
 
 void let_go(void) {
     const struct timespec moment = {.tv_nsec = 100000};
-    pthread_mutex_lock(&gate_lock);
-    __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
-    pthread_cond_signal(&gate_called);
-    pthread_mutex_unlock(&gate_lock);
-    while (gate.held && !__atomic_load_n(&gate.passed, __ATOMIC_ACQUIRE))
+    pthread_mutex_lock(&hold_lock);
+    __atomic_store_n(&held_stream.open, 1, __ATOMIC_RELEASE);
+    pthread_cond_signal(&hold_called);
+    pthread_mutex_unlock(&hold_lock);
+    while (held_stream.held && !__atomic_load_n(&held_stream.passed, __ATOMIC_ACQUIRE))
         nanosleep(&moment, NULL);
-    if (gate.timed)
-        (void)pthread_join(gatekeeper, NULL);
-    gate.held = gate.timed = 0;
+    if (held_stream.timed)
+        (void)pthread_join(releaser, NULL);
+    held_stream.held = held_stream.timed = 0;
 }
 
 static void *open_in_the_end(void *unused) {
     struct timespec then;
     (void)unused;
     clock_gettime(CLOCK_REALTIME, &then);
-    then.tv_nsec += gate.patience % 1000 * 1000000;
-    then.tv_sec += gate.patience / 1000 + then.tv_nsec / 1000000000;
+    then.tv_nsec += held_stream.patience % 1000 * 1000000;
+    then.tv_sec += held_stream.patience / 1000 + then.tv_nsec / 1000000000;
     then.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&gate_lock);
-    while (!gate.open && pthread_cond_timedwait(&gate_called, &gate_lock, &then) == 0)
+    pthread_mutex_lock(&hold_lock);
+    while (!held_stream.open && pthread_cond_timedwait(&hold_called, &hold_lock, &then) == 0)
         ;
-    gone_on = !gate.open;
-    __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&gate_lock);
+    gone_on = !held_stream.open;
+    __atomic_store_n(&held_stream.open, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&hold_lock);
     return NULL;
 }
 
 static void hold_for(cudaStream_t stream, long milliseconds) {
     gone_on = 0;
-    gate.patience = milliseconds;
+    held_stream.patience = milliseconds;
     hold(stream);
-    gate.timed = pthread_create(&gatekeeper, NULL, open_in_the_end, NULL) == 0;
+    held_stream.timed = pthread_create(&releaser, NULL, open_in_the_end, NULL) == 0;
 }
 
 /* Long enough for most calls that do not wait, also where a GPU is shared. */

@@ -110,13 +110,13 @@ bool is_since(int version);
 /* Remembers that the stream may be captured; returns it. */
 acu_stream *noted(acu_stream *stream);
 
-/* Work on a stream that does not end before open_gate(), which waits until it has ended. */
-typedef struct gate {
+/* Work on a stream that does not end before unblock_stream(), which waits until it has ended. */
+typedef struct blocker {
     int open, passed;
-} gate;
-void close_gate(gate *at, acu_stream *stream);
-void open_gate(gate *at);
-void unlock_gate(gate *at); /* does not wait for the work */
+} blocker;
+void block_stream(blocker *at, acu_stream *stream);
+void unblock_stream(blocker *at);
+void unblock(blocker *at); /* does not wait for the work */
 /* Checks that the stream's work is not done after it had time to end. */
 void still_waits(acu_stream *stream);
 

@@ -48,19 +48,19 @@ static void external_waits_are_nodes(void **state) {
     acu_event *event = NULL;
     acu_graph *graph = NULL;
     acu_exec *exec = NULL;
-    gate at;
+    blocker at;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_stream_begin_capture(a, NULL));
     OK(acu_stream_wait_event_external(a, event));
     OK(acu_stream_end_capture(a, &graph));
     only_node_is(graph, ACU_NODE_EVENT_WAIT);
     OK(acu_graph_instantiate(graph, NULL, &exec));
-    close_gate(&at, b);
+    block_stream(&at, b);
     OK(acu_event_record(event, b)); /* outside of the graph, and after the capture */
     OK(acu_event_release(event));
     OK(acu_exec_launch(exec, a));
     still_waits(a);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(a));
     OK(acu_exec_release(exec));
     OK(acu_graph_release(graph));

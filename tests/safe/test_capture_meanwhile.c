@@ -96,7 +96,7 @@ static void a_relaxed_capture_allows_more(void **state) {
  * what others wait for, also where the stream has come into the capture since. */
 static void what_was_done_before_is_waited_for(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_graph *graph = NULL;
     acu_stream *c = NULL;
     acu_buffer *z = NULL;
@@ -106,7 +106,7 @@ static void what_was_done_before_is_waited_for(void **state) {
         acu_stream *before = joins ? c : a;
         fill(y, before, 1);
         OK(acu_stream_synchronize(before));
-        close_gate(&held, before);
+        block_stream(&held, before);
         fill(y, before, 2);
         OK(acu_stream_begin_capture(a, NULL));
         OK(acu_stream_fork(a, &c, 1));
@@ -115,7 +115,7 @@ static void what_was_done_before_is_waited_for(void **state) {
         OK(acu_stream_join(a, &c, 1));
         OK(acu_stream_end_capture(a, &graph));
         still_waits(b);
-        open_gate(&held);
+        unblock_stream(&held);
         expect(z, 2);
         launch_and_release(graph);
         expect(x, 3);

@@ -15,11 +15,11 @@ static void timing(void **state) {
     OK(acu_event_record(start, stream));
     FAILS(acu_event_get_elapsed_time(start, end, &ms), ACU_ERROR_STATE,
           "second event was never recorded");
-    gate held;
-    close_gate(&held, stream);
+    blocker held;
+    block_stream(&held, stream);
     OK(acu_event_record(end, stream));
     assert_int_equal(acu_event_get_elapsed_time(start, end, &ms), ACU_NOT_READY);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_event_synchronize(end));
     OK(acu_event_get_elapsed_time(start, end, &ms));
     assert_true(ms >= 0);

@@ -86,15 +86,15 @@ static void launches_are_uses(void **state) {
     acu_exec *exec = NULL;
     int32_t back[8];
     const int32_t three = 3;
-    gate at;
+    blocker at;
     add_fill(graph, x, 5, NULL);
     OK(acu_graph_instantiate(graph, NULL, &exec));
-    close_gate(&at, stream);
-    OK(acu_buffer_fill(x, &three)); /* on `stream`, behind the gate */
+    block_stream(&at, stream);
+    OK(acu_buffer_fill(x, &three)); /* on `stream`, behind the blocker */
     OK(acu_exec_launch(exec, other));
     still_waits(other);
     OK(acu_buffer_copy(y, x, stream)); /* comes after the launch */
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 5);
     OK(acu_exec_release(exec));
@@ -118,25 +118,25 @@ static void repeated_launches_are_uses(void **state) {
     acu_buffer *z = NULL;
     acu_node fill;
     int32_t back[8];
-    gate at;
+    blocker at;
     acu_exec *exec = new_fill_exec(&fill);
     OK(acu_buffer_create(stream, ACU_I32, 8, &z));
     OK(acu_buffer_zero(z, NULL));
     for (int round = 0; round < 2; round++) {
         launch_thrice(exec);
         OK(acu_stream_synchronize(stream));
-        close_gate(&at, other);
+        block_stream(&at, other);
         OK(acu_buffer_copy(x, z, other));
         OK(acu_exec_launch(exec, stream)); /* comes after the copy, */
         still_waits(stream);
-        open_gate(&at);
+        unblock_stream(&at);
         launch_thrice(exec);
         OK(acu_stream_synchronize(stream));
-        close_gate(&at, stream);
+        block_stream(&at, stream);
         OK(acu_exec_launch(exec, stream));
         OK(acu_buffer_copy(y, x, other)); /* and this one after the launch */
         still_waits(other);
-        open_gate(&at);
+        unblock_stream(&at);
         OK(acu_buffer_read(y, back, 8));
         assert_int_equal(back[0], 5);
     }
@@ -144,11 +144,11 @@ static void repeated_launches_are_uses(void **state) {
     OK(acu_stream_synchronize(stream));
     const acu_fill another = {z, ACU_I32, &(int32_t){7}, .at = 0};
     OK(acu_exec_set_fill(exec, fill, &another));
-    close_gate(&at, other);
+    block_stream(&at, other);
     OK(acu_buffer_copy(y, z, other));
     OK(acu_exec_launch(exec, stream)); /* writes what is being read */
     still_waits(stream);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 0);
     OK(acu_exec_release(exec));
@@ -156,7 +156,7 @@ static void repeated_launches_are_uses(void **state) {
 }
 
 static cudaError_t (*launch_now)(cudaGraphExec_t, cudaStream_t);
-static gate before_launch;
+static blocker before_launch;
 static acu_buffer *aside; /* of the stream alone */
 
 static bool goes_on;
@@ -164,7 +164,7 @@ static bool goes_on;
 /* Another stream begins to use the memory: its copy waits for all there is until now. */
 static cudaError_t launch_late(cudaGraphExec_t exec, cudaStream_t raw) {
     OK(acu_buffer_copy(y, x, other));
-    close_gate(&before_launch, stream);
+    block_stream(&before_launch, stream);
     if (goes_on) /* with other work, which is not marked */
         OK(acu_buffer_zero(aside, NULL));
     return launch_now(exec, raw);
@@ -185,7 +185,7 @@ static void memory_leaves_within_a_launch(void **state) {
         acu_slot_cudaGraphLaunch = launch_now;
         OK(acu_buffer_copy(y, x, third));
         still_waits(third); /* behind what was not marked, too */
-        open_gate(&before_launch);
+        unblock_stream(&before_launch);
         OK(acu_stream_synchronize(third));
     }
     goes_on = false;
@@ -197,16 +197,16 @@ static void memory_leaves_within_a_launch(void **state) {
 /* Where the stream was marked before, the launch comes after the mark. */
 static void a_launch_behind_a_mark_is_waited_for(void **state) {
     (void)state;
-    gate at;
+    blocker at;
     acu_exec *exec = new_fill_exec(NULL);
     launch_thrice(exec);
     OK(acu_stream_wait_stream(other, stream));
     OK(acu_stream_synchronize(stream));
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_copy(y, x, other));
     still_waits(other);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(other));
     OK(acu_exec_release(exec));
 }
@@ -214,15 +214,15 @@ static void a_launch_behind_a_mark_is_waited_for(void **state) {
 /* The counts of shared buffers of both timelines are equal: 0. */
 static void another_stream_waits_for_what_came_after_a_launch(void **state) {
     (void)state;
-    gate at;
+    blocker at;
     acu_exec *exec = new_fill_exec(NULL);
     launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_buffer_zero(x, NULL));
     OK(acu_exec_launch(exec, other));
     still_waits(other);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(other));
     OK(acu_exec_release(exec));
 }
@@ -232,7 +232,7 @@ static void memory_leaves_within_the_first_launch(void **state) {
     (void)state;
     acu_exec *exec = NULL;
     acu_buffer *z = NULL;
-    gate at;
+    blocker at;
     OK(acu_buffer_create(other, ACU_I32, 8, &z));
     OK(acu_buffer_zero(z, NULL));
     add_fill(graph, x, 5, NULL);
@@ -241,13 +241,13 @@ static void memory_leaves_within_the_first_launch(void **state) {
     acu_slot_cudaGraphLaunch = launch_late;
     acu_result result = acu_exec_launch(exec, stream);
     acu_slot_cudaGraphLaunch = launch_now;
-    open_gate(&before_launch);
+    unblock_stream(&before_launch);
     OK(result);
-    close_gate(&at, other);
+    block_stream(&at, other);
     OK(acu_buffer_copy(x, z, other)); /* no memory of the stream's own leaves it */
     OK(acu_exec_launch(exec, stream));
     still_waits(stream);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(stream));
     OK(acu_exec_release(exec));
     OK(acu_buffer_release(z));
@@ -260,7 +260,7 @@ static void memory_that_others_read_is_looked_at(void **state) {
     acu_exec *exec = NULL;
     acu_buffer *z = NULL;
     int32_t back[8];
-    gate at;
+    blocker at;
     OK(acu_buffer_create(other, ACU_I32, 8, &z));
     OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
@@ -269,11 +269,11 @@ static void memory_that_others_read_is_looked_at(void **state) {
     launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
     OK(acu_buffer_fill_typed(z, ACU_I32, &(int32_t){0x03030303}, other));
-    close_gate(&at, other);
+    block_stream(&at, other);
     OK(acu_buffer_copy(x, z, other));
     OK(acu_exec_launch(exec, stream));
     still_waits(stream);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 0x03030303);
     OK(acu_exec_release(exec));
@@ -286,17 +286,17 @@ static void launches_on_the_default_stream_of_a_device(void **state) {
     NEEDS_TWO_DEVICES();
     acu_exec *exec = NULL;
     acu_stream *legacy = NULL;
-    gate at;
+    blocker at;
     OK(acu_stream_get_legacy(1, &legacy));
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, legacy));
     OK(acu_stream_synchronize(legacy));
-    close_gate(&at, legacy);
+    block_stream(&at, legacy);
     OK(acu_exec_launch(exec, legacy));
     still_waits(legacy);
     assert_int_equal(__atomic_load_n(&called, __ATOMIC_SEQ_CST), 1);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(legacy));
     assert_int_equal(called, 2);
     OK(acu_exec_release(exec));
@@ -317,17 +317,17 @@ static void cutile_rs_270_a_captured_graph_outlives_its_buffers(void **state) {
     acu_graph *captured = NULL;
     acu_exec *exec = NULL;
     int32_t back[8] = {0};
-    gate at;
+    blocker at;
     OK(acu_stream_capture(stream, NULL, put_on, NULL, &captured));
     OK(acu_buffer_release(x));
     OK(acu_graph_instantiate(captured, NULL, &exec));
     OK(acu_graph_release(captured));
     OK(acu_exec_launch(exec, stream));
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_exec_launch(exec, stream));
     OK(acu_exec_release(exec));
     assert_int_equal(destroyed, 0); /* the last launch has not ended */
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(stream));
     assert_int_equal(destroyed, 1);
     OK(acu_buffer_read(y, back, 8));
@@ -338,20 +338,20 @@ static void cutile_rs_270_a_captured_graph_outlives_its_buffers(void **state) {
 static void a_launch_that_failed_is_not_the_last(void **state) {
     (void)state;
     acu_exec *exec = NULL;
-    gate at;
+    blocker at;
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_keep_data(graph, (acu_closure){NULL, NULL, destroy}));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_release(graph));
     graph = NULL;
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_exec_launch(exec, stream));
     assert_int_equal(acu_inject_errors("cudaGraphLaunch@1:999"), 0);
     FAILS(acu_exec_launch(exec, other), 999, "cudaGraphLaunch");
     acu_inject_errors(NULL);
     OK(acu_exec_release(exec));
     assert_int_equal(destroyed, 0);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(stream));
     assert_int_equal(destroyed, 1);
 }
@@ -362,21 +362,21 @@ static void released_before_anyone_waits(void **state) {
     acu_stream *own = NULL;
     acu_graph *mine = NULL;
     acu_buffer *z = NULL;
-    gate at;
+    blocker at;
     OK(acu_stream_create(0, NULL, &own));
     OK(acu_buffer_create(own, ACU_I32, 8, &z));
     OK(acu_graph_create(&mine));
     add_fill(mine, z, 1, NULL);
     OK(acu_graph_keep_data(mine, (acu_closure){NULL, NULL, destroy}));
     OK(acu_graph_instantiate(mine, NULL, &exec));
-    close_gate(&at, own);
+    block_stream(&at, own);
     OK(acu_exec_launch(exec, own));
     OK(acu_exec_release(exec));
     OK(acu_graph_release(mine));
     OK(acu_buffer_release(z));
     OK(acu_stream_release(own));
     assert_int_equal(destroyed, 0);
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_device_synchronize(0));
     assert_int_equal(destroyed, 1);
 }
@@ -464,15 +464,15 @@ static void changed_buffers_go_when_their_launch_has_ended(void **state) {
     (void)state;
     acu_exec *exec = NULL;
     acu_node host;
-    gate at;
+    blocker at;
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, &host));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_exec_launch(exec, stream));
     OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
     assert_int_equal(destroyed, 0); /* the first one is still to be called */
-    open_gate(&at);
+    unblock_stream(&at);
     OK(acu_stream_synchronize(stream));
     OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
     assert_int_equal(destroyed, 2); /* the second one was never launched */

@@ -92,23 +92,23 @@ static void grids_cover_everything(void **state) {
 static void other_streams_wait(void **state) {
     (void)state;
     enum { N = 64 };
-    gate g;
+    blocker g;
     acu_stream *first = stream_on(0), *second = stream_on(0);
     acu_kernel *scale = kernel_on(0, "scale");
     acu_buffer *x = numbers_on(first, N), *y = NULL;
     OK(acu_buffer_create(second, ACU_F32, N, &y));
     OK(acu_stream_synchronize(first));
-    close_gate(&g, first);
+    block_stream(&g, first);
     OK(acu_launch(first, scale, acu_grid_1d(N, 32), x, 2.0f, N));
-    OK(acu_buffer_copy(y, x, second)); /* waits for the launch, which waits for the gate */
+    OK(acu_buffer_copy(y, x, second)); /* waits for the launch, which waits for the blocker */
     still_waits(second);
-    open_gate(&g);
+    unblock_stream(&g);
     numbers_are(y, N, 2);
-    close_gate(&g, second);
+    block_stream(&g, second);
     OK(acu_buffer_zero(x, second));
     OK(acu_launch(first, scale, acu_grid_1d(N, 32), x, 2.0f, N)); /* and the other way round */
     still_waits(first);
-    open_gate(&g);
+    unblock_stream(&g);
     numbers_are(x, N, 0);
     OK(acu_buffer_release(x));
     OK(acu_buffer_release(y));
@@ -121,16 +121,16 @@ static void readers_do_not_wait_for_readers(void **state) {
     (void)state;
     NOT_UNDER_A_TOOL("kernels run side by side");
     enum { N = 64 };
-    gate g;
+    blocker g;
     acu_stream *writer = stream_on(0), *first = stream_on(0), *second = stream_on(0);
     acu_kernel *add = kernel_on(0, "add");
     acu_buffer *x = numbers_on(writer, N), *y = numbers_on(first, N), *z = numbers_on(second, N);
-    close_gate(&g, first);
+    block_stream(&g, first);
     OK(acu_launch(first, add, acu_grid_1d(N, 32), acu_in(x), acu_in(x), acu_out(y), N));
     const acu_buffer *constant = x; /* which can only be read */
     OK(acu_launch(second, add, acu_grid_1d(N, 32), constant, acu_in(x), acu_out(z), N));
     numbers_are(z, N, 2); /* would hang */
-    open_gate(&g);
+    unblock_stream(&g);
     numbers_are(y, N, 2);
     OK(acu_buffer_release(x));
     OK(acu_buffer_release(y));

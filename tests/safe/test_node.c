@@ -187,15 +187,15 @@ static void records_and_waits(void **state) {
     acu_event *event = NULL;
     acu_node record, wait;
     acu_node_type type;
-    gate at;
+    blocker at;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_graph_add_event_wait(graph, NULL, 0, event, &wait));
     OK(acu_graph_add_event_record(graph, &wait, 1, event, &record));
     OK(acu_node_get_type(wait, &type));
     assert_int_equal(type, ACU_NODE_EVENT_WAIT);
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     OK(acu_event_record(event, stream));
-    open_gate(&at);
+    unblock_stream(&at);
     launch();
     OK(acu_event_query(event));
     FAILS(acu_graph_add_event_wait(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT,

@@ -40,15 +40,15 @@ static void one_stream_needs_no_event(void **state) {
 
 static void a_second_stream_waits_for_the_first(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     int value = 5, back = 0;
     acu_buffer *x = make(a);
-    close_gate(&held, a);
+    block_stream(&held, a);
     OK(acu_buffer_fill(x, &value));
     acu_buffer *y = make(b);
     OK(acu_buffer_copy(y, x, NULL)); /* on stream b */
     still_waits(b);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_buffer_read(y, &back, 1));
     assert_int_equal(back, 5);
     OK(acu_buffer_release(x));
@@ -57,11 +57,11 @@ static void a_second_stream_waits_for_the_first(void **state) {
 
 static void readers_do_not_wait_for_each_other(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     int value = 0;
     acu_buffer *x = make(a);
     OK(acu_buffer_zero(x, NULL));
-    close_gate(&held, b);
+    block_stream(&held, b);
     OK(acu_buffer_begin_use(x, false, b));
     OK(acu_buffer_end_use(x, false, b));
     OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, c)); /* would hang if it waited */
@@ -69,7 +69,7 @@ static void readers_do_not_wait_for_each_other(void **state) {
     /* A writer waits for all of them. */
     OK(acu_buffer_zero(x, c));
     still_waits(c);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(c));
     OK(acu_buffer_release(x));
 }
@@ -78,18 +78,18 @@ static void more_readers_than_are_remembered(void **state) {
     (void)state;
     enum { READERS = 9 };
     acu_stream *readers[READERS] = {NULL};
-    gate held[READERS];
+    blocker held[READERS];
     acu_buffer *x = make(a);
     for (int i = 0; i < READERS; i++) {
         OK(acu_stream_create(0, NULL, &readers[i]));
-        close_gate(&held[i], readers[i]);
+        block_stream(&held[i], readers[i]);
         OK(acu_buffer_begin_use(x, false, readers[i]));
         OK(acu_buffer_end_use(x, false, readers[i]));
     }
     OK(acu_buffer_zero(x, NULL));
     for (int i = READERS; i-- > 0;) { /* CUDA may call host functions one by one, in its order */
         still_waits(a);
-        unlock_gate(&held[i]);
+        unblock(&held[i]);
     }
     OK(acu_stream_synchronize(a));
     for (int i = 0; i < READERS; i++) {
@@ -107,10 +107,10 @@ static void more_readers_than_are_remembered_wait_for_the_write(void **state) {
     acu_buffer *x = make(a), *got[READERS] = {NULL};
     const int old = 1, new = 7;
     int value = 0;
-    gate held;
+    blocker held;
     OK(acu_buffer_fill(x, &old));
     OK(acu_stream_synchronize(a));
-    close_gate(&held, a);
+    block_stream(&held, a);
     OK(acu_buffer_fill(x, &new));
     for (int i = 0; i < READERS; i++) {
         OK(acu_stream_create(0, NULL, &readers[i]));
@@ -118,7 +118,7 @@ static void more_readers_than_are_remembered_wait_for_the_write(void **state) {
         OK(acu_buffer_copy(got[i], x, NULL));
         still_waits(readers[i]);
     }
-    open_gate(&held);
+    unblock_stream(&held);
     for (int i = 0; i < READERS; i++) {
         OK(acu_buffer_read(got[i], &value, 1));
         assert_int_equal(value, new);
@@ -130,42 +130,42 @@ static void more_readers_than_are_remembered_wait_for_the_write(void **state) {
 
 static void slices_are_ordered_like_their_memory(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_buffer *x = make(a), *part = NULL;
     OK(acu_buffer_slice(x, 10, 20, &part));
-    close_gate(&held, a);
+    block_stream(&held, a);
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_zero(part, b));
     still_waits(b);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_buffer_release(part));
     OK(acu_buffer_release(x));
 }
 
 static void unordered_buffers_do_not_wait(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_buffer *x = NULL;
     OK(acu_buffer_create_with(a, ACU_U8, 100, &(acu_buffer_options){.flags = ACU_BUFFER_UNORDERED},
                               &x));
     OK(acu_stream_synchronize(a));
-    close_gate(&held, a);
+    block_stream(&held, a);
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_zero(x, b));
     OK(acu_stream_synchronize(b)); /* would hang if it waited */
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_buffer_release(x));
 }
 
 static void freeing_waits_for_uses_elsewhere(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_buffer *x = make(a);
-    close_gate(&held, b);
+    block_stream(&held, b);
     OK(acu_buffer_zero(x, b));
     OK(acu_buffer_release(x)); /* the thread does not wait, but stream a does */
     still_waits(a);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(a));
     assert_int_equal(held.passed, 1);
 }
@@ -173,16 +173,16 @@ static void freeing_waits_for_uses_elsewhere(void **state) {
 static void a_destroyed_stream_is_waited_for_too(void **state) {
     (void)state;
     NOT_UNDER_A_TOOL("a stream goes while it works");
-    gate held;
+    blocker held;
     acu_stream *gone = NULL;
     acu_buffer *x = make(a);
     OK(acu_stream_create(0, NULL, &gone));
-    close_gate(&held, gone);
+    block_stream(&held, gone);
     OK(acu_buffer_zero(x, gone));
     OK(acu_stream_release(gone));
     OK(acu_buffer_zero(x, NULL));
     still_waits(a);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(a));
     OK(acu_buffer_release(x));
 }
@@ -190,24 +190,24 @@ static void a_destroyed_stream_is_waited_for_too(void **state) {
 static void a_borrowed_stream_may_go_before_the_buffer(void **state) {
     (void)state;
     NOT_UNDER_A_TOOL("a stream goes while it works");
-    gate held;
+    blocker held;
     acu_stream *owner = NULL, *borrowed = NULL;
     acu_buffer *x = make(a);
     OK(acu_stream_create(0, NULL, &owner));
     OK(acu_stream_wrap(0, acu_stream_raw(owner), &borrowed));
-    close_gate(&held, owner);
+    block_stream(&held, owner);
     OK(acu_buffer_zero(x, borrowed));
     OK(acu_stream_release(borrowed));
     OK(acu_stream_release(owner)); /* the raw stream is gone */
     OK(acu_buffer_release(x));
     still_waits(a);
-    open_gate(&held);
+    unblock_stream(&held);
 }
 
 static void *open_later(void *held) {
     for (int i = 0; i < 1000; i++)
         sched_yield();
-    open_gate(held);
+    unblock_stream(held);
     return NULL;
 }
 
@@ -215,11 +215,11 @@ static void host_memory_is_not_freed_under_a_copy(void **state) {
     (void)state;
     static const acu_memory kinds[] = {ACU_MEMORY_PINNED, ACU_MEMORY_DEVICE, ACU_MEMORY_MANAGED};
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        gate held;
+        blocker held;
         pthread_t thread;
         acu_buffer *x = make(a), *y = NULL;
         OK(acu_buffer_create_with(a, ACU_I32, 256, &(acu_buffer_options){.memory = kinds[i]}, &y));
-        close_gate(&held, b);
+        block_stream(&held, b);
         OK(acu_buffer_copy(x, y, b));
         pthread_create(&thread, NULL, open_later, &held);
         OK(acu_buffer_release(y)); /* the thread waits */
@@ -231,14 +231,14 @@ static void host_memory_is_not_freed_under_a_copy(void **state) {
 
 static void registered_memory_is_the_callers_again_when_done(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     pthread_t thread;
     static int mine[256];
     int five = 5;
     acu_buffer *x = make(a), *host = NULL;
     OK(acu_buffer_fill(x, &five));
     OK(acu_buffer_register(a, ACU_I32, mine, 256, 0, &host));
-    close_gate(&held, b);
+    block_stream(&held, b);
     OK(acu_buffer_copy(host, x, b));
     pthread_create(&thread, NULL, open_later, &held);
     OK(acu_buffer_release(host)); /* the thread waits */
@@ -249,19 +249,19 @@ static void registered_memory_is_the_callers_again_when_done(void **state) {
 
 static void a_pipelined_read_waits_for_its_event_only(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     int seven = 7, back[256] = {0};
     acu_event *done = NULL;
     acu_buffer *x = make(a);
     OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &done));
     OK(acu_buffer_fill(x, &seven));
     OK(acu_event_record(done, a));
-    close_gate(&held, a); /* the next batch */
+    block_stream(&held, a); /* the next batch */
     OK(acu_buffer_begin_use(x, false, a));
     OK(acu_buffer_end_use(x, false, a));
     OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c)); /* would hang if it waited */
     assert_int_equal(back[255], 7);
-    open_gate(&held);
+    unblock_stream(&held);
     back[255] = 0;
     OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, NULL)); /* the buffer's own stream */
     assert_int_equal(back[255], 7);
@@ -284,16 +284,16 @@ static void a_pipelined_read_waits_for_its_event_only(void **state) {
 static void devices_wait_for_each_other(void **state) {
     (void)state;
     NEEDS_TWO_DEVICES();
-    gate held;
+    blocker held;
     acu_stream *far = NULL;
     acu_buffer *x = make(a), *y = NULL;
     OK(acu_stream_create(1, NULL, &far));
     OK(acu_buffer_create(far, ACU_I32, 256, &y));
-    close_gate(&held, a);
+    block_stream(&held, a);
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_copy(y, x, NULL));
     still_waits(far);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_buffer_synchronize(y));
     OK(acu_buffer_release(x));
     OK(acu_buffer_release(y));
@@ -306,19 +306,19 @@ static void *release_it(void *buffer) {
 
 static void memory_of_another_threads_stream_is_freed_in_order(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     pthread_t thread;
     void *failed;
     acu_stream *own = NULL;
     acu_buffer *x = NULL;
     OK(acu_stream_get_per_thread(0, &own));
     OK(acu_buffer_create(own, ACU_U8, 1000, &x));
-    close_gate(&held, own);
+    block_stream(&held, own);
     OK(acu_buffer_zero(x, NULL));
     pthread_create(&thread, NULL, release_it, x);
     pthread_join(thread, &failed);
     assert_null(failed);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(own));
     OK(acu_stream_release(own));
     OK(acu_device_synchronize(0));

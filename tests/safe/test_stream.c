@@ -160,14 +160,14 @@ static void attributes(void **state) {
 
 static void queries_do_not_wait(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_stream *stream = NULL, *other = NULL;
     acu_event *event = NULL;
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_stream_create(0, NULL, &other));
     OK(acu_event_create(0, NULL, &event));
     OK(acu_event_query(event)); /* it was never recorded */
-    close_gate(&held, stream);
+    block_stream(&held, stream);
     OK(acu_event_record(event, stream));
     acu_clear_error();
     still_waits(stream);
@@ -175,7 +175,7 @@ static void queries_do_not_wait(void **state) {
     assert_int_equal(acu_last_error(), 0); /* "not ready" is an answer, not an error */
     OK(acu_stream_wait_event(other, event));
     still_waits(other);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(other));
     assert_int_equal(held.passed, 1);
     OK(acu_event_release(event));
@@ -185,23 +185,23 @@ static void queries_do_not_wait(void **state) {
 
 static void fork_and_join(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     acu_stream *main_stream = NULL, *side[3] = {NULL};
     OK(acu_stream_create(0, NULL, &main_stream));
     for (size_t i = 0; i < COUNT(side); i++)
         OK(acu_stream_create(i % 2 ? another_device() : 0, NULL, &side[i]));
-    close_gate(&held, main_stream);
+    block_stream(&held, main_stream);
     OK(acu_stream_fork(main_stream, side, COUNT(side)));
     for (size_t i = 0; i < COUNT(side); i++)
         still_waits(side[i]);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(side[2]));
     assert_int_equal(held.passed, 1);
     OK(acu_stream_synchronize(main_stream));
-    close_gate(&held, side[1]);
+    block_stream(&held, side[1]);
     OK(acu_stream_join(main_stream, side, COUNT(side)));
     still_waits(main_stream);
-    open_gate(&held);
+    unblock_stream(&held);
     OK(acu_stream_synchronize(main_stream));
     for (size_t i = 0; i < COUNT(side); i++)
         OK(acu_stream_release(side[i]));
@@ -285,15 +285,15 @@ static void closures_are_destroyed_where_the_call_fails(void **state) {
 static void closures_are_destroyed_where_the_device_has_failed(void **state) {
     (void)state;
     counts c = {0}, later = {0};
-    gate at;
+    blocker at;
     acu_stream *stream = NULL;
     ONLY_SIMULATED("a lost device stays lost for the whole process");
     OK(acu_stream_create(0, NULL, &stream));
-    close_gate(&at, stream);
+    block_stream(&at, stream);
     assert_int_equal(acu_sim_fault(acu_stream_raw(stream), 700), 0);
     OK(acu_stream_call(stream, (acu_closure){count_call, &c, count_destroy}));
     OK(acu_stream_call(stream, (acu_closure){count_call, &later, NULL}));
-    open_gate(&at);
+    unblock_stream(&at);
     FAILS(acu_stream_synchronize(stream), 700, "IllegalAddress");
     assert_int_equal(c.called + later.called, 0);
     assert_int_equal(c.destroyed, 1);

@@ -174,7 +174,7 @@ static void *wait_for_memory(void *memory) {
  */
 static void memory_is_used_while_it_is_waited_for(void **state) {
     (void)state;
-    gate held;
+    blocker held;
     pthread_t thread;
     void *failed;
     acu_stream *home = NULL, *other = NULL;
@@ -183,12 +183,12 @@ static void memory_is_used_while_it_is_waited_for(void **state) {
     OK(acu_stream_create(0, NULL, &other));
     OK(acu_buffer_create(home, ACU_I32, 32, &memory));
     OK(acu_buffer_create(other, ACU_I32, 32, &copied));
-    close_gate(&held, home);
+    block_stream(&held, home);
     OK(acu_buffer_zero(memory, NULL));
     assert_int_equal(pthread_create(&thread, NULL, wait_for_memory, memory), 0);
     still_waits(home);                          /* meanwhile the thread has begun to wait */
     OK(acu_buffer_copy(copied, memory, other)); /* would hang if it waited */
-    open_gate(&held);
+    unblock_stream(&held);
     pthread_join(thread, &failed);
     assert_null(failed);
     acu_buffer *buffers[] = {memory, copied};

@@ -50,24 +50,24 @@ static inline void pause_briefly(void) {
     nanosleep(&moment, NULL);
 }
 
-/* Holds a stream up until it is opened. */
-typedef struct gate {
+/* Work that does not end before unblock_stream(), and holds the work behind it up. */
+typedef struct blocker {
     atomic_int is_open, reached;
-} gate;
+} blocker;
 
-static inline void gate_function(void *data) {
-    gate *g = data;
-    atomic_store(&g->reached, 1);
-    while (!atomic_load(&g->is_open))
+static inline void wait_until_unblocked(void *data) {
+    blocker *b = data;
+    atomic_store(&b->reached, 1);
+    while (!atomic_load(&b->is_open))
         pause_briefly();
 }
 
-static inline void gate_hold(gate *g, cudaStream_t stream) {
-    OK(cudaLaunchHostFunc(stream, gate_function, g));
+static inline void block_stream(blocker *b, cudaStream_t stream) {
+    OK(cudaLaunchHostFunc(stream, wait_until_unblocked, b));
 }
 
-static inline void gate_open(gate *g) {
-    atomic_store(&g->is_open, 1);
+static inline void unblock_stream(blocker *b) {
+    atomic_store(&b->is_open, 1);
 }
 
 #endif

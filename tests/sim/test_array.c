@@ -347,13 +347,13 @@ TEST(a_copy_into_an_array_is_in_the_order_of_its_stream) {
     float value = 4, out = 0;
     cudaArray_t a;
     cudaStream_t s;
-    gate g = {0};
+    blocker g = {0};
     void *pinned;
     OK(cudaStreamCreate(&s));
     OK(cudaMallocHost(&pinned, sizeof value));
     OK(cudaMallocArray(&a, &floats, 1, 1, 0));
     *(float *)pinned = 1;
-    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaLaunchHostFunc(s, wait_until_unblocked, &g));
     OK(cudaMemcpy2DToArrayAsync(a, 0, 0, pinned, 4, 4, 1, cudaMemcpyHostToDevice, s));
     *(float *)pinned = value;
     atomic_store(&g.is_open, 1);

@@ -67,13 +67,13 @@ TEST(batches_are_judged_as_a_whole) {
 }
 
 TEST(a_source_that_is_read_during_the_call_may_change_after_it) {
-    gate g = {0};
+    blocker g = {0};
     int *pinned, out[2];
     void *at;
     OK(cudaMallocHost((void **)&pinned, 2 * sizeof *pinned));
     OK(cudaMalloc(&at, 2 * sizeof *pinned));
     pinned[0] = pinned[1] = 1;
-    OK(cudaLaunchHostFunc(stream, gate_function, &g));
+    OK(cudaLaunchHostFunc(stream, wait_until_unblocked, &g));
     OK(cudaMemcpyWithAttributesAsync(at, pinned, 4, &at_once, stream));
     OK(cudaMemcpyWithAttributesAsync((char *)at + 4, pinned + 1, 4, &in_order, stream));
     pinned[0] = pinned[1] = 2;

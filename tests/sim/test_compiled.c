@@ -235,14 +235,14 @@ TEST(a_kernel_that_nobody_gave_a_function) {
 TEST(the_threads_own_stream) {
     cudaKernel_t kernel;
     cudaStream_t stream;
-    gate g = {0};
+    blocker g = {0};
     OK(cudaStreamCreate(&stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(get_kernel(&kernel, STUB(nothing)));
     OK(launch_kernel_ptsz(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
-    OK(cudaStreamSynchronize(cudaStreamPerThread)); /* the legacy one would wait for the gate */
-    gate_open(&g);
-    OK(cudaStreamSynchronize(stream)); /* the gate is this function's */
+    OK(cudaStreamSynchronize(cudaStreamPerThread)); /* the legacy one would wait for the blocker */
+    unblock_stream(&g);
+    OK(cudaStreamSynchronize(stream)); /* the blocker is this function's */
     OK(cudaStreamDestroy(stream));
 }
 

@@ -87,7 +87,7 @@ TEST(what_is_its_own_goes_with_it) {
 
 /* In the order of a stream of another context's, which outlives it. */
 TEST(what_it_freed_in_stream_order_is_not_freed_again) {
-    gate g = {0};
+    blocker g = {0};
     CUcontext context;
     CUstream stream;
     CUdeviceptr plain, pooled;
@@ -100,11 +100,11 @@ TEST(what_it_freed_in_stream_order_is_not_freed_again) {
     pooled = (CUdeviceptr)(uintptr_t)memory;
     context = new_context();
     OK(cuStreamCreate(&stream, 0));
-    OK(cuLaunchHostFunc(stream, gate_function, &g));
+    OK(cuLaunchHostFunc(stream, wait_until_unblocked, &g));
     OK(cuMemFreeAsync(plain, stream));
     OK(cuMemFreeAsync(pooled, stream));
     OK(cuDevicePrimaryCtxReset(device));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cuStreamSynchronize(stream));
     OK(cuMemGetInfo(&after, &total));
     assert_int_equal(before, after);
@@ -364,7 +364,7 @@ TEST(a_library_is_in_each_context) {
 
 /* What a thread has in each; they go with their context, or with the thread. */
 TEST(threads_have_streams_in_each_context) {
-    gate g = {0};
+    blocker g = {0};
     CUcontext outer = new_context(), inner = new_context(), of = NULL;
     CUstream own = CU_STREAM_PER_THREAD;
     OK(cuStreamGetCtx(own, &of));
@@ -372,12 +372,12 @@ TEST(threads_have_streams_in_each_context) {
     OK(cuCtxPopCurrent(NULL));
     OK(cuStreamGetCtx(own, &of));
     assert_ptr_equal(of, outer);
-    gate_hold(&g, own);
+    block_stream(&g, own);
     SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(own));
     OK(cuCtxPushCurrent(inner));
     OK(cuStreamQuery(own));
     OK(cuCtxSynchronize());
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cuCtxDestroy(inner)); /* waits for the device, as GPUs do */
     OK(cuStreamSynchronize(own));
     OK(cuCtxDestroy(outer));
@@ -388,7 +388,7 @@ TEST(an_event_is_all_of_a_context) {
     CUcontext primary, made;
     CUstream outside, inside, later;
     CUevent of_primary, of_made;
-    gate g = {0}, h = {0};
+    blocker g = {0}, h = {0};
     OK(cuDevicePrimaryCtxRetain(&primary, device));
     OK(cuCtxSetCurrent(primary));
     OK(cuStreamCreate(&outside, CU_STREAM_NON_BLOCKING));
@@ -397,12 +397,12 @@ TEST(an_event_is_all_of_a_context) {
     OK(cuStreamCreate(&inside, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
     OK(cuEventCreate(&of_made, 0));
-    gate_hold(&g, NULL); /* the made one's */
+    block_stream(&g, NULL); /* the made one's */
     OK(cuCtxRecordEvent(made, of_made));
     SAYS(CUDA_ERROR_NOT_READY, cuEventQuery(of_made));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cuEventSynchronize(of_made));
-    gate_hold(&h, outside);
+    block_stream(&h, outside);
     OK(cuCtxRecordEvent(made, of_made)); /* whatever others do */
     OK(cuEventSynchronize(of_made));
     OK(cuCtxRecordEvent(primary, of_primary));
@@ -411,7 +411,7 @@ TEST(an_event_is_all_of_a_context) {
     OK(cuCtxRecordEvent(made, of_made));
     OK(cuEventRecord(of_made, later));
     SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(later));
-    gate_open(&h);
+    unblock_stream(&h);
     OK(cuStreamSynchronize(later));
     OK(cuCtxWaitEvent(made, of_primary)); /* which is done */
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuCtxWaitEvent(made, NULL));
@@ -500,14 +500,14 @@ TEST(host_functions_must_not_wait) {
 
 /* The legacy default stream waits for the blocking streams of its own context only. */
 TEST(default_streams_are_each_contexts) {
-    gate g = {0};
+    blocker g = {0};
     CUstream blocking;
     CUevent event;
     CUcontext outer = new_context(), inner = new_context();
     OK(cuStreamCreate(&blocking, 0));
     OK(cuEventCreate(&event, 0));
     OK(cuCtxPopCurrent(NULL));
-    gate_hold(&g, NULL);
+    block_stream(&g, NULL);
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, NULL));
     SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
     OK(cuCtxPushCurrent(inner));
@@ -519,7 +519,7 @@ TEST(default_streams_are_each_contexts) {
     OK(cuEventQuery(event));
     OK(cuCtxPopCurrent(NULL));
     SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cuCtxSynchronize());
     OK(cuStreamQuery(NULL));
     OK(cuCtxDestroy(inner));

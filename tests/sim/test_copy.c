@@ -153,31 +153,31 @@ TEST(in_a_stream) {
 }
 
 TEST(pinned_copies_are_asynchronous) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     memset(pinned, 0, SIZE);
     OK(cudaMemset(a, 6, SIZE));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaMemcpyAsync(pinned, a, SIZE, cudaMemcpyDeviceToHost, stream));
     assert_int_equal(pinned[0], 0);
     SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     assert_int_equal(pinned[0], 6);
     OK(cudaStreamDestroy(stream));
 }
 
 TEST(a_small_pageable_source_may_be_reused) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     char source[100];
     OK(cudaStreamCreate(&stream));
     memset(source, 8, sizeof source);
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaMemcpyAsync(a, source, sizeof source, cudaMemcpyHostToDevice, stream));
     memset(source, 9, sizeof source);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     OK(cudaMemcpy(back, a, sizeof source, cudaMemcpyDeviceToHost));
     assert_int_equal(back[99], 8);
@@ -286,12 +286,12 @@ TEST(big_copies) {
 TEST(a_copy_between_devices_is_in_the_order_of_both) {
     unsigned char out = 0;
     void *here, *there;
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t s;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc(&here, 1));
     OK(cudaMemset(here, 1, 1));
-    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaLaunchHostFunc(s, wait_until_unblocked, &g));
     OK(cudaMemsetAsync(here, 2, 1, s));
     OK(cudaSetDevice(1));
     OK(cudaMalloc(&there, 1));

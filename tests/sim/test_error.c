@@ -121,15 +121,15 @@ TEST(what_is_not_simulated_is_refused) {
 /* ---- a lost context ---- */
 
 TEST(a_fault_is_asynchronous_and_sticky) {
-    gate g = {0};
+    blocker g = {0};
     void *memory;
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     OK(cudaMalloc(&memory, 100));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(acu_sim_fault(stream, cudaErrorIllegalAddress));
     OK(cudaMemsetAsync(memory, 0, 100, stream));
-    gate_open(&g);
+    unblock_stream(&g);
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(stream));
     SAYS(cudaErrorIllegalAddress, cudaMalloc(&memory, 100));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
@@ -219,13 +219,13 @@ static void must_not_run(void *data) {
 }
 
 TEST(callbacks_hear_of_it_host_functions_do_not_run) {
-    gate g = {0};
+    blocker g = {0};
     int ran = 0;
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     OK(acu_sim_fault(NULL, cudaErrorIllegalAddress));
     OK(cudaLaunchHostFunc(0, must_not_run, &ran));
     OK(cudaStreamAddCallback(0, tell, NULL, 0));
-    gate_open(&g);
+    unblock_stream(&g);
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     assert_int_equal(told, cudaErrorIllegalAddress);
     assert_int_equal(ran, 0);

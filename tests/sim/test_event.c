@@ -35,89 +35,89 @@ TEST(never_recorded_is_done) {
 }
 
 TEST(pending_until_reached) {
-    gate g = {0};
-    gate_hold(&g, stream);
+    blocker g = {0};
+    block_stream(&g, stream);
     OK(cudaEventRecord(a, stream));
     FAILS(cudaErrorNotReady, cudaEventQuery(a));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaEventSynchronize(a));
     OK(cudaEventQuery(a));
 }
 
 TEST(another_stream_waits) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t other;
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaEventRecord(a, stream));
     OK(cudaStreamWaitEvent(other, a, cudaEventWaitDefault));
     OK(cudaEventRecord(b, other));
     for (int i = 0; i < 20; i++)
         pause_briefly();
     FAILS(cudaErrorNotReady, cudaEventQuery(b));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaEventSynchronize(b));
     OK(cudaEventQuery(a));
     OK(cudaStreamDestroy(other));
 }
 
 TEST(another_device_waits) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t other;
     OK(cudaSetDevice(1));
     OK(cudaStreamCreate(&other));
     OK(cudaSetDevice(0));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaEventRecord(a, stream));
     OK(cudaStreamWaitEvent(other, a, 0));
     FAILS(cudaErrorNotReady, cudaStreamQuery(other));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(other));
     OK(cudaEventQuery(a));
     OK(cudaStreamDestroy(other));
 }
 
 TEST(waits_for_the_recording_at_the_time) {
-    gate first = {0}, second = {0};
+    blocker first = {0}, second = {0};
     cudaStream_t other;
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    gate_hold(&first, stream);
+    block_stream(&first, stream);
     OK(cudaEventRecord(a, stream));
     OK(cudaStreamWaitEvent(other, a, 0));
-    gate_hold(&second, stream);
+    block_stream(&second, stream);
     OK(cudaEventRecord(a, stream)); /* does not change what `other` waits for */
-    gate_open(&first);
+    unblock_stream(&first);
     OK(cudaStreamSynchronize(other));
     SAYS(cudaErrorNotReady, cudaEventQuery(a));
-    gate_open(&second);
+    unblock_stream(&second);
     OK(cudaEventSynchronize(a));
     OK(cudaStreamDestroy(other));
 }
 
 TEST(destroyed_while_pending) {
-    gate g = {0};
+    blocker g = {0};
     cudaEvent_t event;
     cudaStream_t other;
     OK(cudaEventCreate(&event));
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaEventRecord(event, stream));
     OK(cudaStreamWaitEvent(other, event, 0));
     OK(cudaEventDestroy(event));
     FAILS(cudaErrorNotReady, cudaStreamQuery(other));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(other));
     OK(cudaStreamDestroy(other));
 }
 
 TEST(an_event_outlives_its_stream) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t other;
     OK(cudaStreamCreate(&other));
-    gate_hold(&g, other);
+    block_stream(&g, other);
     OK(cudaEventRecord(a, other));
     OK(cudaStreamDestroy(other));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaEventSynchronize(a));
 }
 
@@ -197,13 +197,13 @@ TEST(time_needs_timing) {
 }
 
 TEST(time_needs_the_end) {
-    gate g = {0};
+    blocker g = {0};
     float ms;
     OK(cudaEventRecord(a, stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaEventRecord(b, stream));
     FAILS(cudaErrorNotReady, cudaEventElapsedTime(&ms, a, b));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaEventSynchronize(b));
     OK(cudaEventElapsedTime(&ms, a, b));
 }

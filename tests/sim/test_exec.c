@@ -32,16 +32,16 @@ TEST(a_circle_has_no_order) {
 
 TEST(launches_of_one_instance_are_in_order) {
     int number[2] = {0};
-    gate g = {0};
+    blocker g = {0};
     cudaGraph_t graph = new_graph();
     cudaStream_t a = new_stream(), b = new_stream();
-    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g);
+    cudaGraphNode_t first = add_host(graph, NULL, 0, wait_until_unblocked, &g);
     add_host(graph, &first, 1, add_digit, number);
     cudaGraphExec_t exec = instantiate(graph);
     OK(cudaGraphLaunch(exec, a));
     OK(cudaGraphLaunch(exec, b));
     SAYS(cudaErrorNotReady, cudaStreamQuery(b));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(b));
     assert_int_equal(number[0], 12);
     OK(cudaGraphExecDestroy(exec));
@@ -51,17 +51,17 @@ TEST(launches_of_one_instance_are_in_order) {
 }
 
 TEST(destroyed_while_it_runs) {
-    gate g = {0};
+    blocker g = {0};
     atomic_int count = 0;
     cudaStream_t stream = new_stream();
     cudaGraph_t graph = new_graph();
-    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g);
+    cudaGraphNode_t first = add_host(graph, NULL, 0, wait_until_unblocked, &g);
     add_host(graph, &first, 1, count_up, &count);
     cudaGraphExec_t exec = instantiate(graph);
     OK(cudaGraphLaunch(exec, stream));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     assert_int_equal(atomic_load(&count), 1);
     FAILS(cudaErrorInvalidValue, cudaGraphLaunch(exec, stream));
@@ -70,11 +70,11 @@ TEST(destroyed_while_it_runs) {
 }
 
 TEST(events_in_graphs) {
-    gate g = {0};
+    blocker g = {0};
     cudaEvent_t event = new_event();
     cudaStream_t stream = new_stream(), other = new_stream();
     cudaGraph_t graph = new_graph();
-    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g), node;
+    cudaGraphNode_t first = add_host(graph, NULL, 0, wait_until_unblocked, &g), node;
     OK(cudaGraphAddEventRecordNode(&node, graph, &first, 1, event));
     cudaGraphExec_t exec = instantiate(graph);
     OK(cudaGraphLaunch(exec, stream));
@@ -82,7 +82,7 @@ TEST(events_in_graphs) {
     OK(cudaStreamWaitEvent(other, event, 0));
     SAYS(cudaErrorNotReady, cudaStreamQuery(other));
     OK(cudaEventDestroy(event));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(other));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));

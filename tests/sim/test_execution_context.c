@@ -347,7 +347,7 @@ TEST(an_event_is_all_of_a_context) {
     cudaExecutionContext_t context = green_with(0, 8), idle = green_with(0, 8), primary;
     cudaStream_t s, outside;
     cudaEvent_t of_it, of_all, far;
-    gate g = {0}, h = {0};
+    blocker g = {0}, h = {0};
     OK(cudaDeviceGetExecutionCtx(&primary, 0));
     OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
     OK(cudaStreamCreateWithFlags(&outside, cudaStreamNonBlocking));
@@ -355,20 +355,20 @@ TEST(an_event_is_all_of_a_context) {
     OK(cudaEventCreate(&of_all));
     OK(cudaExecutionCtxRecordEvent(context, of_it));
     OK(cudaEventSynchronize(of_it)); /* nothing was there */
-    gate_hold(&h, s);
+    block_stream(&h, s);
     OK(cudaExecutionCtxRecordEvent(primary, of_all));
     OK(cudaExecutionCtxRecordEvent(idle, of_it)); /* whatever others wait for */
     OK(cudaExecutionCtxSynchronize(idle));
     OK(cudaEventQuery(of_it));
-    gate_open(&h);
+    unblock_stream(&h);
     OK(cudaEventSynchronize(of_all));
-    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaLaunchHostFunc(s, wait_until_unblocked, &g));
     OK(cudaExecutionCtxRecordEvent(context, of_it));
     OK(cudaExecutionCtxRecordEvent(primary, of_all)); /* also the green ones' */
     FAILS(cudaErrorNotReady, cudaEventQuery(of_it));
     FAILS(cudaErrorNotReady, cudaEventQuery(of_all));
     OK(cudaStreamSynchronize(outside));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaExecutionCtxSynchronize(context));
     OK(cudaEventQuery(of_it));
     OK(cudaExecutionCtxSynchronize(primary));
@@ -397,7 +397,7 @@ TEST(only_what_comes_later_waits_for_a_contexts_event) {
     cudaExecutionContext_t context = green_with(0, 8), primary;
     cudaStream_t s, before, after, other;
     cudaEvent_t held, later;
-    gate g = {0};
+    blocker g = {0};
     void *memory, *filled;
     OK(cudaDeviceGetExecutionCtx(&primary, 0));
     OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
@@ -407,7 +407,7 @@ TEST(only_what_comes_later_waits_for_a_contexts_event) {
     OK(cudaMalloc(&filled, 1));
     OK(cudaMallocAsync(&memory, 1, before));
     OK(cudaStreamSynchronize(before));
-    gate_hold(&g, s);
+    block_stream(&g, s);
     OK(cudaEventRecord(held, s));
     OK(cudaExecutionCtxWaitEvent(primary, held));
     OK(cudaEventDestroy(held)); /* what it was is waited for all the same */
@@ -425,7 +425,7 @@ TEST(only_what_comes_later_waits_for_a_contexts_event) {
     OK(cudaFreeAsync(memory, before)); /* does not wait at once */
     FAILS(cudaErrorNotReady, cudaStreamQuery(before));
     FAILS(cudaErrorNotReady, cudaStreamQuery(other));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaExecutionCtxSynchronize(primary));
     OK(cudaEventQuery(later));
     OK(cudaEventRecord(later, after)); /* the event has passed */
@@ -443,16 +443,16 @@ TEST(a_green_context_alone_waits_for_its_events) {
     cudaExecutionContext_t context = green_with(0, 8);
     cudaStream_t s, outside, far;
     cudaEvent_t of_far, later;
-    gate g = {0}, h = {0};
+    blocker g = {0}, h = {0};
     OK(cudaSetDevice(1));
     OK(cudaStreamCreate(&far));
     OK(cudaEventCreate(&of_far));
-    gate_hold(&g, far);
+    block_stream(&g, far);
     OK(cudaEventRecord(of_far, far));
     OK(cudaSetDevice(0));
     OK(cudaExecutionCtxWaitEvent(context, of_far));
     OK(cudaSetDevice(1));
-    gate_hold(&h, far);
+    block_stream(&h, far);
     OK(cudaEventRecord(of_far, far));
     OK(cudaSetDevice(0));
     OK(cudaExecutionCtxWaitEvent(context, of_far)); /* and for what it was before */
@@ -463,12 +463,12 @@ TEST(a_green_context_alone_waits_for_its_events) {
     OK(cudaEventQuery(later));
     OK(cudaEventRecord(later, s));
     FAILS(cudaErrorNotReady, cudaEventQuery(later));
-    gate_open(&g);
+    unblock_stream(&g);
     FAILS(cudaErrorNotReady, cudaStreamQuery(s));
-    gate_open(&h);
+    unblock_stream(&h);
     OK(cudaEventSynchronize(later));
     OK(cudaStreamQuery(s));
-    gate_hold(&(gate){.is_open = 1}, s);
+    block_stream(&(blocker){.is_open = 1}, s);
     OK(cudaStreamSynchronize(s));
     OK(cudaEventDestroy(of_far));
     OK(cudaEventDestroy(later));
@@ -484,14 +484,14 @@ TEST(a_capture_is_not_ordered_by_what_its_context_waits_for) {
     cudaEvent_t held;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    gate g = {0};
+    blocker g = {0};
     void *memory;
     size_t nodes = 0;
     OK(cudaStreamCreate(&holder));
     OK(cudaEventCreate(&held));
     OK(cudaMalloc(&memory, 8));
     OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
-    gate_hold(&g, holder);
+    block_stream(&g, holder);
     OK(cudaEventRecord(held, holder));
     OK(cudaExecutionCtxWaitEvent(context, held));
     OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
@@ -503,7 +503,7 @@ TEST(a_capture_is_not_ordered_by_what_its_context_waits_for) {
     OK(cudaStreamQuery(s));
     OK(cudaGraphLaunch(exec, s)); /* but the launch is */
     FAILS(cudaErrorNotReady, cudaStreamQuery(s));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(s));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));

@@ -86,8 +86,8 @@ TEST(streams_meet_at_a_semaphore) {
     cudaExternalSemaphore_t handle = import(semaphore, 1), twice = import(semaphore, 1);
     cudaStream_t other = new_stream();
     const struct cudaExternalSemaphoreSignalParams one = {.params.fence.value = 1};
-    gate g = {0};
-    OK(cudaLaunchHostFunc(other, gate_function, &g));
+    blocker g = {0};
+    OK(cudaLaunchHostFunc(other, wait_until_unblocked, &g));
     OK(cudaSignalExternalSemaphoresAsync(&twice, &one, 1, other));
     OK(wait_for(handle, 1));
     FAILS(cudaErrorNotReady, cudaStreamQuery(stream));

@@ -27,7 +27,7 @@ typedef struct fixture {
     cudaStream_t stream, other;
     cudaEvent_t event, last;
     char *memory;
-    gate g;
+    blocker g;
 } fixture;
 
 static void make(fixture *f) {
@@ -50,19 +50,19 @@ static void drop(fixture *f) {
 TEST(a_host_function_holds_up_only_what_depends_on_it) {
     fixture f;
     make(&f);
-    cudaGraphNode_t held = add_host(f.graph, NULL, 0, gate_function, &f.g);
+    cudaGraphNode_t held = add_host(f.graph, NULL, 0, wait_until_unblocked, &f.g);
     add_fill(f.graph, &held, 1, f.memory, NULL);
     add_fill(f.graph, NULL, 0, f.memory + 1, f.event);
     cudaGraphExec_t exec = instantiate(f.graph);
     for (int i = 0; i < 10; i++) {
-        f.g = (gate){0};
+        f.g = (blocker){0};
         memset(f.memory, 0, 2);
         OK(cudaGraphLaunch(exec, f.stream));
         OK(cudaEventSynchronize(f.event)); /* the other branch is through */
         assert_int_equal(f.memory[0], 0);
         assert_int_equal(f.memory[1], 1);
         SAYS(cudaErrorNotReady, cudaStreamQuery(f.stream));
-        gate_open(&f.g);
+        unblock_stream(&f.g);
         OK(cudaStreamSynchronize(f.stream));
         assert_int_equal(f.memory[0], 1);
     }
@@ -74,7 +74,7 @@ TEST(host_functions_of_a_launch_are_called_one_at_a_time) {
     fixture f;
     atomic_int count = 0;
     make(&f);
-    add_host(f.graph, NULL, 0, gate_function, &f.g);
+    add_host(f.graph, NULL, 0, wait_until_unblocked, &f.g);
     add_host(f.graph, NULL, 0, count_up, &count);
     cudaGraphExec_t exec = instantiate(f.graph);
     OK(cudaGraphLaunch(exec, f.stream));
@@ -84,7 +84,7 @@ TEST(host_functions_of_a_launch_are_called_one_at_a_time) {
     for (int i = 0; i < 10; i++)
         pause_briefly();
     assert_int_equal(atomic_load(&count), 0);
-    gate_open(&f.g);
+    unblock_stream(&f.g);
     OK(cudaDeviceSynchronize());
     assert_int_equal(atomic_load(&count), 2);
     OK(cudaGraphExecDestroy(exec));
@@ -99,13 +99,13 @@ TEST(a_wait_holds_up_only_what_depends_on_it) {
     add_fill(f.graph, &wait, 1, f.memory, NULL);
     add_fill(f.graph, NULL, 0, f.memory + 1, f.last);
     cudaGraphExec_t exec = instantiate(f.graph);
-    gate_hold(&f.g, f.other);
+    block_stream(&f.g, f.other);
     OK(cudaEventRecord(f.event, f.other));
     OK(cudaGraphLaunch(exec, f.stream));
     OK(cudaEventSynchronize(f.last));
     assert_int_equal(f.memory[0], 0);
     SAYS(cudaErrorNotReady, cudaStreamQuery(f.stream));
-    gate_open(&f.g);
+    unblock_stream(&f.g);
     OK(cudaStreamSynchronize(f.stream));
     assert_int_equal(f.memory[0] + f.memory[1], 2);
     OK(cudaGraphExecDestroy(exec));
@@ -116,27 +116,27 @@ TEST(a_wait_holds_up_only_what_depends_on_it) {
 TEST(what_is_waited_for_may_be_over_in_any_order) {
     for (int turn = 0; turn < 2; turn++) {
         fixture f;
-        gate second = {0};
+        blocker second = {0};
         cudaGraphNode_t held, wait;
         cudaEvent_t after = new_event();
         make(&f);
         OK(cudaSetDevice(1)); /* which calls its own */
         cudaStream_t far = new_stream();
         cudaEvent_t far_event = new_event();
-        gate_hold(&f.g, far);
+        block_stream(&f.g, far);
         OK(cudaEventRecord(far_event, far));
         OK(cudaSetDevice(0));
         OK(cudaGraphAddEventWaitNode(&wait, f.graph, NULL, 0, far_event));
         add_fill(f.graph, &wait, 1, f.memory, f.event);
-        held = add_host(f.graph, NULL, 0, gate_function, &second);
+        held = add_host(f.graph, NULL, 0, wait_until_unblocked, &second);
         add_fill(f.graph, &held, 1, f.memory + 1, after);
         cudaGraphExec_t exec = instantiate(f.graph);
         OK(cudaGraphLaunch(exec, f.stream));
-        gate_open(turn ? &f.g : &second);
+        unblock_stream(turn ? &f.g : &second);
         OK(cudaEventSynchronize(turn ? f.event : after));
         assert_int_equal(f.memory[turn], 0);
         SAYS(cudaErrorNotReady, cudaStreamQuery(f.stream));
-        gate_open(turn ? &second : &f.g);
+        unblock_stream(turn ? &second : &f.g);
         OK(cudaStreamSynchronize(f.stream));
         assert_int_equal(f.memory[0] + f.memory[1], 2);
         OK(cudaGraphExecDestroy(exec));
@@ -256,7 +256,7 @@ TEST(a_fault_beside_a_host_function) {
     atomic_int count = 0;
     void *memory = new_memory(64);
     make(&f);
-    cudaGraphNode_t held = add_host(f.graph, NULL, 0, gate_function, &f.g);
+    cudaGraphNode_t held = add_host(f.graph, NULL, 0, wait_until_unblocked, &f.g);
     add_host(f.graph, &held, 1, count_up, &count);
     add_record(f.graph, &held, 1, f.last);
     add_fill(f.graph, NULL, 0, memory, f.event);
@@ -264,7 +264,7 @@ TEST(a_fault_beside_a_host_function) {
     OK(cudaFree(memory));
     OK(cudaGraphLaunch(exec, f.stream));
     SAYS(cudaErrorIllegalAddress, cudaEventSynchronize(f.event));
-    gate_open(&f.g);
+    unblock_stream(&f.g);
     SAYS(cudaErrorIllegalAddress, cudaEventSynchronize(f.last));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(f.stream));
     assert_int_equal(atomic_load(&count), 0);

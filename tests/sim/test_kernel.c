@@ -93,32 +93,32 @@ static void take(const acu_sim_launch *launch_, void *const *args) {
 }
 
 TEST(arguments_are_copied_at_the_call) {
-    gate g = {0};
+    blocker g = {0};
     unsigned char a = 3;
     char b[20] = "nineteen characters";
     unsigned short c = 4000;
     void *d = &g, *args[] = {&a, b, &c, &d};
     OK(acu_sim_register("mixed", take));
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     OK(cudaLaunchKernel(kernel_of(library, "mixed"), dim(1, 1, 1), dim(1, 1, 1), args, 0, 0));
     a = 0;
     memset(b, 0, sizeof b);
     c = 0;
     d = NULL;
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
     assert_true(got.a == 3 && got.c == 4000 && got.d == &g);
     assert_string_equal(got.b.bytes, "nineteen characters");
 }
 
 TEST(launches_are_asynchronous_and_in_order) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaLaunchKernel(nothing, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
     SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     OK(cudaStreamDestroy(stream));
 }
@@ -207,16 +207,16 @@ TEST(null_is_illegal) {
 }
 
 TEST(what_is_freed_in_order_may_be_used_before) {
-    gate g = {0};
+    blocker g = {0};
     void *memory;
     OK(cudaMallocAsync(&memory, 100, 0));
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     illegal = memory;
     illegal_bytes = 100;
     OK(acu_sim_register("nothing", touch));
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 0));
     OK(cudaFreeAsync(memory, 0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
 }
 
@@ -270,11 +270,11 @@ TEST(a_kernel_must_not_call_cuda) {
 }
 
 TEST(unloading_waits) {
-    gate g = {0};
+    blocker g = {0};
     cudaLibrary_t other = load(PTX);
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     OK(launch(kernel_of(other, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaLibraryUnload(other));
     OK(cudaDeviceSynchronize());
 }
@@ -417,7 +417,7 @@ TEST(launch_attributes) {
 }
 
 TEST(events_of_launches) {
-    gate g = {0};
+    blocker g = {0};
     cudaEvent_t event, timed;
     cudaStream_t stream;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeLaunchCompletionEvent};
@@ -426,12 +426,12 @@ TEST(events_of_launches) {
     OK(cudaStreamCreate(&stream));
     OK(cudaEventCreate(&timed));
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     config.stream = stream;
     attribute.val.launchCompletionEvent.event = event;
     OK(cudaLaunchKernelExC(&config, nothing, NULL));
     SAYS(cudaErrorNotReady, cudaEventQuery(event));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaEventSynchronize(event));
     attribute.id = cudaLaunchAttributeProgrammaticEvent;
     attribute.val.programmaticEvent.event = timed;

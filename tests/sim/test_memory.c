@@ -347,31 +347,31 @@ TEST(unknown_pointers) {
 }
 
 TEST(free_waits_for_work) {
-    gate g = {0};
+    blocker g = {0};
     void *a;
     cudaStream_t stream;
     OK(cudaMalloc(&a, 1000));
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaMemsetAsync(a, 1, 1000, stream));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaFree(a));
     OK(cudaStreamQuery(stream));
     OK(cudaStreamDestroy(stream));
 }
 
 TEST(host_memory_may_be_in_use_on_any_device) {
-    gate g = {0};
+    blocker g = {0};
     void *device, *pinned;
     cudaStream_t stream;
     OK(cudaMallocHost(&pinned, MIB));
     OK(cudaSetDevice(1));
     OK(cudaStreamCreate(&stream));
     OK(cudaMalloc(&device, MIB));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaMemcpyAsync(pinned, device, MIB, cudaMemcpyDeviceToHost, stream));
     OK(cudaSetDevice(0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaFreeHost(pinned));
     OK(cudaStreamQuery(stream));
     OK(cudaStreamDestroy(stream));

@@ -54,15 +54,15 @@ static void *does_not_wait(void *data) {
 }
 
 TEST(threads_do_not_wait_for_each_other) {
-    gate g = {0};
+    blocker g = {0};
     pthread_t thread;
     void *memory = NULL;
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     assert_int_equal(pthread_create(&thread, NULL, does_not_wait, NULL), 0);
     assert_int_equal(pthread_join(thread, &memory), 0);
     assert_non_null(memory);
     SAYS(cudaErrorNotReady, cudaStreamQuery(0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(0));
     OK(cudaFree(memory));
 }

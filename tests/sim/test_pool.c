@@ -77,14 +77,14 @@ TEST(plain_free_takes_it_too) {
 }
 
 TEST(freed_memory_serves_the_same_stream_at_once) {
-    gate g = {0};
+    blocker g = {0};
     void *a;
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     for (int i = 0; i < 5; i++) {
         OK(cudaMallocAsync(&a, 700 * MIB, stream));
         OK(cudaFreeAsync(a, stream));
     }
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
 }
 
@@ -279,7 +279,7 @@ TEST(access_mistakes) {
 /* Of a device that is reset before a stream of another one comes to it. */
 TEST(memory_that_is_freed_after_its_device_was_reset) {
     enum { COUNT = 8 };
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t other;
     void *plain, *pooled, *later[COUNT];
     size_t before, after, total;
@@ -288,14 +288,14 @@ TEST(memory_that_is_freed_after_its_device_was_reset) {
     OK(cudaMallocAsync(&pooled, MIB, NULL));
     OK(cudaSetDevice(1));
     OK(cudaStreamCreate(&other));
-    gate_hold(&g, other);
+    block_stream(&g, other);
     OK(cudaFreeAsync(plain, other));
     OK(cudaFreeAsync(pooled, other));
     OK(cudaSetDevice(0));
     OK(cudaDeviceReset());
     for (int i = 0; i < COUNT; i++)
         OK(cudaMalloc(&later[i], MIB));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(other));
     OK(cudaStreamDestroy(other));
     for (int i = 0; i < COUNT; i++)

@@ -254,12 +254,12 @@ TEST(after_exit_began_cuda_is_gone) {
 }
 
 static int exits_with_work(void) {
-    static gate g; /* outlives the function; never opened */
+    static blocker g; /* outlives the function; never opened */
     cudaStream_t stream;
     void *memory;
     if (cudaStreamCreate(&stream) || cudaMalloc(&memory, 1 << 20))
         return 1;
-    (void)cudaLaunchHostFunc(stream, gate_function, &g);
+    (void)cudaLaunchHostFunc(stream, wait_until_unblocked, &g);
     (void)cudaMemsetAsync(memory, 0, 1 << 20, stream);
     return 0;
 }

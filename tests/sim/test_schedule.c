@@ -143,11 +143,11 @@ TEST(asking_goes_on) {
 
 /* The program waits for what a host function does, and calls nothing meanwhile. */
 TEST(a_program_that_spins_goes_on) {
-    gate g = {.is_open = 1};
+    blocker g = {.is_open = 1};
     cudaStream_t s;
     acu_sim_reset("seed=3");
     OK(cudaStreamCreate(&s));
-    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaLaunchHostFunc(s, wait_until_unblocked, &g));
     while (!atomic_load(&g.reached))
         pause_briefly();
     OK(cudaStreamSynchronize(s));
@@ -155,11 +155,11 @@ TEST(a_program_that_spins_goes_on) {
 }
 
 TEST(a_held_up_operation_does_not_hold_up_questions) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t s;
     acu_sim_reset("seed=1");
     OK(cudaStreamCreate(&s));
-    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaLaunchHostFunc(s, wait_until_unblocked, &g));
     for (int i = 0; i < 20; i++)
         SAYS(cudaErrorNotReady, cudaStreamQuery(s));
     atomic_store(&g.is_open, 1);

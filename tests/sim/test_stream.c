@@ -75,29 +75,29 @@ TEST(work_is_done_in_order) {
 }
 
 TEST(work_is_asynchronous) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     OK(cudaStreamQuery(stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     FAILS(cudaErrorNotReady, cudaStreamQuery(stream));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     OK(cudaStreamQuery(stream));
     OK(cudaStreamDestroy(stream));
 }
 
 TEST(streams_are_independent) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t a, b;
     char *sign = new_sign();
     OK(cudaStreamCreate(&a));
     OK(cudaStreamCreate(&b));
-    gate_hold(&g, a);
+    block_stream(&g, a);
     give(sign, b);
     OK(cudaStreamSynchronize(b)); /* while a is held up */
     assert_int_equal(*sign, 1);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
@@ -105,32 +105,32 @@ TEST(streams_are_independent) {
 }
 
 TEST(destroyed_streams_finish_their_work) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     int at = 0;
     atomic_store(&order, 0);
     OK(cudaStreamCreate(&stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     OK(cudaLaunchHostFunc(stream, append, &at));
     OK(cudaStreamDestroy(stream)); /* does not wait */
     assert_int_equal(at, 0);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
     assert_int_equal(at, 1);
 }
 
 TEST(legacy_stream_waits_for_blocking_streams) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     char *sign = new_sign();
     give(sign, 0);
     for (int i = 0; i < 20; i++)
         pause_briefly();
     assert_int_equal(*sign, 0);
     SAYS(cudaErrorNotReady, cudaStreamQuery(0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(0));
     assert_int_equal(*sign, 1);
     OK(cudaStreamDestroy(stream));
@@ -138,16 +138,16 @@ TEST(legacy_stream_waits_for_blocking_streams) {
 }
 
 TEST(blocking_streams_wait_for_the_legacy_stream) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
-    gate_hold(&g, cudaStreamLegacy);
+    block_stream(&g, cudaStreamLegacy);
     char *sign = new_sign();
     give(sign, stream);
     for (int i = 0; i < 20; i++)
         pause_briefly();
     assert_int_equal(*sign, 0);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(stream));
     assert_int_equal(*sign, 1);
     OK(cudaStreamDestroy(stream));
@@ -155,52 +155,52 @@ TEST(blocking_streams_wait_for_the_legacy_stream) {
 }
 
 TEST(non_blocking_streams_do_not) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     char *sign = new_sign();
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     give(sign, stream);
     OK(cudaStreamSynchronize(stream));
     assert_int_equal(*sign, 1);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeHost(sign));
 }
 
 TEST(the_legacy_stream_does_not_wait_for_non_blocking_ones) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t stream;
     char *sign = new_sign();
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    gate_hold(&g, stream);
+    block_stream(&g, stream);
     give(sign, 0);
     OK(cudaStreamSynchronize(0));
     assert_int_equal(*sign, 1);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeHost(sign));
 }
 
 TEST(devices_do_not_wait_for_each_other) {
-    gate g = {0};
-    gate_hold(&g, 0);
+    blocker g = {0};
+    block_stream(&g, 0);
     OK(cudaSetDevice(1));
     OK(cudaDeviceSynchronize());
     OK(cudaStreamQuery(0));
     OK(cudaSetDevice(0));
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaDeviceSynchronize());
 }
 
 TEST(the_per_thread_stream) {
-    gate g = {0};
-    gate_hold(&g, cudaStreamPerThread);
+    blocker g = {0};
+    block_stream(&g, cudaStreamPerThread);
     FAILS(cudaErrorNotReady, cudaStreamQuery(cudaStreamPerThread));
     FAILS(cudaErrorNotReady, cudaStreamQuery(0)); /* which it blocks */
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(cudaStreamPerThread));
 }
 
@@ -391,13 +391,13 @@ static void note_caller(void *data) {
 
 /* As CUDA does: one that waits for another's would wait for ever. */
 TEST(host_functions_are_called_one_at_a_time) {
-    gate g = {0};
+    blocker g = {0};
     cudaStream_t a, b;
     atomic_int called = 0;
     char *sign = new_sign();
     OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    gate_hold(&g, a);
+    block_stream(&g, a);
     while (!atomic_load(&g.reached))
         pause_briefly();
     give(sign, b);
@@ -406,7 +406,7 @@ TEST(host_functions_are_called_one_at_a_time) {
     for (int i = 0; i < 20; i++)
         pause_briefly();
     assert_int_equal(atomic_load(&called), 0);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaStreamSynchronize(b));
     assert_int_equal(atomic_load(&called), 1);
     assert_true(!pthread_equal(caller, pthread_self()));
@@ -416,14 +416,14 @@ TEST(host_functions_are_called_one_at_a_time) {
 }
 
 TEST(host_functions_of_two_devices_are_not) {
-    gate g = {0};
+    blocker g = {0};
     atomic_int called = 0;
-    gate_hold(&g, 0);
+    block_stream(&g, 0);
     OK(cudaSetDevice(1));
     OK(cudaLaunchHostFunc(0, note_caller, &called));
     OK(cudaDeviceSynchronize());
     assert_int_equal(atomic_load(&called), 1);
-    gate_open(&g);
+    unblock_stream(&g);
     OK(cudaSetDevice(0));
     OK(cudaDeviceSynchronize());
 }
