@@ -164,11 +164,13 @@ int acu_object_destroy(const char *call, acu_object *object);
  */
 int acu_thread_ignore_captures(void);
 void acu_thread_restore(int mode);
-/* Does the same for what has nothing to do with any capture, although CUDA regards it as unsafe
- * during each: memory that is allocated and freed in the order of a stream that no capture has,
- * pools, limits. The thread's own captures are no matter either. */
+/* Lets the thread ignore captures for what has nothing to do with any capture, although CUDA
+ * regards it as unsafe during each: memory that is allocated and freed in the order of a stream
+ * that no capture has, pools, limits. The thread ignores its own captures, too. Returns what
+ * acu_thread_restore() takes.
+ */
 int acu_thread_ignore_all_captures(void);
-/* Makes a call in that way; sets `code`. */
+/* Makes a call while the thread ignores all captures; sets `code` to what the call returns. */
 #define ACU_IGNORING_CAPTURES(code, call)                                                          \
     do {                                                                                           \
         const int mode_before = acu_thread_ignore_all_captures();                                  \

@@ -22,8 +22,8 @@ static unsigned register_flags(unsigned flags) {
 }
 
 /* Allocates from the pool; the stream implies the device, unless it is a default stream: those mean
- * the current device. A pool that grows would break a global capture of another thread; only
- * programs that have had one pay for that. */
+ * the current device. CUDA regards the call as unsafe during a capture of the thread, or a global
+ * one of another thread; only programs that have captures pay for that. */
 static int allocate_from_pool(acu_storage *s, void **at) {
     acu_guard guard;
     cudaStream_t raw = s->home->raw;
@@ -134,7 +134,10 @@ static const char *human(size_t bytes, char text[24]) {
 /* Returns 0 where CUDA does not answer; never more than the pool's limit. */
 static size_t bytes_used_of(const acu_pool *pool) {
     uint64_t used = 0;
-    if (cudaMemPoolGetAttribute(pool->raw, cudaMemPoolAttrUsedMemCurrent, &used))
+    int code;
+    ACU_IGNORING_CAPTURES(code,
+                          cudaMemPoolGetAttribute(pool->raw, cudaMemPoolAttrUsedMemCurrent, &used));
+    if (code)
         return 0;
     return used < pool->max_size ? (size_t)used : pool->max_size;
 }
