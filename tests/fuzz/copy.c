@@ -145,6 +145,19 @@ static void copy_rows(void) {
     settle(async ? s : null_stream);
 }
 
+struct cudaMemcpy3DParms any_box(const place *to, const place *from) {
+    struct cudaMemcpy3DParms p;
+    memset(&p, 0, sizeof p);
+    p.extent = (struct cudaExtent){(size_t)ONE_OF(0, 1, 16, 64), (size_t)ONE_OF(0, 1, 2),
+                                   (size_t)ONE_OF(0, 1, 1, 2)};
+    p.kind = (enum cudaMemcpyKind)any_direction();
+    p.dstPtr = (struct cudaPitchedPtr){to->address, (size_t)ONE_OF(0, 64, 100), 64,
+                                       (size_t)ONE_OF(0, 2, 4)};
+    p.srcPtr = (struct cudaPitchedPtr){from->address, (size_t)ONE_OF(0, 64, 100), 64,
+                                       (size_t)ONE_OF(0, 2, 4)};
+    return p;
+}
+
 static void copy_box(void) {
     place to = any_place(), from = any_place();
     object *array = one_in(3) ? any(ARRAY) : NULL;
@@ -154,14 +167,7 @@ static void copy_box(void) {
     const bool async = one_in(2), captured = async && is_capturing(s);
     if (!is_safe(&to, 4096) || !is_safe(&from, 4096) || overlap(&to, &from, 4096))
         return;
-    memset(&p, 0, sizeof p);
-    p.extent = (struct cudaExtent){(size_t)ONE_OF(0, 1, 16, 64), (size_t)ONE_OF(0, 1, 2),
-                                   (size_t)ONE_OF(0, 1, 1, 2)};
-    p.kind = (enum cudaMemcpyKind)any_direction();
-    p.dstPtr = (struct cudaPitchedPtr){to.address, (size_t)ONE_OF(0, 64, 100), 64,
-                                       (size_t)ONE_OF(0, 2, 4)};
-    p.srcPtr = (struct cudaPitchedPtr){from.address, (size_t)ONE_OF(0, 64, 100), 64,
-                                       (size_t)ONE_OF(0, 2, 4)};
+    p = any_box(&to, &from);
     if (array && into) {
         p.dstPtr = (struct cudaPitchedPtr){0};
         p.dstArray = array->handle;

@@ -71,6 +71,7 @@ static void ask_exec(void) {
     answer(result, "%llu", flags);
 }
 
+/* Not the function of graph.c: a node of the graph shows which of the two it has. */
 static void nothing(void *unused_data) {
     (void)unused_data;
 }

@@ -60,7 +60,8 @@ extern object objects[KINDS][SLOTS];
 object *empty(kind wanted);
 /* An object that exists, or one whose handle is NULL. */
 object *any(kind wanted);
-/* The same, without those that a graph or a capture uses; NULL if there is none. */
+/* An object that no graph and no capture uses, or one whose handle is NULL; NULL if any() chose one
+ * that is used. */
 object *unused(kind wanted);
 /* "s3", "NULL". The text lives until eight further ones were asked for. */
 const char *name(const object *named);
@@ -94,6 +95,8 @@ extern object pageable[2];
 
 /* A size for an operation on so much room: mostly one that fits; 0, 1, odd, too large. */
 size_t any_size(size_t room);
+/* The parameters of a copy of a box, between places with room for 4 KiB. */
+struct cudaMemcpy3DParms any_box(const place *to, const place *from);
 /* A direction of a copy, mostly cudaMemcpyDefault. */
 int any_direction(void);
 /* A device: mostly 0; also -1 and 1. */

@@ -171,16 +171,9 @@ static void add_box(void) {
     addition a = begin_addition();
     place to = any_place(), from = any_place();
     struct cudaMemcpy3DParms p;
-    memset(&p, 0, sizeof p);
     if (to.room < 1024 || from.room < 1024 || to.object == from.object)
         return;
-    p.extent = (struct cudaExtent){(size_t)ONE_OF(0, 1, 16, 64), (size_t)ONE_OF(0, 1, 2),
-                                   (size_t)ONE_OF(0, 1, 1, 2)};
-    p.kind = (enum cudaMemcpyKind)any_direction();
-    p.dstPtr = (struct cudaPitchedPtr){to.address, (size_t)ONE_OF(0, 64, 100), 64,
-                                       (size_t)ONE_OF(0, 2, 4)};
-    p.srcPtr = (struct cudaPitchedPtr){from.address, (size_t)ONE_OF(0, 64, 100), 64,
-                                       (size_t)ONE_OF(0, 2, 4)};
+    p = any_box(&to, &from);
     call("cudaGraphAddMemcpyNode(%s, %s, %s p%zu y%zu, %s p%zu y%zu, {%zu, %zu, %zu}, %d)", HEAD(a),
          to.name, p.dstPtr.pitch, p.dstPtr.ysize, from.name, p.srcPtr.pitch, p.srcPtr.ysize,
          p.extent.width, p.extent.height, p.extent.depth, (int)p.kind);

@@ -557,7 +557,7 @@ TEST(what_is_not_attached_or_detached) {
     OK(cuCtxDestroy(outer));
 }
 
-/* It is kept by those who retain it. */
+/* A primary context is kept by those who retain it. */
 TEST(a_primary_context_outlives_its_users) {
     CUcontext primary, again = NULL;
     OK(cuDevicePrimaryCtxRetain(&primary, device));

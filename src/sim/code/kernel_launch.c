@@ -193,7 +193,8 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
         return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
                                                        : cudaErrorInvalidConfiguration;
-    for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++) /* one thread is allowed */
+    /* A GPU takes blocks of one thread, too (tests/fuzz/). */
+    for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
             return cudaErrorInvalidValue;
     if (entry->max_threads[0] && threads > volume(entry->max_threads))

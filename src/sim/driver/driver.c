@@ -11,6 +11,7 @@
 #include "sim/device/need.h"
 #include "sim/entry/entries.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -223,7 +224,7 @@ cudaError_t acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
     acu_sim_device *d;
     SIM_TRY(acu_sim_driver_find_device(dev, name && len, &d));
     /* CUDA takes a negative length for a large one. */
-    snprintf(name, len > 0 ? (size_t)len : SIZE_MAX / 2, "anycuda simulator");
+    snprintf(name, len > 0 ? (size_t)len : INT_MAX, "anycuda simulator");
     return cudaSuccess;
 }
 

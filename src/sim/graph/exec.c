@@ -230,7 +230,7 @@ cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, 
                                                    cudaGraphInstantiateParams *instantiateParams) {
     cudaGraphInstantiateParams none = {.flags = ~0ull};
     cudaGraphInstantiateParams *params = instantiateParams ? instantiateParams : &none;
-    if (instantiateParams && params->flags == cudaGraphInstantiateFlagUpload) {
+    if (instantiateParams && params->flags & cudaGraphInstantiateFlagUpload) {
         acu_sim_stream *stream;
         params->result_out = cudaGraphInstantiateError;
         SIM_TRY(acu_sim_stream_usable(params->uploadStream, &stream));

@@ -343,9 +343,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     if (resultInfo && ((exec && graph) || !acu_sim_behaviour_update_of_nothing_has_no_result()))
         refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
-    if (!exec || !graph || !resultInfo)
-        return cudaErrorInvalidValue;
-    if (graph->moved)
+    if (!exec || !graph || graph->moved || !resultInfo)
         return cudaErrorInvalidValue;
     if (!validate(exec->graph, graph, resultInfo))
         return cudaErrorGraphExecUpdateFailure;

@@ -27,7 +27,7 @@ static cudaError_t make_box(const position *to, const position *from, size_t wid
     const acu_sim_array *target = acu_sim_array_of(to->array);
     const acu_sim_array *source = acu_sim_array_of(from->array);
     if ((!target && !to->memory) || (!source && !from->memory))
-        return to->array || from->array ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+        return cudaErrorInvalidResourceHandle;
     const size_t element = target ? target->element : source->element;
     *in_bytes = width % element || to->x % element || from->x % element;
     const size_t unit = *in_bytes ? 1 : element;
@@ -66,12 +66,9 @@ static cudaError_t copy_box(position to, position from, size_t width, size_t hei
         return cudaSuccess;
     if (!acu_sim_copy_is_direction(kind))
         return cudaErrorInvalidMemcpyDirection;
-    if ((!to.memory && !acu_sim_array_of(to.array)) ||
-        (!from.memory && !acu_sim_array_of(from.array)))
-        return cudaErrorInvalidResourceHandle;
+    SIM_TRY(make_box(&to, &from, width, height, kind, &box, &in_bytes));
     SIM_TRY(validate_pitch(&to, width, height));
     SIM_TRY(validate_pitch(&from, width, height));
-    SIM_TRY(make_box(&to, &from, width, height, kind, &box, &in_bytes));
     return acu_sim_copy_box(&box, in_bytes, stream, async);
 }
 

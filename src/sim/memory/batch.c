@@ -28,8 +28,8 @@ static size_t entry_of(const size_t *indices, size_t entries, size_t element, si
     return last + 1 < entries && indices[last + 1] == element ? last + 1 : last;
 }
 
-/* These calls are given neither to the legacy default stream nor to a capture, which stays valid.
- */
+/* Returns an error for the legacy default stream, which takes no batches, and for a captured
+ * stream, whose capture stays valid. */
 static cudaError_t validate_stream(cudaStream_t handle) {
     acu_sim_stream *stream;
     handle = acu_sim_stream_handle(handle);

@@ -330,10 +330,13 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
         .extent = {width, height, 1},
         .kind = kind};
     acu_sim_stream *s;
+    const cudaError_t why = validate_rows(dpitch, spitch, width, height);
+    if (why == cudaErrorInvalidPitchValue)
+        return why;
     SIM_TRY(acu_sim_stream_of(stream, &s));
-    if (width && height)
+    if (why) /* CUDA reports this one after it looked at captures */
         SIM_TRY(validate_capture(s, async));
-    SIM_TRY(validate_rows(dpitch, spitch, width, height));
+    SIM_TRY(why);
     return submit(&params, stream, (copy_options){.async = async});
 }
 

@@ -119,9 +119,7 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
     acu_sim_stream *s;
     acu_sim_range *range = acu_sim_range_of(devPtr);
     SIM_TRY(acu_sim_stream_of(stream, &s));
-    SIM_TRY(acu_sim_capture_allows(s, SIM_WAITS));
-    if (!s->capture)
-        SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(acu_sim_capture_allows(s, SIM_WAITS)); /* the call is unsafe on other streams, too */
     if (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
         (length && length != range->size) ||
         (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&

@@ -248,10 +248,9 @@ static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
     if (!pHost)
         return cudaErrorInvalidValue;
     *pHost = NULL;
-    if (size == 0)
-        return cudaSuccess;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (flags & ~known)
+    if (size)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (size && flags & ~known)
         return cudaErrorInvalidValue;
     return allocate_host(acu_sim_device_now(), SIM_PINNED, size, reported_flags(flags), pHost,
                          SIM_CALLER);
@@ -269,10 +268,9 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
     if (!devPtr)
         return cudaErrorInvalidValue;
     *devPtr = NULL;
-    if (size == 0)
-        return cudaSuccess;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
+    if (size)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (size && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return cudaErrorInvalidValue;
     return allocate_host(acu_sim_device_now(), SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
 }
