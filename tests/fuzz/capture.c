@@ -115,7 +115,8 @@ static void exchange_mode(void) {
 }
 
 const operation capture_operations[] = {
-    {begin_capture, 12, false}, {begin_capture_to_graph, 3, false}, {end_capture, 14, false},
-    {ask_capture, 8, false},    {change_capture, 3, false},         {exchange_mode, 3, false},
-    {NULL, 0, false},
+    OPERATION(begin_capture, 12, false), OPERATION(begin_capture_to_graph, 3, false),
+    OPERATION(end_capture, 14, false),   OPERATION(ask_capture, 8, false),
+    OPERATION(change_capture, 3, false), OPERATION(exchange_mode, 3, false),
+    OPERATION(NULL, 0, false),
 };

@@ -294,7 +294,10 @@ static void compare(void) {
 }
 
 const operation copy_operations[] = {
-    {fill, 14, false},      {fill_rows, 4, false},   {driver_fill, 4, false}, {copy, 16, false},
-    {copy_rows, 6, false},  {copy_box, 5, false},    {copy_array, 4, false},  {copy_peer, 3, false},
-    {copy_batch, 3, false}, {driver_copy, 4, false}, {compare, 12, false},    {NULL, 0, false},
+    OPERATION(fill, 14, false),       OPERATION(fill_rows, 4, false),
+    OPERATION(driver_fill, 4, false), OPERATION(copy, 16, false),
+    OPERATION(copy_rows, 6, false),   OPERATION(copy_box, 5, false),
+    OPERATION(copy_array, 4, false),  OPERATION(copy_peer, 3, false),
+    OPERATION(copy_batch, 3, false),  OPERATION(driver_copy, 4, false),
+    OPERATION(compare, 12, false),    OPERATION(NULL, 0, false),
 };

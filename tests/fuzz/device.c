@@ -294,12 +294,16 @@ static void error_texts(void) {
 }
 
 const operation device_operations[] = {
-    {get_device, 2, false},    {set_device, 4, false},         {init_device, 2, false},
-    {count_devices, 1, false}, {device_attribute, 3, false},   {device_properties, 1, false},
-    {get_limit, 2, false},     {set_limit, 3, false},          {cache_config, 2, false},
-    {device_flags, 2, false},  {priority_range, 1, false},     {peer, 3, false},
-    {bus_id, 1, false},        {synchronize_device, 4, false}, {last_error, 8, false},
-    {versions, 1, false},      {memory_info, 1, false},        {valid_devices, 1, false},
-    {texture_width, 1, false}, {graph_memory, 3, false},       {driver_context, 5, false},
-    {driver_device, 2, false}, {error_texts, 1, false},        {NULL, 0, false},
+    OPERATION(get_device, 2, false),       OPERATION(set_device, 4, false),
+    OPERATION(init_device, 2, false),      OPERATION(count_devices, 1, false),
+    OPERATION(device_attribute, 3, false), OPERATION(device_properties, 1, false),
+    OPERATION(get_limit, 2, false),        OPERATION(set_limit, 3, false),
+    OPERATION(cache_config, 2, false),     OPERATION(device_flags, 2, false),
+    OPERATION(priority_range, 1, false),   OPERATION(peer, 3, false),
+    OPERATION(bus_id, 1, false),           OPERATION(synchronize_device, 4, false),
+    OPERATION(last_error, 8, false),       OPERATION(versions, 1, false),
+    OPERATION(memory_info, 1, false),      OPERATION(valid_devices, 1, false),
+    OPERATION(texture_width, 1, false),    OPERATION(graph_memory, 3, false),
+    OPERATION(driver_context, 5, false),   OPERATION(driver_device, 2, false),
+    OPERATION(error_texts, 1, false),      OPERATION(NULL, 0, false),
 };

@@ -129,6 +129,8 @@ static void change_exec(void) {
 }
 
 const operation exec_operations[] = {
-    {instantiate, 14, true}, {destroy_exec, 3, false}, {launch, 14, false}, {update, 6, false},
-    {ask_exec, 2, false},    {change_exec, 12, false}, {NULL, 0, false},
+    OPERATION(instantiate, 14, true), OPERATION(destroy_exec, 3, false),
+    OPERATION(launch, 14, false),     OPERATION(update, 6, false),
+    OPERATION(ask_exec, 2, false),    OPERATION(change_exec, 12, false),
+    OPERATION(NULL, 0, false),
 };

@@ -115,10 +115,12 @@ void forget_captured_graph(object *stream, bool is_kept);
 /* ---- operations, by file ---- */
 
 typedef struct operation {
+    const char *name;
     void (*run)(void);
     unsigned weight;
     bool first; /* the calls that a program begins with are only of such operations */
 } operation;
+#define OPERATION(function, weight, first) {#function, function, weight, first}
 extern const operation device_operations[], stream_operations[], memory_operations[],
     copy_operations[], capture_operations[], graph_operations[], exec_operations[],
     kernel_operations[];

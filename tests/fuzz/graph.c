@@ -386,11 +386,14 @@ static void user_object(void) {
 }
 
 const operation graph_operations[] = {
-    {create_graph, 7, true},  {destroy_graph, 2, false}, {clone_graph, 3, false},
-    {list_graph, 8, false},   {add_empty, 8, true},      {add_host, 6, true},
-    {add_fill, 10, true},     {add_copy, 10, true},      {add_box, 4, false},
-    {add_child, 4, false},    {add_event, 5, false},     {add_allocation, 4, false},
-    {add_kernel, 4, false},   {change_edges, 12, false}, {describe_node, 6, false},
-    {destroy_node, 3, false}, {find_in_clone, 2, false}, {node_parameters, 8, false},
-    {user_object, 3, true},   {NULL, 0, false},
+    OPERATION(create_graph, 7, true),   OPERATION(destroy_graph, 2, false),
+    OPERATION(clone_graph, 3, false),   OPERATION(list_graph, 8, false),
+    OPERATION(add_empty, 8, true),      OPERATION(add_host, 6, true),
+    OPERATION(add_fill, 10, true),      OPERATION(add_copy, 10, true),
+    OPERATION(add_box, 4, false),       OPERATION(add_child, 4, false),
+    OPERATION(add_event, 5, false),     OPERATION(add_allocation, 4, false),
+    OPERATION(add_kernel, 4, false),    OPERATION(change_edges, 12, false),
+    OPERATION(describe_node, 6, false), OPERATION(destroy_node, 3, false),
+    OPERATION(find_in_clone, 2, false), OPERATION(node_parameters, 8, false),
+    OPERATION(user_object, 3, true),    OPERATION(NULL, 0, false),
 };

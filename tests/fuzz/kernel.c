@@ -196,9 +196,9 @@ static void load_wrong(void) {
 }
 
 const operation kernel_operations[] = {
-    {launch, 6, false},     {driver_launch, 8, false},
-    {occupancy, 3, false},  {runtime_occupancy, 3, false},
-    {attributes, 4, false}, {driver_attributes, 3, false},
-    {look_up, 2, false},    {load_wrong, 1, false},
-    {NULL, 0, false},
+    OPERATION(launch, 6, false),     OPERATION(driver_launch, 8, false),
+    OPERATION(occupancy, 3, false),  OPERATION(runtime_occupancy, 3, false),
+    OPERATION(attributes, 4, false), OPERATION(driver_attributes, 3, false),
+    OPERATION(look_up, 2, false),    OPERATION(load_wrong, 1, false),
+    OPERATION(NULL, 0, false),
 };

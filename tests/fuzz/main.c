@@ -235,11 +235,27 @@ void uses(place *used, bool writes, bool in_graph) {
 
 /* ---- running ---- */
 
+/* Names of operations, between commas; NULL: all. */
+static const char *wanted_operations;
+
+static bool is_wanted(const operation *o) {
+    const size_t length = strlen(o->name);
+    for (const char *at = wanted_operations; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, o->name, length) && (!at[length] || at[length] == ','))
+            return true;
+    return !wanted_operations;
+}
+
+/* A program begins with calls that make objects, whichever operations are wanted. */
+static unsigned weight_of(const operation *o, bool first) {
+    return first ? o->first * o->weight : is_wanted(o) * o->weight;
+}
+
 static unsigned count_weights(bool first) {
     unsigned sum = 0;
     for (unsigned t = 0; t < TABLES; t++)
         for (const operation *o = tables[t]; o->run; o++)
-            sum += !first || o->first ? o->weight : 0;
+            sum += weight_of(o, first);
     return sum;
 }
 
@@ -247,7 +263,7 @@ static const operation *choose_operation(bool first) {
     unsigned chosen = below(count_weights(first));
     for (unsigned t = 0; t < TABLES; t++)
         for (const operation *o = tables[t]; o->run; o++) {
-            const unsigned weight = !first || o->first ? o->weight : 0;
+            const unsigned weight = weight_of(o, first);
             if (chosen < weight)
                 return o;
             chosen -= weight;
@@ -299,7 +315,7 @@ static int run_child(uint64_t seed, unsigned long calls, const char *list) {
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        alarm(60);
+        alarm((unsigned)(60 + calls / 50));
         run_program(seed, calls, list);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -311,16 +327,24 @@ static int run_child(uint64_t seed, unsigned long calls, const char *list) {
 
 int main(int argc, char **argv) {
     if (argc < 2) {
-        (void)fprintf(stderr, "usage: fuzz SEED [CALLS [PROGRAMS [NUMBERS]]]\n"
-                              "  one program for each seed from SEED on, of 600 calls;\n"
-                              "  NUMBERS, such as 3,17-20, leaves out the other calls\n");
+        (void)fprintf(stderr,
+                      "usage: fuzz SEED [CALLS [PROGRAMS [NUMBERS [OPERATIONS]]]]\n"
+                      "  one program for each seed from SEED on, of 600 calls;\n"
+                      "  NUMBERS, such as 3,17-20, leaves out the other calls (all: none);\n"
+                      "  OPERATIONS, such as copy,copy_rows, leaves out the others\n");
         return 2;
     }
     const uint64_t seed = strtoull(argv[1], NULL, 10);
     const unsigned long calls = argc > 2 ? strtoul(argv[2], NULL, 10) : 600;
     const unsigned long programs = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+    const char *numbers = argc > 4 && strcmp(argv[4], "all") ? argv[4] : NULL;
     int result = 0;
+    wanted_operations = argc > 5 ? argv[5] : NULL;
+    if (!count_weights(false)) {
+        (void)fprintf(stderr, "fuzz: no operation is called %s\n", wanted_operations);
+        return 2;
+    }
     for (unsigned long i = 0; i < programs && !result; i++)
-        result = run_child(seed + i, calls, argc > 4 ? argv[4] : NULL);
+        result = run_child(seed + i, calls, numbers);
     return result;
 }

@@ -255,12 +255,12 @@ static void ask_event(void) {
 }
 
 const operation stream_operations[] = {
-    {create_stream, 10, true},   {destroy_stream, 3, false},
-    {query_stream, 6, false},    {synchronize_stream, 6, false},
-    {describe_stream, 6, false}, {attribute_of_stream, 5, false},
-    {wait_event, 12, false},     {host_function, 8, false},
-    {attach_memory, 3, false},   {driver_stream, 5, false},
-    {write_value, 3, false},     {create_event, 9, true},
-    {destroy_event, 3, false},   {record_event, 14, false},
-    {ask_event, 8, false},       {NULL, 0, false},
+    OPERATION(create_stream, 10, true),   OPERATION(destroy_stream, 3, false),
+    OPERATION(query_stream, 6, false),    OPERATION(synchronize_stream, 6, false),
+    OPERATION(describe_stream, 6, false), OPERATION(attribute_of_stream, 5, false),
+    OPERATION(wait_event, 12, false),     OPERATION(host_function, 8, false),
+    OPERATION(attach_memory, 3, false),   OPERATION(driver_stream, 5, false),
+    OPERATION(write_value, 3, false),     OPERATION(create_event, 9, true),
+    OPERATION(destroy_event, 3, false),   OPERATION(record_event, 14, false),
+    OPERATION(ask_event, 8, false),       OPERATION(NULL, 0, false),
 };
