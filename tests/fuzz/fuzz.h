@@ -48,6 +48,7 @@ typedef struct object {
     size_t size;  /* of memory, in bytes; the width of an array, in elements */
     memory_kind memory;
     bool is_used;      /* a graph or a capture uses the object: it is never destroyed */
+    bool is_read_only; /* memory that work on a GPU must not write to */
     bool is_undefined; /* nodes of graphs may write to the memory at once: nobody compares it */
     struct object
         *graph;      /* of an instance: what it was made from; of a stream: what is captured into */

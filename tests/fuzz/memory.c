@@ -50,7 +50,7 @@ static void allocate(void) {
     }
     if (!result && made != UNWRITTEN)
         keep(o, made, size, memory);
-    answer(result, "%s", handle_state(made));
+    answer(result, "%s", o->handle ? name(o) : handle_state(made));
 }
 
 static void allocate_pitched(void) {
@@ -64,7 +64,7 @@ static void allocate_pitched(void) {
     const cudaError_t result = cudaMallocPitch(&made, &pitch, width, height);
     if (!result && made != UNWRITTEN)
         keep(o, made, pitch * height, DEVICE);
-    answer(result, "%zu %s", pitch, handle_state(made));
+    answer(result, "%zu %s", pitch, o->handle ? name(o) : handle_state(made));
 }
 
 static void allocate_async(void) {
@@ -87,7 +87,7 @@ static void allocate_async(void) {
     /* Memory of a graph is there only while the graph runs. */
     if (!result && made != UNWRITTEN && !captured)
         keep(o, made, size, ASYNC);
-    answer(result, "%s", handle_state(made));
+    answer(result, "%s", o->handle ? name(o) : handle_state(made));
     settle(s);
 }
 
@@ -160,7 +160,8 @@ static void register_memory(void) {
         keep(o, memory, size, REGISTERED);
     else
         free(memory);
-    answer(result, "%s", "");
+    o->is_read_only = flags == cudaHostRegisterReadOnly;
+    answer(result, "%s", name(o));
 }
 
 /* ---- what CUDA knows of an address ---- */
@@ -277,7 +278,7 @@ static void create_array(void) {
         o->handle = made;
         o->size = width;
     }
-    answer(result, "%s", handle_state(made));
+    answer(result, "%s", o->handle ? name(o) : handle_state(made));
 }
 
 static void destroy_array(void) {
@@ -318,7 +319,7 @@ static void create_pool(void) {
     const cudaError_t result = cudaMemPoolCreate(&made, &properties);
     if (!result && made != UNWRITTEN)
         o->handle = made;
-    answer(result, "%s", handle_state(made));
+    answer(result, "%s", o->handle ? name(o) : handle_state(made));
 }
 
 /* Pools that a program may have memory of stay: later calls name the memory. */
