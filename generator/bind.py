@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from . import codes, facts, gates, groups, simulator, unsaid, verify
 from .abi import COPY, Route, Router
 from .describe import Describer
@@ -128,12 +130,18 @@ def _slot(bindings: Bindings, function: Function, home: Api, group: Group, featu
         params=bindings.describer.params(function, home),
         adapters=list(adapters.values()),
         hook=hook,
-        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else [],
+        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else _judging(eras, adapters.values()),
         results=list(parameters.section("results").get(function.name, ())),
         feature=features.get(function.name),
         group=group,
         interop=bindings.is_interop(function.header),
     )
+
+
+def _judging(eras: list[Era], adapters: Iterable[Adapter]) -> list[str]:
+    """Returns the quirk of a function whose oldest adapter refuses what is too new, so that the rest is not."""
+    refuses = any(a.name == eras[0].adapter and any(r.since for r in a.refusals) for a in adapters)
+    return ["ACU_QUIRK_OLDEST_JUDGES"] if refuses else []
 
 
 def _span(bindings: Bindings, function: Function, routes: list[Route]) -> tuple[int, int]:

@@ -158,6 +158,9 @@ enum acu_quirk {
     ACU_QUIRK_PEEK_LAST_ERROR = 2, /* as above */
     /* Works without a library (cudaGetErrorName …): the entry's fallback answers. */
     ACU_QUIRK_NO_LIBRARY = 4,
+    /* The adapter of the oldest era converts arguments, and refuses those that are too new for it:
+     * what fails behind it fails for another reason (cudaMemAdvise). */
+    ACU_QUIRK_OLDEST_JUDGES = 8,
 };
 
 static inline bool acu_function_has_quirk(const acu_function *function, unsigned quirks) {

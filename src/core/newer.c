@@ -115,11 +115,16 @@ static const acu_value *find_in_argument(search *s, const acu_function *function
               : NULL;
 }
 
+static bool was_judged(const acu_function *function, int version) {
+    return acu_function_has_quirk(function, ACU_QUIRK_OLDEST_JUDGES) && function->era_count > 1 &&
+           version < function->eras[1].since;
+}
+
 const char *acu_newer_argument(const acu_function *function, const void *args, int version,
                                int *since) {
     static _Thread_local char text[256];
     search s = {version, {text, sizeof text, 0}};
-    for (unsigned i = 0; i < function->param_count; i++) {
+    for (unsigned i = 0; i < function->param_count && !was_judged(function, version); i++) {
         const acu_value *newer = find_in_argument(&s, function, i, args);
         if (!newer)
             continue;

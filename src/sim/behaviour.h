@@ -55,9 +55,11 @@ static inline bool acu_sim_behaviour_reports_portable(void) {
     return acu_sim_runtime_since(12080);
 }
 
-/* Advice that names a device that does not exist is an invalid value, not an invalid device. Up to
- * 12.1, where the advice names the device by number, it is the device: advice_that_is_refused. */
-static inline bool acu_sim_behaviour_advised_device_is_a_value(void) {
+/* cudaMemAdvise() and cudaMemPrefetchAsync() take places with a type. Up to 12.1 they take the
+ * number of a device, so that anycuda refuses other places before the call, and advice to a device
+ * that does not exist is an invalid device, not an invalid value: advice_that_is_refused,
+ * places_of_numa_nodes. */
+static inline bool acu_sim_behaviour_places_have_types(void) {
     return acu_sim_runtime_since(12020);
 }
 

@@ -3,28 +3,6 @@
 
 #include <pthread.h>
 
-/* What a capture in this mode says of the call, and whether it is invalid then. */
-#define DURING(mode, code, status, call)                                                           \
-    do {                                                                                           \
-        cudaStream_t during = new_stream();                                                        \
-        cudaGraph_t captured = NULL;                                                               \
-        YES(cudaStreamBeginCapture(during, mode));                                                 \
-        SAYS(code, call);                                                                          \
-        EQUAL(status_of(during), status);                                                          \
-        SAYS((status) == cudaStreamCaptureStatusActive ? cudaSuccess                               \
-                                                       : cudaErrorStreamCaptureInvalidated,        \
-             cudaStreamEndCapture(during, &captured));                                             \
-        if (captured)                                                                              \
-            (void)cudaGraphDestroy(captured);                                                      \
-        (void)cudaStreamDestroy(during);                                                           \
-        (void)cudaGetLastError();                                                                  \
-    } while (0)
-#define ALLOWED(call)                                                                              \
-    DURING(cudaStreamCaptureModeThreadLocal, cudaSuccess, cudaStreamCaptureStatusActive, call)
-#define UNSAFE(call)                                                                               \
-    DURING(cudaStreamCaptureModeThreadLocal, cudaErrorStreamCaptureUnsupported,                    \
-           cudaStreamCaptureStatusInvalidated, call)
-
 static void on_callback(cudaStream_t stream, cudaError_t status, void *data) {
     (void)stream;
     (void)status;

@@ -37,6 +37,31 @@ static inline cudaError_t end_capture(cudaStream_t stream) {
     return graph && cudaGraphDestroy(graph) ? cudaErrorUnknown : result;
 }
 
+/* What a capture in this mode says of the call, and whether it is invalid then. */
+#define DURING(mode, code, status, call)                                                           \
+    do {                                                                                           \
+        cudaStream_t during = new_stream();                                                        \
+        cudaGraph_t captured = NULL;                                                               \
+        YES(cudaStreamBeginCapture(during, mode));                                                 \
+        SAYS(code, call);                                                                          \
+        EQUAL(status_of(during), status);                                                          \
+        SAYS((status) == cudaStreamCaptureStatusActive ? cudaSuccess                               \
+                                                       : cudaErrorStreamCaptureInvalidated,        \
+             cudaStreamEndCapture(during, &captured));                                             \
+        if (captured)                                                                              \
+            (void)cudaGraphDestroy(captured);                                                      \
+        (void)cudaStreamDestroy(during);                                                           \
+        (void)cudaGetLastError();                                                                  \
+    } while (0)
+/* The call fails in a capture and leaves it valid. */
+#define HARMLESS(code, call)                                                                       \
+    DURING(cudaStreamCaptureModeThreadLocal, code, cudaStreamCaptureStatusActive, call)
+#define ALLOWED(call)                                                                              \
+    DURING(cudaStreamCaptureModeThreadLocal, cudaSuccess, cudaStreamCaptureStatusActive, call)
+#define UNSAFE(call)                                                                               \
+    DURING(cudaStreamCaptureModeThreadLocal, cudaErrorStreamCaptureUnsupported,                    \
+           cudaStreamCaptureStatusInvalidated, call)
+
 static inline size_t count_nodes(cudaGraph_t graph) {
     size_t count = 99;
     return cudaGraphGetNodes(graph, NULL, &count) ? 99 : count;

@@ -37,6 +37,20 @@ static void an_enumerator_that_is_newer_is_no_missing_feature(void **state) {
     acu_clear_error();
 }
 
+/* The wrapper turns the place into the number that 11.8 takes, so it is not what was wrong. */
+static void a_place_that_is_translated_is_no_reason(void **state) {
+    (void)state;
+    void *memory = NULL;
+    const struct cudaMemLocation host = {.type = cudaMemLocationTypeHost};
+    OK(cudaMalloc(&memory, 4));
+    assert_int_equal(cudaMemAdvise(memory, 4, cudaMemAdviseSetPreferredLocation, host),
+                     cudaErrorInvalidValue);
+    assert_int_equal(cudaMemPrefetchAsync(memory, 4, host, 0, NULL), cudaErrorInvalidValue);
+    assert_int_not_equal(acu_last_error_details().kind, ACU_ERROR_KIND_VERSION);
+    OK(cudaFree(memory));
+    acu_clear_error();
+}
+
 static void codes_that_it_does_not_know_have_names(void **state) {
     (void)state;
     /* cudaErrorTensorMemoryLeak came with 12.8 */
@@ -52,6 +66,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(stream_ids_came_with_12_0),
         TEST(an_enumerator_that_is_newer_is_no_missing_feature),
+        TEST(a_place_that_is_translated_is_no_reason),
         TEST(codes_that_it_does_not_know_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

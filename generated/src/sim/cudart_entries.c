@@ -197,8 +197,6 @@ cudaError_t acu_sim_entry_cudaDeviceDisablePeerAccess(int peerDevice) {
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
         result = acu_sim_cudaDeviceDisablePeerAccess(peerDevice);
     return acu_sim_call_end(&call, result);
 }

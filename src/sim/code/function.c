@@ -51,6 +51,19 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
     return declared && declared < most ? declared : most;
 }
 
+/* Returns how much of a multiprocessor's shared memory the blocks may take: all, or as little as
+ * one block needs where the program prefers a large L1 cache. */
+static size_t shared_capacity(const acu_sim_function *function, size_t of_block) {
+    static const unsigned kib[] = {8, 16, 32, 64, 100, 132, 164, 196}; /* below the largest */
+    size_t all = device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    if (function->module->context->cache != cudaFuncCachePreferL1)
+        return all;
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
+        if (kib[i] * (size_t)1024 >= of_block && kib[i] * (size_t)1024 < all)
+            return kib[i] * (size_t)1024;
+    return all;
+}
+
 /* Returns the smallest of four limits, as in CUDA's occupancy calculator: blocks, warps, registers,
  * shared memory with what is reserved in each block. GPUs read the dynamic size as a signed 32-bit
  * number. */
@@ -69,9 +82,7 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
     size_t reserve = cc >= 80 ? device_limit(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
     const int64_t bytes = (int64_t)(function->entry->shared + reserve) + asked;
     size_t of_block = rounded(bytes > 0 ? (size_t)bytes : 0, cc >= 80 ? 128 : 256);
-    size_t by_shared =
-        of_block ? device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
-                 : best;
+    size_t by_shared = of_block ? shared_capacity(function, of_block) / of_block : best;
     best = by_warps < best ? by_warps : best;
     best = by_registers < best ? by_registers : best;
     return (unsigned)(by_shared < best ? by_shared : best);

@@ -199,8 +199,11 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
             return cudaErrorInvalidValue;
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
         return cudaErrorInvalidValue;
-    if (threads > acu_sim_function_threads(prepared->function))
-        return cudaErrorLaunchOutOfResources;
+    return threads > acu_sim_function_threads(prepared->function) ? cudaErrorLaunchOutOfResources
+                                                                  : cudaSuccess;
+}
+
+static cudaError_t validate_shared(const acu_sim_kernel_launch *prepared) {
     return prepared->shared > (size_t)prepared->function->set.dynamic ? cudaErrorInvalidValue
                                                                       : cudaSuccess;
 }
@@ -278,6 +281,7 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(validate_cluster(prepared, device));
     SIM_TRY(validate_cooperative(prepared, device));
+    SIM_TRY(validate_shared(prepared));
     if (find_c_function(prepared->function->entry))
         return cudaSuccess;
     acu_record_reason("the simulator has no C function for the kernel \"%s\"; register one with "

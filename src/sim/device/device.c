@@ -97,11 +97,10 @@ cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigne
     return acu_sim_device_activate(d);
 }
 
-cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
-    acu_sim_device *d = acu_sim_device_now();
+cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags) {
     if (!are_flags(flags))
         return cudaErrorInvalidValue;
-    d->flags = flags & ~(unsigned)NAMELESS_FLAGS;
+    device->flags = flags & ~(unsigned)NAMELESS_FLAGS;
     return cudaSuccess;
 }
 
@@ -110,7 +109,8 @@ cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_device *d = acu_sim_device_now();
     if (!flags)
         return cudaErrorInvalidValue;
-    *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost);
+    *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost) |
+             (d->keeps_local ? cudaDeviceLmemResizeToMax : 0);
     return cudaSuccess;
 }
 
@@ -351,25 +351,15 @@ cudaError_t acu_sim_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int 
 cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
     acu_sim_device *d, *peer;
     d = acu_sim_device_now();
-    if (flags)
-        return cudaErrorInvalidValue;
     if (!(peer = acu_sim_device_at(peerDevice)))
         return cudaErrorInvalidDevice;
+    if (flags)
+        return cudaErrorInvalidValue;
     if (peer == d)
         return cudaErrorPeerAccessUnsupported;
     if (d->peers[peerDevice])
         return cudaErrorPeerAccessAlreadyEnabled;
     d->peers[peerDevice] = true;
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
-    acu_sim_device *d = acu_sim_device_now();
-    if (!acu_sim_device_at(peerDevice))
-        return cudaErrorInvalidDevice;
-    if (!d->peers[peerDevice])
-        return cudaErrorPeerAccessNotEnabled;
-    d->peers[peerDevice] = false;
     return cudaSuccess;
 }
 

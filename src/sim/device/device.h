@@ -50,6 +50,8 @@ cudaError_t acu_sim_device_open(acu_sim_device *device);
  * other contexts, all else of the device is freed, too. `for_good`, for acu_sim_reset(), also ends
  * those contexts, and frees the addresses and forgets the settings. */
 void acu_sim_device_clear(acu_sim_device *device, bool for_good);
+/* Sets the flags of a device's primary context; returns an error for flags that no device has. */
+cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags);
 /* Returns the value of an attribute. */
 int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
 /* Returns whether a device may access the memory of the device of an index. */

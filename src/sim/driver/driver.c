@@ -169,7 +169,9 @@ CUresult acu_sim_driver_result(cudaError_t error) {
 CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {
     if (!pStr)
         return CUDA_ERROR_INVALID_VALUE;
-    *pStr = acu_value_name(&acu_cuda_type_cudaError_enum, error);
+    *pStr = acu_sim_driver_knows(&acu_cuda_type_cudaError_enum, error)
+                ? acu_value_name(&acu_cuda_type_cudaError_enum, error)
+                : NULL;
     return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -6,11 +6,16 @@
 #include "sim/device/device.h"
 #include "sim/device/need.h"
 #include "sim/driver/driver.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/stream.h"
 
 /* ---- launching ---- */
 
 static cudaError_t launch(const cudaLaunchConfig_t *config, CUfunction f, void **params,
                           void **extra) {
+    acu_sim_stream *stream;
+    SIM_TRY(acu_sim_stream_of(config->stream, &stream));
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     if (!acu_sim_kernel_of(f) && !acu_sim_function_of(f))
         return cudaErrorInvalidResourceHandle;
     return acu_sim_kernel_launch_submit(config->stream, f, config, params, extra);

@@ -252,7 +252,7 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
     SIM_TRY(validate_begin(s, mode));
-    SIM_TRY(g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies)
+    SIM_TRY(g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies, true)
               : cudaErrorInvalidValue);
     if (is_captured_into(g))
         return cudaErrorIllegalState;
@@ -318,7 +318,8 @@ cudaError_t acu_sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGrap
     if (pGraph)
         *pGraph = NULL;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
-    SIM_TRY(acu_sim_capture_allows(s, SIM_LOOKS));
+    if (!s->capture)
+        SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     return end(s, pGraph, SIM_CALLER);
 }
 
@@ -376,7 +377,7 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
 
 static cudaError_t change_dependencies(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
                                        const cudaGraphEdgeData *data, size_t count, bool set) {
-    SIM_TRY(acu_sim_nodes_validate(stream->capture->graph, nodes, data, count));
+    SIM_TRY(acu_sim_nodes_validate(stream->capture->graph, nodes, data, count, false));
     if (set)
         stream->dependencies.count = 0;
     return acu_sim_edge_list_merge(&stream->dependencies, nodes, data, count)

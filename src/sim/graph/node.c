@@ -365,13 +365,13 @@ uint64_t acu_sim_node_new_mark(void) {
 }
 
 cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
-                                   const cudaGraphEdgeData *data, size_t count) {
+                                   const cudaGraphEdgeData *data, size_t count, bool repeats) {
     uint64_t mark = acu_sim_node_new_mark();
     if (count && !nodes)
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         acu_sim_node *node = acu_sim_node_of(nodes[i]);
-        if (!node || node->graph != graph || node->mark == mark ||
+        if (!node || node->graph != graph || (node->mark == mark && !repeats) ||
             (data && acu_sim_edge_validate(node, NULL, data[i])))
             return cudaErrorInvalidValue;
         node->mark = mark;
@@ -393,7 +393,7 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     acu_sim_graph *body = NULL;
-    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count);
+    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
     if (!result)
         result = make_op(graph, params, NULL, &op);
     if (!result && (result = make_body(params, &body)))

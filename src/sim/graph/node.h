@@ -42,10 +42,10 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body);
 /* Returns a mark that no node has yet, for a walk through a graph. */
 uint64_t acu_sim_node_new_mark(void);
 
-/* Returns an error unless all handles are different nodes of the graph, and may have such edges to
- * a new node. `data` is NULL for plain edges. */
+/* Returns an error unless all handles are nodes of the graph, and may have such edges to a new
+ * node. A node may be there twice only with `repeats`. `data` is NULL for plain edges. */
 cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
-                                   const cudaGraphEdgeData *data, size_t count);
+                                   const cudaGraphEdgeData *data, size_t count, bool repeats);
 
 /* Do what the calls for all types of nodes share: add a node, read its parameters, change them. A
  * node whose type is not `type` is refused. */

@@ -93,7 +93,8 @@ static bool is_wide(const CUstreamBatchMemOpParams *p) {
 /* Returns whether all bytes are allocated memory in which CUDA permits values. */
 static bool is_memory(CUdeviceptr at, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(pointer(at));
-    return range && range->kind != SIM_MANAGED && size <= range->base + range->size - (uintptr_t)at;
+    return range && range->kind != SIM_MANAGED && !range->pool &&
+           size <= range->base + range->size - (uintptr_t)at;
 }
 
 /*

@@ -149,7 +149,7 @@ static cudaError_t validate(const acu_sim_device *device, const struct cudaChann
         return cudaErrorInvalidValue;
     if (desc->f <= cudaChannelFormatKindFloat && !acu_sim_array_format_size(desc))
         return cudaErrorInvalidChannelDescriptor;
-    if (flags & ~known || (flags & cudaArrayTextureGather && (!extent->height || extent->depth)))
+    if (flags & ~known)
         return cudaErrorInvalidValue;
     /* The attributes of the device report that these are not supported. */
     if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
@@ -245,6 +245,8 @@ static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelForm
     *array = NULL;
     SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (flags & cudaArrayTextureGather && (!extent.height || extent.depth))
+        return cudaErrorInvalidValue;
     return make_array(device, desc, &extent, flags, array);
 }
 

@@ -1,6 +1,8 @@
 /* Managed memory: advice, prefetches, attachments, and the attributes that report them. */
 #include "sim/memory/managed.h"
 
+#include "core/decisions.h"
+#include "core/refuse.h"
 #include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/memory/range.h"
@@ -62,39 +64,67 @@ static void advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
     }
 }
 
-/* Returns whether the location means something with the advice; else CUDA does not look at it. */
-static bool needs_location(enum cudaMemoryAdvise advice) {
-    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
-           advice == cudaMemAdviseUnsetAccessedBy;
+static bool places_have_types(void) {
+    return acu_sim_self()->call.by_driver || acu_sim_behaviour_places_have_types();
 }
 
-/* Memory is accessed by a device or by the CPU as a whole, not by a NUMA node. */
-static cudaError_t validate_location(enum cudaMemoryAdvise advice,
-                                     struct cudaMemLocation location) {
-    cudaError_t why = acu_sim_managed_validate_location(location);
-    if (why == cudaErrorInvalidDevice && acu_sim_behaviour_advised_device_is_a_value())
+static bool is_numa_node(struct cudaMemLocation location) {
+    return location.type == cudaMemLocationTypeHostNuma ||
+           location.type == cudaMemLocationTypeHostNumaCurrent;
+}
+
+/* Returns the error of what is wrong with the advice itself, which a capture does not hide. */
+static cudaError_t validate_advice(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+    if (!places_have_types()) {
+        if (acu_advice_is_local(advice) && !acu_location_known(&location))
+            return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, "location.type",
+                                                 12020);
+        return acu_advice_fits(advice, &location) ? cudaSuccess : cudaErrorInvalidValue;
+    }
+    const cudaError_t why = acu_sim_managed_validate_location(location);
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
         return cudaErrorInvalidValue;
-    if (why)
-        return why;
-    const bool of_node = location.type == cudaMemLocationTypeHostNuma ||
-                         location.type == cudaMemLocationTypeHostNumaCurrent;
-    return of_node && advice != cudaMemAdviseSetPreferredLocation ? cudaErrorInvalidValue
-                                                                  : cudaSuccess;
+    if (is_numa_node(location) && advice != cudaMemAdviseSetPreferredLocation)
+        return acu_advice_is_local(advice) ? cudaErrorInvalidValue : cudaSuccess;
+    return why == cudaErrorInvalidDevice ? cudaSuccess : why;
 }
 
+/* Returns the error of a device that does not exist, which only some advice looks at. */
+static cudaError_t validate_device(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+    if (location.type != cudaMemLocationTypeDevice || !acu_advice_is_local(advice))
+        return cudaSuccess;
+    const cudaError_t why = acu_sim_managed_validate_location(location);
+    return why && places_have_types() ? cudaErrorInvalidValue : why;
+}
+
+/* A NUMA node is taken for memory that CUDA does not know, too, and nothing is advised: so an H200
+ * answered whose host has one node. */
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
                                   struct cudaMemLocation location) {
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    const cudaError_t why =
-        needs_location(advice) ? validate_location(advice, location) : cudaSuccess;
-    if (why == cudaErrorInvalidValue || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
-        return cudaErrorInvalidValue;
+    SIM_TRY(validate_advice(advice, location));
+    if (is_numa_node(location) && places_have_types())
+        return cudaSuccess;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(why);
+    if (!count || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice))
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate_device(advice, location));
     if (!range)
         return cudaErrorInvalidValue;
     advise(range, advice, location);
     return cudaSuccess;
+}
+
+/* Returns the error of a place that no memory can be moved to, which a capture does not hide. */
+static cudaError_t validate_target(struct cudaMemLocation location, unsigned flags) {
+    if (!places_have_types() && !acu_location_known(&location))
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, "location.type",
+                                             12020);
+    if (!places_have_types() && !acu_location_valid(&location))
+        return cudaErrorInvalidDevice;
+    return flags || acu_sim_managed_validate_location(location) == cudaErrorInvalidValue
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
@@ -102,12 +132,12 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
                                          cudaStream_t stream) {
     acu_sim_stream *s;
     acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    const cudaError_t why = acu_sim_managed_validate_location(location);
-    if (flags || why == cudaErrorInvalidValue)
-        return cudaErrorInvalidValue;
+    SIM_TRY(validate_target(location, flags));
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
-    SIM_TRY(why);
+    if (!count)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_managed_validate_location(location));
     if (!range)
         return cudaErrorInvalidValue;
     range->prefetched = location;
@@ -158,7 +188,7 @@ static void list_accessors(const acu_sim_range *range, int *list, size_t room) {
 static cudaError_t get_attribute(const acu_sim_range *range, enum cudaMemRangeAttribute attribute,
                                  int *data, size_t size) {
     bool list = attribute == cudaMemRangeAttributeAccessedBy;
-    if (!data || !acu_sim_knows(&acu_cudart_type_cudaMemRangeAttribute, attribute) ||
+    if (!data || !acu_sim_driver_knows(&acu_cuda_type_CUmem_range_attribute_enum, attribute) ||
         (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
         return cudaErrorInvalidValue;
     switch (attribute) {

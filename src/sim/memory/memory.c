@@ -140,8 +140,9 @@ cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
     if (!devPtr)
         return cudaErrorInvalidValue;
     *devPtr = NULL;
-    if (size)
-        SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
+    if (!size)
+        return cudaSuccess;
+    SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     return allocate(acu_sim_device_now(), size, devPtr, SIM_CALLER);
 }
@@ -268,10 +269,10 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
     if (!devPtr)
         return cudaErrorInvalidValue;
     *devPtr = NULL;
-    if (size)
-        SIM_TRY(acu_sim_capture_allows_unsafe());
     if (size && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return cudaErrorInvalidValue;
+    if (size)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
     return allocate_host(acu_sim_device_now(), SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
 }
 

@@ -454,14 +454,13 @@ cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemP
 /* ---- access ---- */
 
 static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMemAccessDesc *desc) {
-    if (desc->location.type != cudaMemLocationTypeDevice)
+    if (desc->location.type != cudaMemLocationTypeDevice ||
+        desc->flags == cudaMemAccessFlagsProtRead)
         return cudaErrorNotSupported;
-    if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags))
-        return cudaErrorInvalidValue;
     if (!acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
-    if (desc->flags == cudaMemAccessFlagsProtRead)
-        return cudaErrorNotSupported;
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags))
+        return cudaErrorInvalidValue;
     /* The pool's own device always has access. */
     if (desc->location.id == pool->device->index && desc->flags != cudaMemAccessFlagsProtReadWrite)
         return cudaErrorInvalidDevice;
@@ -545,7 +544,9 @@ cudaError_t acu_sim_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
 
 cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    SIM_TRY(find_device(memPool, device, &d));
+    cudaError_t why = find_device(memPool, device, &d);
+    if (why)
+        return why == cudaErrorInvalidDevice ? cudaErrorInvalidValue : why;
     return set_pool(d, memPool);
 }
 

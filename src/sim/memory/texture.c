@@ -288,10 +288,10 @@ cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
     const acu_sim_device *d = acu_sim_device_at(device);
     if (!maxWidthInElements || !fmtDesc)
         return cudaErrorInvalidValue;
-    if (!d)
-        return cudaErrorInvalidDevice;
     if (!acu_sim_array_format_size(fmtDesc))
         return cudaErrorInvalidChannelDescriptor;
+    if (!d)
+        return cudaErrorInvalidDevice;
     *maxWidthInElements = linear_width(d, acu_sim_array_format_size(fmtDesc));
     return cudaSuccess;
 }

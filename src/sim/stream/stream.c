@@ -664,6 +664,8 @@ cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     const bool may_be_detached = acu_sim_behaviour_driver_knows_parts();
     if (why && !(s && why == cudaErrorStreamDetached && may_be_detached))
         return why;
+    if (stream == cudaStreamLegacy)
+        SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (s->is_default)
         return cudaErrorInvalidResourceHandle;
     acu_sim_stream_close(s);

@@ -131,8 +131,8 @@ cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttri
 
 cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_stream *from, *to;
-    SIM_TRY(find(src, SIM_ENQUEUES, &from));
     SIM_TRY(find(dst, SIM_ENQUEUES, &to));
+    SIM_TRY(find(src, SIM_ENQUEUES, &from));
     if (from->device != to->device)
         return cudaErrorInvalidValue;
     to->window = from->window;

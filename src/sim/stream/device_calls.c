@@ -1,0 +1,34 @@
+/* Calls for a device that captures have a say in. */
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/noun.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/stream.h"
+
+/* The context is synchronized, and not the device with its other contexts. */
+cudaError_t acu_sim_cudaDeviceSynchronize(void) {
+    acu_sim_device *d = acu_sim_device_now();
+    SIM_TRY(acu_sim_capture_allows_context(acu_sim_context_now()));
+    acu_sim_stream_wait_context(acu_sim_context_now());
+    acu_sim_nouns_waited(true);
+    return d->sticky;
+}
+
+/* While there is a capture, the flag of synchronous copies is dropped without a word. */
+cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
+    const unsigned dropped = acu_sim_capture_first() ? cudaDeviceSyncMemops : 0;
+    SIM_TRY(acu_sim_device_set_flags(acu_sim_device_now(), flags));
+    acu_sim_device_now()->flags &= ~dropped;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
+    acu_sim_device *d = acu_sim_device_now();
+    if (!acu_sim_device_at(peerDevice))
+        return cudaErrorInvalidDevice;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!d->peers[peerDevice])
+        return cudaErrorPeerAccessNotEnabled;
+    d->peers[peerDevice] = false;
+    return cudaSuccess;
+}
