@@ -124,6 +124,7 @@ CASE(no_function_on_an_invalid_stream) {
     cudaStream_t stream = new_stream();
     void *memory = NULL;
     YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(CUDA_SUCCESS, cuStreamWriteValue32(stream, 4, 1, 0)); /* the launch looks at the address */
     SAYS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&memory, SIZE));
     SAYS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
          cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
@@ -170,10 +171,14 @@ CASE(capturing_behind_a_node_twice) {
 LONE_CASE(synchronous_copies_are_no_flag_while_capturing) {
     cudaStream_t stream = new_stream();
     unsigned flags = 77;
+    int active = 7;
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     SAYS(cudaSuccess, cudaSetDeviceFlags(cudaDeviceSyncMemops));
+    EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
     SAYS(cudaSuccess, cudaGetDeviceFlags(&flags));
     EQUAL(flags & cudaDeviceSyncMemops, 0);
+    SAYS(CUDA_SUCCESS, cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EQUAL(flags, cudaDeviceSyncMemops);
     (void)end_capture(stream);
     OK(cudaSetDeviceFlags(cudaDeviceSyncMemops));
     OK(cudaGetDeviceFlags(&flags));
@@ -182,7 +187,170 @@ LONE_CASE(synchronous_copies_are_no_flag_while_capturing) {
     OK(cudaStreamDestroy(stream));
 }
 
+/* ---- events ---- */
+
+CASE(events_of_captures_that_are_lost) {
+    cudaStream_t stream = new_stream();
+    cudaEvent_t event = new_event(), timed = NULL;
+    void *memory = NULL;
+    float time = 7;
+    OK(cudaEventCreate(&timed));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    YES(cudaEventRecord(event, stream));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaMalloc(&memory, SIZE));
+    SAYS(cudaErrorInvalidValue, cudaEventQuery(event));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuEventQuery(event));
+    SAYS(cudaErrorInvalidValue, cudaEventSynchronize(event));
+    SAYS(cudaErrorInvalidValue, cudaEventElapsedTime(&time, event, event));
+    SAYS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&time, timed, event));
+    SAYS(cudaErrorInvalidValue, cudaStreamWaitEvent(NULL, event, cudaEventWaitExternal));
+    (void)end_capture(stream);
+    OK(cudaEventDestroy(event));
+    OK(cudaEventDestroy(timed));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(events_of_other_processes_are_not_captured) {
+    cudaStream_t stream = new_stream();
+    cudaEvent_t event = NULL;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaEventRecord(event, stream));
+    EQUAL(status_of(stream), cudaStreamCaptureStatusActive);
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaStreamWaitEvent(stream, event, 0));
+    EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    (void)end_capture(stream);
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(waiting_for_no_event_ends_a_capture) {
+    cudaStream_t stream = new_stream();
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorInvalidResourceHandle, cudaStreamWaitEvent(stream, NULL, 0));
+    EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    (void)end_capture(stream);
+    OK(cudaStreamDestroy(stream));
+}
+
+/* ---- graphs with memory ---- */
+
+static cudaError_t add_memory(cudaGraph_t graph, const cudaGraphNode_t *after, size_t count) {
+    struct cudaMemAllocNodeParams params = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned, .location = here},
+        .bytesize = SIZE};
+    cudaGraphNode_t made = NULL;
+    return cudaGraphAddMemAllocNode(&made, graph, after, count, &params);
+}
+
+/* An allocation that fails only for a dependency that is there twice leaves its mark. */
+CASE(a_graph_that_was_to_have_memory) {
+    cudaGraph_t graph = NULL, copy = NULL, other = NULL;
+    cudaGraphNode_t first = NULL, child = NULL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddEmptyNode(&first, graph, NULL, 0));
+    const cudaGraphNode_t twice[] = {first, first}, none[] = {NULL};
+    FAILS(cudaErrorInvalidValue, add_memory(graph, none, 1));
+    OK(cudaGraphRemoveDependencies(graph, &first, &first, NULL, 0));
+    FAILS(cudaErrorInvalidValue, add_memory(graph, twice, 2));
+    FAILS(cudaErrorNotSupported, cudaGraphRemoveDependencies(graph, &first, &first, NULL, 0));
+    FAILS(cudaErrorNotSupported, cudaGraphRemoveDependencies(graph, NULL, NULL, NULL, 1));
+    FAILS(cudaErrorNotSupported, cudaGraphDestroyNode(first));
+    FAILS(cudaErrorNotSupported, cudaGraphClone(&copy, graph));
+    FAILS(cudaErrorNotSupported, cudaGraphAddChildGraphNode(&child, other, none, 1, graph));
+    FAILS(cudaErrorNotSupported, cudaGraphAddChildGraphNode(&child, NULL, NULL, 0, graph));
+    OK(cudaGraphDestroy(other));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* Only executable graphs that have the memory count. */
+CASE(executable_graphs_of_a_graph_with_memory) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t before = NULL, with = NULL, again = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphInstantiate(&before, graph, 0));
+    OK(add_memory(graph, NULL, 0));
+    SAYS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(before, graph, &info));
+    OK(cudaGraphInstantiate(&with, graph, 0));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&again, graph, 0));
+    FAILS(cudaErrorNotSupported, cudaGraphExecUpdate(before, graph, &info));
+    EQUAL(info.result, cudaGraphExecUpdateSuccess);
+    OK(cudaGraphExecUpdate(with, graph, &info));
+    OK(cudaGraphExecDestroy(with));
+    OK(cudaGraphExecDestroy(before));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(uploading_while_capturing) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphInstantiateParams params = {.flags = cudaGraphInstantiateFlagUpload};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphInstantiateWithParams(&exec, graph, &params));
+    OK(cudaGraphExecDestroy(exec));
+    ALLOWED(cudaGraphInstantiateWithParams(&exec, graph, &params));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(updating_where_more_nodes_are_last) {
+    cudaGraph_t two = NULL, chain = NULL;
+    cudaGraphNode_t first = NULL, second = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&two, 0));
+    OK(cudaGraphAddEmptyNode(&first, two, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&second, two, NULL, 0));
+    OK(cudaGraphCreate(&chain, 0));
+    OK(cudaGraphAddEmptyNode(&first, chain, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&second, chain, &first, 1));
+    OK(cudaGraphInstantiate(&exec, two, 0));
+    SAYS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, chain, &info));
+    EQUAL(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+    IS(info.errorNode == NULL);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(chain));
+    OK(cudaGraphDestroy(two));
+}
+
 /* ---- memory and kernels ---- */
+
+CASE(managed_memory_is_not_the_hosts_in_a_graph) {
+    cudaGraph_t from = NULL, to = NULL;
+    cudaGraphNode_t node_made = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    char *pinned[2] = {NULL}, *managed = NULL;
+    OK(cudaMallocHost((void **)&pinned[0], SIZE));
+    OK(cudaMallocHost((void **)&pinned[1], SIZE));
+    OK(cudaMallocManaged((void **)&managed, SIZE, cudaMemAttachGlobal));
+    OK(cudaGraphCreate(&from, 0));
+    OK(cudaGraphCreate(&to, 0));
+    OK(cudaGraphAddMemcpyNode1D(&node_made, from, NULL, 0, pinned[0], managed, SIZE,
+                                cudaMemcpyDefault));
+    OK(cudaGraphAddMemcpyNode1D(&node_made, to, NULL, 0, pinned[0], pinned[1], SIZE,
+                                cudaMemcpyDefault));
+    OK(cudaGraphInstantiate(&exec, from, 0));
+    SAYS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, to, &info));
+    EQUAL(info.result, cudaGraphExecUpdateErrorParametersChanged);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(from));
+    OK(cudaGraphDestroy(to));
+    OK(cudaFree(managed));
+    OK(cudaFreeHost(pinned[0]));
+    OK(cudaFreeHost(pinned[1]));
+}
+
+CASE(attaching_to_a_default_stream) {
+    void *memory = NULL;
+    OK(cudaMallocManaged(&memory, SIZE, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(NULL, memory, 0, cudaMemAttachSingle));
+    OK(cudaStreamAttachMemAsync(cudaStreamLegacy, memory, 0, cudaMemAttachSingle));
+    OK(cudaStreamSynchronize(cudaStreamLegacy));
+    OK(cudaFree(memory));
+}
 
 CASE(values_are_not_written_to_pools) {
     void *memory = NULL;

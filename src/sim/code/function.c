@@ -71,9 +71,11 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
                                     size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
     const int64_t asked = (int32_t)(uint32_t)shared;
+    const int64_t usual = (int64_t)device_limit(function, cudaDevAttrMaxSharedMemoryPerBlock) -
+                          (int64_t)function->entry->shared;
+    const int64_t most = function->set.dynamic > usual ? function->set.dynamic : usual;
     /* What the function declares with .maxntid is not looked at. */
-    if (!warps || threads > device_limit(function, cudaDevAttrMaxThreadsPerBlock) ||
-        asked > function->set.dynamic)
+    if (!warps || threads > device_limit(function, cudaDevAttrMaxThreadsPerBlock) || asked > most)
         return 0;
     size_t best = device_limit(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_limit(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
@@ -270,9 +272,11 @@ cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribut
     SIM_TRY(find(func, &f));
     if (!is_function_attribute(attr))
         return cudaErrorInvalidValue;
-    return acu_sim_behaviour_attributes_are_the_kernels()
-               ? acu_sim_kernel_set(f, (int)attr, value)
-               : acu_sim_function_set(f, (int)attr, value);
+    SIM_TRY(acu_sim_behaviour_attributes_are_the_kernels()
+                ? acu_sim_kernel_set(f, (int)attr, value)
+                : acu_sim_function_set(f, (int)attr, value));
+    acu_sim_self()->last = cudaSuccess; /* no other call that succeeds forgets the last error */
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,

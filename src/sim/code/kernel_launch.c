@@ -276,10 +276,12 @@ static cudaError_t read_attributes(acu_sim_kernel_launch *prepared,
 }
 
 static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
-                            const cudaLaunchConfig_t *config) {
+                            const cudaLaunchConfig_t *config, bool in_graph) {
     SIM_TRY(read_attributes(prepared, config));
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(validate_cluster(prepared, device));
+    if (in_graph)
+        SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));
     SIM_TRY(validate_shared(prepared));
     if (find_c_function(prepared->function->entry))
@@ -403,7 +405,8 @@ static cudaError_t find_function(acu_sim_context *context, const void *handle,
 
 cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
                                           const cudaLaunchConfig_t *config, void *const *args,
-                                          void *const *extra, acu_sim_kernel_launch **prepared) {
+                                          void *const *extra, bool in_graph,
+                                          acu_sim_kernel_launch **prepared) {
     acu_sim_function *function;
     SIM_TRY(find_function(context, handle, &function));
     if (config->numAttrs && !config->attrs)
@@ -416,7 +419,7 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
                                                            : (unsigned)config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
     memcpy(made->block, &config->blockDim, sizeof made->block);
-    cudaError_t result = validate(made, context->device, config);
+    cudaError_t result = validate(made, context->device, config, in_graph);
     if (!result)
         result = copy_arguments(made, args, extra);
     if (result)
@@ -494,8 +497,8 @@ static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
 static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void *function,
                                        const cudaLaunchConfig_t *config, void *const *args,
                                        void *const *extra, acu_sim_kernel_launch **prepared) {
-    SIM_TRY(
-        acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra, prepared));
+    SIM_TRY(acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra,
+                                          stream->capture != NULL, prepared));
     cudaError_t result = validate_events(*prepared, stream->context);
     if (result)
         acu_sim_kernel_launch_free(*prepared);

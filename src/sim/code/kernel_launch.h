@@ -23,12 +23,13 @@ struct acu_sim_kernel_launch {
 
 /*
  * Validates a launch in the context and copies its arguments, which are in `args` or `extra`, as
- * cuLaunchKernel() takes them. `config->stream` is ignored. The caller frees `prepared`, which is
- * left as it is on failure.
+ * cuLaunchKernel() takes them. `config->stream` is ignored. A launch that becomes a node is looked
+ * at in another order. The caller frees `prepared`, which is left as it is on failure.
  */
 cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
                                           const cudaLaunchConfig_t *config, void *const *args,
-                                          void *const *extra, acu_sim_kernel_launch **prepared);
+                                          void *const *extra, bool in_graph,
+                                          acu_sim_kernel_launch **prepared);
 
 /* Returns a copy that the caller frees; NULL without memory. */
 acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *prepared);

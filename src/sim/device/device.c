@@ -74,7 +74,7 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
     return cudaSuccess;
 }
 
-/* Two bits of the mask have no name; they are accepted and forgotten. */
+/* Two bits of the mask have no name; they are accepted, and no context has them. */
 enum { NAMELESS_FLAGS = 0x60, NARROW_MASK = 0x1f };
 
 static bool are_flags(unsigned flags) {
@@ -86,31 +86,35 @@ static bool are_flags(unsigned flags) {
             schedule == cudaDeviceScheduleYield || schedule == cudaDeviceScheduleBlockingSync);
 }
 
+cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags) {
+    if (!are_flags(flags))
+        return cudaErrorInvalidValue;
+    device->flags = flags & ~(unsigned)cudaDeviceMapHost;
+    device->lacking_flags = NAMELESS_FLAGS;
+    return cudaSuccess;
+}
+
+unsigned acu_sim_device_context_flags(const acu_sim_device *device) {
+    return (device->flags & ~device->lacking_flags) | cudaDeviceMapHost |
+           (device->keeps_local ? cudaDeviceLmemResizeToMax : 0);
+}
+
 cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
     acu_sim_device *d = acu_sim_device_at(device);
     if (!d)
         return cudaErrorInvalidDevice;
-    if (flags & cudaInitDeviceFlagsAreValid && !are_flags(deviceFlags))
-        return cudaErrorInvalidValue;
     if (flags & cudaInitDeviceFlagsAreValid)
-        d->flags = deviceFlags & ~(unsigned)NAMELESS_FLAGS;
+        SIM_TRY(acu_sim_device_set_flags(d, deviceFlags));
     return acu_sim_device_activate(d);
 }
 
-cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags) {
-    if (!are_flags(flags))
-        return cudaErrorInvalidValue;
-    device->flags = flags & ~(unsigned)NAMELESS_FLAGS;
-    return cudaSuccess;
-}
-
-/* Host memory is always mapped; a reset forgets to say so. */
+/* After a reset, mapped host memory is not reported. */
 cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_device *d = acu_sim_device_now();
     if (!flags)
         return cudaErrorInvalidValue;
-    *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost) |
-             (d->keeps_local ? cudaDeviceLmemResizeToMax : 0);
+    *flags = acu_sim_device_context_flags(d) &
+             ~(d->was_reset && !d->active ? (unsigned)cudaDeviceMapHost : 0);
     return cudaSuccess;
 }
 

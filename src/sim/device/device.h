@@ -15,7 +15,8 @@ struct acu_sim_device {
     unsigned retained;   /* how often the program holds it, by the driver and by green contexts */
     cudaError_t sticky;  /* the fault that ended the contexts; cudaSuccess: there was none */
     bool was_reset;
-    unsigned flags;
+    unsigned flags;          /* of the own context, as they were set */
+    unsigned lacking_flags;  /* those of them that the context did not take */
     bool keeps_local;        /* local memory does not shrink, because of conditional nodes */
     bool peers[SIM_DEVICES]; /* the devices whose memory this one may access */
     uint64_t used;           /* bytes of allocations and of the reserves of pools and graphs */
@@ -52,6 +53,8 @@ cudaError_t acu_sim_device_open(acu_sim_device *device);
 void acu_sim_device_clear(acu_sim_device *device, bool for_good);
 /* Sets the flags of a device's primary context; returns an error for flags that no device has. */
 cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags);
+/* Returns the flags that the primary context has. Host memory is always mapped. */
+unsigned acu_sim_device_context_flags(const acu_sim_device *device);
 /* Returns the value of an attribute. */
 int acu_sim_device_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
 /* Returns whether a device may access the memory of the device of an index. */

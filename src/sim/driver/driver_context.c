@@ -306,9 +306,7 @@ cudaError_t acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 cudaError_t acu_sim_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_context *context;
     SIM_TRY(find_current(flags != NULL, &context));
-    *flags = context->made ? context->flags
-                           : context->device->flags | CU_CTX_MAP_HOST |
-                                 (context->device->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
+    *flags = context->made ? context->flags : acu_sim_device_context_flags(context->device);
     return cudaSuccess;
 }
 

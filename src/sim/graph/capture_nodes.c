@@ -251,9 +251,10 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!g)
+        return cudaErrorInvalidValue;
     SIM_TRY(validate_begin(s, mode));
-    SIM_TRY(g ? acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies, true)
-              : cudaErrorInvalidValue);
+    SIM_TRY(acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies, true));
     if (is_captured_into(g))
         return cudaErrorIllegalState;
     SIM_TRY(begin(s, g, mode));

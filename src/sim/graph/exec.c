@@ -130,11 +130,10 @@ static bool are_valid_flags(unsigned long long flags, unsigned long long allowed
     return !(flags & ~allowed) && (flags & both) != both;
 }
 
-/* Returns whether an executable graph of the graph exists; CUDA allows one to graphs that allocate
- * memory. */
-static bool is_instantiated(const acu_sim_graph *graph) {
-    const acu_sim_exec *exec = execs;
-    while (exec && exec->graph->source != graph->id)
+bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *except) {
+    const acu_sim_exec *exec = acu_sim_graph_has_memory(graph) ? execs : NULL;
+    while (exec && (exec == except || exec->graph->source != graph->id ||
+                    !acu_sim_graph_has_memory(exec->graph)))
         exec = exec->next;
     return exec != NULL;
 }
@@ -195,12 +194,13 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     params->errNode_out = NULL;
     if (!exec || !are_valid_flags(params->flags, allowed))
         return cudaErrorInvalidValue;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!(params->flags & cudaGraphInstantiateFlagUpload)) /* which asked about its stream */
+        SIM_TRY(acu_sim_capture_allows_unsafe());
     if (!graph)
         return cudaErrorInvalidValue;
     if (graph->moved)
         return cudaErrorNotSupported;
-    if (acu_sim_graph_has_memory(graph) && is_instantiated(graph))
+    if (acu_sim_exec_has_memory_of(graph, NULL))
         return cudaErrorNotSupported;
     SIM_TRY(validate(graph, params));
     if (!(made = new_exec(graph, params->flags, where)))

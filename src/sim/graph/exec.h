@@ -37,6 +37,10 @@ void acu_sim_exec_release(acu_sim_exec *exec);
 /* Launches an executable graph into a stream. */
 cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *stream);
 
+/* Returns whether an executable graph, other than `except`, has the memory that the graph
+ * allocates. CUDA allows one. */
+bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *except);
+
 extern const acu_sim_noun acu_sim_exec_noun;
 
 #endif

@@ -125,6 +125,7 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
     }
     copy->source = graph->id;
     copy->copied = copy->size;
+    copy->had_memory = graph->had_memory;
     return copy;
 }
 
@@ -159,7 +160,7 @@ cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
-    bool found = graph->memory_count != 0;
+    bool found = graph->memory_count || graph->had_memory;
     for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
         const acu_sim_node *node = graph->nodes[i];
         for (unsigned j = 0; node && j < node->body_count && !found; j++)

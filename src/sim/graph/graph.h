@@ -23,6 +23,7 @@ struct acu_sim_graph {
     size_t count;              /* nodes that exist */
     size_t copied;             /* nodes with a lower id were copied from `source` */
     size_t memory_count;       /* nodes that allocate or free memory */
+    bool had_memory;           /* the program tried to add such a node */
     size_t body_count;         /* nodes that have graphs */
     acu_sim_node *parent_node; /* the node that has this graph; NULL: none has */
     bool moved;                /* a child graph that was moved into its node, not copied */

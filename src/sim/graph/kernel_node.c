@@ -29,7 +29,7 @@ static cudaError_t new_launch_op(acu_sim_context *context, const void *handle,
                                  void *const *extra, acu_sim_op **op) {
     acu_sim_kernel_launch *prepared = NULL;
     cudaError_t result =
-        acu_sim_kernel_launch_prepare(context, handle, config, args, extra, &prepared);
+        acu_sim_kernel_launch_prepare(context, handle, config, args, extra, true, &prepared);
     if (!result && !(*op = acu_sim_kernel_launch_op(prepared)))
         result = cudaErrorMemoryAllocation;
     return result;

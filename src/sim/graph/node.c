@@ -388,18 +388,33 @@ static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependenc
     return cudaSuccess;
 }
 
+/* CUDA looks at the parameters, then at the dependencies, and last at whether one of these is there
+ * twice: an allocation that fails for that is remembered by the graph. */
+static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
+                                 const cudaGraphEdgeData *data, size_t count,
+                                 struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    SIM_TRY(make_op(graph, params, NULL, op));
+    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
+    if (!result) {
+        graph->had_memory |= acu_sim_graph_memory_is_op(*op);
+        result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
+    }
+    if (result)
+        acu_sim_op_release(*op);
+    return result;
+}
+
 static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
                        const cudaGraphEdgeData *data, size_t count,
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     acu_sim_graph *body = NULL;
-    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
-    if (!result)
-        result = make_op(graph, params, NULL, &op);
-    if (!result && (result = make_body(params, &body)))
+    SIM_TRY(make_op_after(graph, dependencies, data, count, params, &op));
+    cudaError_t result = make_body(params, &body);
+    if (result) {
         acu_sim_op_release(op);
-    if (result)
         return result;
+    }
     acu_sim_node *node = acu_sim_node_new(graph, op);
     result = node ? link_all(node, dependencies, data, count) : cudaErrorMemoryAllocation;
     if (!result) /* last, because a graph that was moved cannot be moved back */

@@ -1,5 +1,7 @@
 /* Calls that add, read or change nodes of one type. They use the calls for all types, node.h and
  * update.h. */
+#include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"
 #include "sim/graph/update.h"
 #include "sim/memory/copy.h"
@@ -195,6 +197,9 @@ cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, c
 cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies, cudaGraph_t childGraph) {
+    const acu_sim_graph *child = acu_sim_graph_of(childGraph);
+    if (child && acu_sim_graph_has_memory(child)) /* also where there is no graph to add it to */
+        return cudaErrorNotSupported;
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                          .graph = {.graph = childGraph}};
     return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);

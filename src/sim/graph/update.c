@@ -28,11 +28,11 @@
 
 /* ---- one node ---- */
 
-/* Returns the device whose memory is at an address, which an update cannot change; NULL, with
- * `is_device` false, for memory of no device. */
+/* Returns the device whose memory, or managed memory, is at an address, which an update cannot
+ * change; NULL, with `is_device` false, for memory of no device. */
 static const acu_sim_device *device_of(const void *address, bool *is_device) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    *is_device = range && range->kind == SIM_DEVICE;
+    *is_device = range && (range->kind == SIM_DEVICE || range->kind == SIM_MANAGED);
     return *is_device ? range->device : NULL;
 }
 
@@ -246,6 +246,13 @@ static bool is_made_in_same_order(const acu_sim_graph *mine, const acu_sim_graph
     return true;
 }
 
+static size_t count_last(const acu_sim_graph *graph) {
+    size_t i = 0, count = 0;
+    while (next_last(graph, &i))
+        count++;
+    return count;
+}
+
 /* Pairs all nodes; returns false if the shapes differ. `stack` has room for all nodes. */
 static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_sim_node **stack,
                      cudaGraphExecUpdateResultInfo *info) {
@@ -253,6 +260,10 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
     acu_sim_node *a, *b;
     forget_pairs(mine);
     forget_pairs(other);
+    if (count_last(mine) > count_last(other)) {
+        refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
+        return false;
+    }
     while ((b = next_last(other, &j))) {
         if (!(a = next_last(mine, &i))) {
             refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
@@ -345,6 +356,10 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
         refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
     if (!exec || !graph || graph->moved || !resultInfo)
         return cudaErrorInvalidValue;
+    if (acu_sim_exec_has_memory_of(graph, exec)) {
+        resultInfo->result = cudaGraphExecUpdateSuccess;
+        return cudaErrorNotSupported;
+    }
     if (!validate(exec->graph, graph, resultInfo))
         return cudaErrorGraphExecUpdateFailure;
     if (!copy_conditions_and_objects(exec, graph))

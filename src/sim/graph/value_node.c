@@ -208,7 +208,7 @@ static cudaError_t new_list_op(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
 cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *params) {
     acu_sim_op *op = NULL;
-    cudaError_t result = validate_all(params, false);
+    cudaError_t result = validate_all(params, stream->capture != NULL);
     if (!result)
         result = new_list_op(params, stream->device, &op);
     if (!result && stream->capture)

@@ -86,15 +86,16 @@ static cudaError_t validate_advice(enum cudaMemoryAdvise advice, struct cudaMemL
         return cudaErrorInvalidValue;
     if (is_numa_node(location) && advice != cudaMemAdviseSetPreferredLocation)
         return acu_advice_is_local(advice) ? cudaErrorInvalidValue : cudaSuccess;
-    return why == cudaErrorInvalidDevice ? cudaSuccess : why;
+    if (why == cudaErrorInvalidDevice)
+        return acu_advice_is_local(advice) ? cudaErrorInvalidValue : cudaSuccess;
+    return why;
 }
 
 /* Returns the error of a device that does not exist, which only some advice looks at. */
 static cudaError_t validate_device(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-    if (location.type != cudaMemLocationTypeDevice || !acu_advice_is_local(advice))
-        return cudaSuccess;
-    const cudaError_t why = acu_sim_managed_validate_location(location);
-    return why && places_have_types() ? cudaErrorInvalidValue : why;
+    return location.type == cudaMemLocationTypeDevice && acu_advice_is_local(advice)
+               ? acu_sim_managed_validate_location(location)
+               : cudaSuccess;
 }
 
 /* A NUMA node is taken for memory that CUDA does not know, too, and nothing is advised: so an H200
@@ -156,9 +157,7 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
          flags != cudaMemAttachSingle))
         return cudaErrorInvalidValue;
     stream = acu_sim_stream_handle(stream);
-    return flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy)
-               ? cudaErrorInvalidValue
-               : cudaSuccess;
+    return flags == cudaMemAttachSingle && !stream ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 /* Returns the number of a location in the older attributes: a device, -1 for the CPU, or -2 for no

@@ -167,7 +167,7 @@ cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_con
 }
 
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
-    if (capture->status == cudaStreamCaptureStatusNone)
+    if (capture->status != cudaStreamCaptureStatusActive)
         return cudaErrorInvalidValue;
     if (!looks)
         acu_sim_capture_invalidate(capture);

@@ -14,11 +14,12 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     return d->sticky;
 }
 
-/* While there is a capture, the flag of synchronous copies is dropped without a word. */
+/* The context takes the flag of synchronous copies when it waits for its work: with a capture it
+ * does not, which the call does not report. */
 cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
-    const unsigned dropped = acu_sim_capture_first() ? cudaDeviceSyncMemops : 0;
     SIM_TRY(acu_sim_device_set_flags(acu_sim_device_now(), flags));
-    acu_sim_device_now()->flags &= ~dropped;
+    if (flags & cudaDeviceSyncMemops && acu_sim_capture_allows_context(acu_sim_context_now()))
+        acu_sim_device_now()->lacking_flags |= cudaDeviceSyncMemops;
     return cudaSuccess;
 }
 

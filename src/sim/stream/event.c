@@ -158,6 +158,15 @@ cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, 
     return cudaSuccess;
 }
 
+/* Returns whether the event was recorded in a capture that was ended or is invalid. */
+static bool is_lost(const acu_sim_event *event) {
+    return event && event->capture && event->capture->status != cudaStreamCaptureStatusActive;
+}
+
+static bool is_shared(const acu_sim_event *event) {
+    return event->flags & cudaEventInterprocess;
+}
+
 /* Captures an external record or wait as a node; outside of a capture that is an error. */
 static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
@@ -179,6 +188,8 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
         return cudaErrorInvalidValue;
     if (s->context != e->context)
         return cudaErrorInvalidResourceHandle;
+    if (s->capture && is_shared(e) && !flags)
+        return cudaErrorStreamCaptureUnsupported; /* and the capture stays valid */
     if (flags)
         return capture(cudaGraphNodeTypeEventRecord, e, s);
     return s->capture ? acu_sim_capture_record(s, e) : record(e, s);
@@ -211,19 +222,24 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     return device->sticky;
 }
 
-static bool is_timed(const acu_sim_event *event) {
-    return event && !(event->flags & cudaEventDisableTiming);
+/* Returns an error unless the event has a time, or will have one. */
+static cudaError_t validate_timed(const acu_sim_event *event) {
+    if (is_lost(event))
+        return cudaErrorInvalidValue;
+    if (!event || event->flags & cudaEventDisableTiming)
+        return cudaErrorInvalidResourceHandle;
+    if (event->capture)
+        return acu_sim_capture_refuse(event->capture, true);
+    return event->record ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!ms)
         return cudaErrorInvalidValue;
-    if (!is_timed(from) || !is_timed(to) || from->context != to->context)
-        return cudaErrorInvalidResourceHandle;
-    if (from->capture || to->capture)
-        SIM_TRY(acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true));
-    if (!from->record || !to->record)
+    SIM_TRY(validate_timed(from));
+    SIM_TRY(validate_timed(to));
+    if (from->context != to->context)
         return cudaErrorInvalidResourceHandle;
     if (!from->record->done || !to->record->done)
         return cudaErrorNotReady;
@@ -251,6 +267,12 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (flags > cudaEventWaitExternal)
         return cudaErrorInvalidValue;
+    if (s->capture && !acu_sim_event_of(event))
+        acu_sim_capture_invalidate(s->capture);
     SIM_TRY(find(event, &e));
+    if (s->capture && is_shared(e) && !flags)
+        return acu_sim_capture_allows(s, SIM_REFUSES);
+    if (flags && is_lost(e))
+        return cudaErrorInvalidValue;
     return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
 }
