@@ -3,6 +3,8 @@
     answers.py record FUZZ FILE FIRST COUNT [JOBS]   runs COUNT programs from seed FIRST on, and writes FILE (.xz)
     answers.py compare FUZZ FILE FLOOR [JOBS]        runs the same programs, and prints the first difference of each;
                                                      fails if a program agrees for less than FLOOR lines on average
+    answers.py shrink FUZZ SEED NUMBER [JOBS]        prints the shortest program in which call NUMBER of the program
+                                                     still returns and writes the same
 
 A file has what the calls of each program returned, without the calls: the fuzzer makes the same calls again for as
 long as the answers are the same. Environment variables (ANYCUDA_CUDART, ANYCUDA_SIM) choose the CUDA.
@@ -23,9 +25,9 @@ class Program(list[tuple[str, str]]):
     """The lines of one program, each a call and its answer; a line that is no call has an empty answer."""
 
 
-def run(fuzz: str, seed: int) -> Program:
-    """Runs the program of one seed."""
-    done = subprocess.run([fuzz, str(seed), str(CALLS)], capture_output=True, text=True, check=False)
+def run(fuzz: str, seed: int, numbers: str = "all") -> Program:
+    """Runs the program of one seed, or only the calls with the numbers."""
+    done = subprocess.run([fuzz, str(seed), str(CALLS), "1", numbers], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{fuzz} {seed}: exit status {done.returncode}: {done.stdout[-200:]}{done.stderr}")
     lines = done.stdout.splitlines()[1:]
@@ -89,6 +91,35 @@ def compare(fuzz: str, file: Path, floor: float, jobs: int) -> bool:
     return mean >= floor
 
 
+def outcome(program: Program, number: int) -> list[tuple[str, str]]:
+    """Returns the calls with the number, what they returned and what they wrote; not the states beside them."""
+    found = []
+    for call, answer in program:
+        if call.split()[0] == str(number) and answer:
+            code, _, _, *written = answer.split(" ")
+            found.append((call, " ".join([code, *written])))
+    return found
+
+
+def shrink(fuzz: str, seed: int, number: int, jobs: int) -> None:
+    """Leaves calls out, in ever smaller pieces, for as long as the call has the same outcome."""
+    kept = list(range(number))
+    wanted = outcome(run(fuzz, seed), number)
+
+    def is_same(numbers: list[int]) -> bool:
+        return outcome(run(fuzz, seed, ",".join(map(str, [*numbers, number]))), number) == wanted
+
+    size = len(kept)
+    with ThreadPoolExecutor(jobs) as pool:
+        while size:
+            pieces = [kept[i : i + size] for i in range(0, len(kept), size)]
+            without = [[n for n in kept if n not in piece] for piece in pieces]
+            shorter = next((w for w, same in zip(without, pool.map(is_same, without), strict=True) if same), None)
+            kept, size = (shorter, min(size, len(shorter))) if shorter is not None else (kept, size // 2)
+    for call, answer in run(fuzz, seed, ",".join(map(str, [*kept, number]))):
+        print(f"{call} = {answer}" if answer else call)
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command line."""
     match arguments:
@@ -97,6 +128,9 @@ def main(arguments: list[str]) -> int:
             return 0
         case ["compare", fuzz, file, floor, *jobs]:
             return 0 if compare(fuzz, Path(file), float(floor), int(jobs[0]) if jobs else 2) else 1
+        case ["shrink", fuzz, seed, number, *jobs]:
+            shrink(fuzz, int(seed), int(number), int(jobs[0]) if jobs else 2)
+            return 0
     print(__doc__, file=sys.stderr)
     return 2
 

@@ -28,18 +28,31 @@
 
 /* ---- one node ---- */
 
-/* Returns the device whose memory, or managed memory, is at an address, which an update cannot
- * change; NULL, with `is_device` false, for memory of no device. */
-static const acu_sim_device *device_of(const void *address, bool *is_device) {
+/* Where one side of a copy is, or what is filled, which an update cannot change. */
+typedef struct place {
+    bool is_device;
+    const acu_sim_device *device; /* NULL: the host's memory, which the program calls a device's */
+} place;
+
+/* `called_device`: the copy's direction says that the memory is a device's. */
+static place place_of(const void *address, bool called_device) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    *is_device = range && (range->kind == SIM_DEVICE || range->kind == SIM_MANAGED);
-    return *is_device ? range->device : NULL;
+    const bool is_device = range && range->kind == SIM_DEVICE;
+    return (place){is_device || called_device, is_device ? range->device : NULL};
 }
 
-static bool is_same_place(const void *a, const void *b) {
-    bool a_is, b_is;
-    const acu_sim_device *a_device = device_of(a, &a_is), *b_device = device_of(b, &b_is);
-    return a_is == b_is && a_device == b_device;
+static bool is_same_place(place a, place b) {
+    return a.is_device == b.is_device && a.device == b.device;
+}
+
+static place source_of(const struct cudaMemcpy3DParms *copy) {
+    return place_of(copy->srcPtr.ptr,
+                    copy->kind == cudaMemcpyDeviceToHost || copy->kind == cudaMemcpyDeviceToDevice);
+}
+
+static place target_of(const struct cudaMemcpy3DParms *copy) {
+    return place_of(copy->dstPtr.ptr,
+                    copy->kind == cudaMemcpyHostToDevice || copy->kind == cudaMemcpyDeviceToDevice);
 }
 
 static bool is_row(const struct cudaExtent *extent) {
@@ -52,15 +65,15 @@ static bool can_copy(const struct cudaMemcpy3DParms *from, const struct cudaMemc
     bool rows = is_row(&from->extent) && is_row(&to->extent);
     return !from->srcArray == !to->srcArray && !from->dstArray == !to->dstArray &&
            (rows || memcmp(&from->extent, &to->extent, sizeof from->extent) == 0) &&
-           is_same_place(from->srcPtr.ptr, to->srcPtr.ptr) &&
-           is_same_place(from->dstPtr.ptr, to->dstPtr.ptr);
+           is_same_place(source_of(from), source_of(to)) &&
+           is_same_place(target_of(from), target_of(to));
 }
 
 static bool can_fill(const struct cudaMemsetParams *from, const struct cudaMemsetParams *to) {
     bool same_shape = from->width == to->width && from->height == to->height &&
                       from->pitch == to->pitch && from->elementSize == to->elementSize;
     return ((from->height == 1 && to->height == 1) || same_shape) &&
-           is_same_place(from->dst, to->dst);
+           is_same_place(place_of(from->dst, true), place_of(to->dst, true));
 }
 
 static enum cudaGraphExecUpdateResult can_launch(const acu_sim_kernel_launch *from,
@@ -260,7 +273,7 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
     acu_sim_node *a, *b;
     forget_pairs(mine);
     forget_pairs(other);
-    if (count_last(mine) > count_last(other)) {
+    if (acu_sim_behaviour_update_pairs_by_edges() && count_last(mine) > count_last(other)) {
         refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
         return false;
     }
