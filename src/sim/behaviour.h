@@ -49,12 +49,6 @@ static inline bool acu_sim_behaviour_stream_attributes_are_few(void) {
     return acu_sim_runtime_since(11080) && !acu_sim_runtime_since(12000);
 }
 
-/* cudaHostGetFlags() reports that memory is portable also where it is nothing else. Up to 12.6 it
- * does not always: flags_of_pinned_memory. */
-static inline bool acu_sim_behaviour_reports_portable(void) {
-    return acu_sim_runtime_since(12080);
-}
-
 /* cudaMemAdvise() and cudaMemPrefetchAsync() take places with a type. Up to 12.1 they take the
  * number of a device, so that anycuda refuses other places before the call, and advice to a device
  * that does not exist is an invalid device, not an invalid value: advice_that_is_refused,

@@ -160,8 +160,15 @@ CASE(capturing_behind_a_node_twice) {
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddEmptyNode(&first, graph, NULL, 0));
     const cudaGraphNode_t twice[] = {first, first};
+    cudaGraphNode_t again[] = {first, first};
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    size_t count = 7;
     YES(cudaStreamBeginCaptureToGraph(stream, graph, twice, NULL, 2,
                                       cudaStreamCaptureModeThreadLocal));
+    YES(cudaStreamUpdateCaptureDependencies(stream, again, NULL, 2,
+                                            cudaStreamSetCaptureDependencies));
+    YES(cudaStreamGetCaptureInfo(stream, &status, NULL, NULL, NULL, NULL, &count));
+    EQUAL(count, 1);
     (void)cudaStreamEndCapture(stream, &graph);
     (void)cudaGetLastError();
     OK(cudaGraphDestroy(graph));
@@ -316,6 +323,61 @@ CASE(updating_where_more_nodes_are_last) {
 }
 
 /* ---- memory and kernels ---- */
+
+static unsigned flags_of(void *memory) {
+    unsigned flags = 99;
+    return cudaHostGetFlags(&flags, memory) ? 99 : flags;
+}
+
+/* The first allocation of a block decides for the others; nothing else is pinned in the process. */
+LONE_CASE(pinned_memory_shares_blocks) {
+    void *plain = NULL, *portable = NULL, *combined = NULL, *large = NULL;
+    OK(cudaHostAlloc(&plain, SIZE, cudaHostAllocDefault));
+    OK(cudaHostAlloc(&portable, SIZE, cudaHostAllocPortable));
+    OK(cudaHostAlloc(&combined, SIZE, cudaHostAllocPortable | cudaHostAllocWriteCombined));
+    OK(cudaHostAlloc(&large, (size_t)2 << 20, cudaHostAllocPortable));
+    EQUAL(flags_of(plain), 2);
+    EQUAL(flags_of(portable), 2);
+    EQUAL(flags_of(combined), 7);
+    EQUAL(flags_of(large), 3);
+    OK(cudaFreeHost(plain));
+    OK(cudaFreeHost(portable));
+    OK(cudaHostAlloc(&portable, SIZE, cudaHostAllocPortable));
+    OK(cudaHostAlloc(&plain, SIZE, cudaHostAllocDefault));
+    EQUAL(flags_of(portable), 3);
+    EQUAL(flags_of(plain), 3);
+    OK(cudaFreeHost(plain));
+    OK(cudaFreeHost(portable));
+    OK(cudaFreeHost(combined));
+    OK(cudaFreeHost(large));
+}
+
+/* Returns the flags of the device after a graph with one copy was instantiated. */
+static unsigned flags_after_copy(void *to, const void *from) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t made = NULL;
+    cudaGraphExec_t exec = NULL;
+    unsigned flags = 99;
+    (void)cudaGraphCreate(&graph, 0);
+    (void)cudaGraphAddMemcpyNode1D(&made, graph, NULL, 0, to, from, SIZE, cudaMemcpyDefault);
+    (void)cudaGraphInstantiate(&exec, graph, 0);
+    (void)cudaGetDeviceFlags(&flags);
+    (void)cudaGraphExecDestroy(exec);
+    (void)cudaGraphDestroy(graph);
+    return flags;
+}
+
+/* Copies within device memory are kernels, for which local memory is kept. */
+LONE_CASE(graphs_with_kernels_keep_local_memory) {
+    char *memory = NULL, *pinned = NULL;
+    OK(cudaMalloc((void **)&memory, 2 * SIZE));
+    OK(cudaMallocHost((void **)&pinned, SIZE));
+    EQUAL(flags_after_copy(memory, pinned) & cudaDeviceLmemResizeToMax, 0);
+    EQUAL(flags_after_copy(memory, memory + SIZE) & cudaDeviceLmemResizeToMax,
+          cudaDeviceLmemResizeToMax);
+    OK(cudaFree(memory));
+    OK(cudaFreeHost(pinned));
+}
 
 /* The direction says that pinned memory is a device's. */
 CASE(an_update_with_another_direction) {

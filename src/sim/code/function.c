@@ -51,16 +51,21 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
     return declared && declared < most ? declared : most;
 }
 
-/* Returns how much of a multiprocessor's shared memory the blocks may take: all, or as little as
- * one block needs where the program prefers a large L1 cache. */
+/* Returns how much of a multiprocessor's shared memory the blocks may take: all, or what the
+ * program prefers, of the sizes that a GPU offers; but as much as one block needs. */
 static size_t shared_capacity(const acu_sim_function *function, size_t of_block) {
-    static const unsigned kib[] = {8, 16, 32, 64, 100, 132, 164, 196}; /* below the largest */
-    size_t all = device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-    if (function->module->context->cache != cudaFuncCachePreferL1)
-        return all;
-    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
-        if (kib[i] * (size_t)1024 >= of_block && kib[i] * (size_t)1024 < all)
-            return kib[i] * (size_t)1024;
+    enum { KIB = 1 << 10 };
+    static const unsigned offered[] = {8, 16, 32, 64, 100, 132, 164, 196}; /* below the largest */
+    const size_t all = device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    const int carveout = function->set.carveout;
+    size_t wanted = carveout < 0 ? all : all * (size_t)carveout / 100;
+    if (carveout < 0 && function->module->context->cache == cudaFuncCachePreferL1)
+        wanted = 0;
+    if (wanted < of_block)
+        wanted = of_block;
+    for (size_t i = 0; i < sizeof offered / sizeof *offered; i++)
+        if (offered[i] * (size_t)KIB >= wanted && offered[i] * (size_t)KIB < all)
+            return offered[i] * (size_t)KIB;
     return all;
 }
 

@@ -91,6 +91,7 @@ cudaError_t acu_sim_device_set_flags(acu_sim_device *device, unsigned flags) {
         return cudaErrorInvalidValue;
     device->flags = flags & ~(unsigned)cudaDeviceMapHost;
     device->lacking_flags = NAMELESS_FLAGS;
+    device->keeps_local = false; /* until the next graph with a kernel */
     return cudaSuccess;
 }
 

@@ -17,7 +17,7 @@ struct acu_sim_device {
     bool was_reset;
     unsigned flags;          /* of the own context, as they were set */
     unsigned lacking_flags;  /* those of them that the context did not take */
-    bool keeps_local;        /* local memory does not shrink, because of conditional nodes */
+    bool keeps_local;        /* local memory does not shrink, because of kernels in graphs */
     bool peers[SIM_DEVICES]; /* the devices whose memory this one may access */
     uint64_t used;           /* bytes of allocations and of the reserves of pools and graphs */
     /* Bytes of graphs' allocations and of the reserve for them, now and at most. */

@@ -378,7 +378,7 @@ cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
 
 static cudaError_t change_dependencies(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
                                        const cudaGraphEdgeData *data, size_t count, bool set) {
-    SIM_TRY(acu_sim_nodes_validate(stream->capture->graph, nodes, data, count, false));
+    SIM_TRY(acu_sim_nodes_validate(stream->capture->graph, nodes, data, count, true));
     if (set)
         stream->dependencies.count = 0;
     return acu_sim_edge_list_merge(&stream->dependencies, nodes, data, count)

@@ -9,6 +9,7 @@
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
+#include "sim/memory/range.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -161,6 +162,50 @@ static cudaError_t validate_order(acu_sim_graph *graph, cudaGraphInstantiatePara
                : cudaSuccess;
 }
 
+/* One side of a copy. Managed memory is the host's if the direction of the copy says so. */
+typedef enum side { UNKNOWN, HOST, ON_DEVICE, MANAGED } side;
+
+static side side_of(const void *address, bool is_called_host) {
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
+    return !range                                          ? UNKNOWN
+           : range->kind == SIM_DEVICE                     ? ON_DEVICE
+           : range->kind == SIM_MANAGED && !is_called_host ? MANAGED
+                                                           : HOST;
+}
+
+static bool copies_by_kernel(const struct cudaMemcpy3DParms *copy) {
+    const bool within_host = copy->kind == cudaMemcpyHostToHost;
+    const side to = side_of(copy->dstPtr.ptr, within_host || copy->kind == cudaMemcpyDeviceToHost),
+               from =
+                   side_of(copy->srcPtr.ptr, within_host || copy->kind == cudaMemcpyHostToDevice);
+    return to && from && (to == MANAGED || from == MANAGED || (to == ON_DEVICE && from == to));
+}
+
+/* Rows without a gap are one. That 768 bytes are few is from random programs, and that 16 KiB are
+ * many from a graph of one fill; what is between was not asked. */
+static bool fills_by_kernel(const struct cudaMemsetParams *fill) {
+    const size_t row = fill->width * fill->elementSize;
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)fill->dst, 1);
+    return (range && range->kind == SIM_MANAGED) || (fill->height > 1 && fill->pitch != row) ||
+           row * fill->height > 768;
+}
+
+/* Returns whether a GPU does the work with a kernel, so that local memory no longer shrinks once
+ * the graph is instantiated. */
+static bool runs_as_kernel(const acu_sim_op *op) {
+    switch (op->type) {
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeConditional:
+        return true;
+    case cudaGraphNodeTypeMemcpy:
+        return copies_by_kernel(&op->with.copy.params);
+    case cudaGraphNodeTypeMemset:
+        return fills_by_kernel(&op->with.fill.params);
+    default:
+        return false;
+    }
+}
+
 /* Returns why a graph cannot be instantiated, or a graph in its nodes. */
 static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     cudaError_t result = validate_order(graph, params);
@@ -174,7 +219,7 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
             !can_launch_on_device(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
-        if (node && node->op->type == cudaGraphNodeTypeConditional)
+        if (node && runs_as_kernel(node->op))
             graph->device->keeps_local = true;
         if (!result && node && !acu_sim_conditional_can_instantiate(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,

@@ -218,6 +218,7 @@ static void free_host_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
     acu_sim_memory_wait_for_moves();
     free_bytes((void *)range->base, range->size);
+    acu_sim_pinned_block_give_back(range->pinned);
     acu_sim_range_remove(range);
 }
 
@@ -239,9 +240,18 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* Returns the flags that cudaHostGetFlags() reports. */
-static unsigned reported_flags(unsigned flags) {
-    return flags == cudaHostAllocPortable && !acu_sim_behaviour_reports_portable() ? 0 : flags;
+/* Allocates pinned memory in a block that other allocations share; `at` is NULL for a size of 0. */
+static cudaError_t allocate_in_block(acu_sim_device *device, size_t size, unsigned flags, void **at,
+                                     const void *where) {
+    acu_sim_pinned_part part;
+    if (size && !acu_sim_pinned_block_take(device, size, &flags, &part))
+        return cudaErrorMemoryAllocation;
+    cudaError_t result = allocate_host(device, SIM_PINNED, size, flags, at, where);
+    if (!result && size)
+        acu_sim_range_of(*at)->pinned = part;
+    else if (size)
+        acu_sim_pinned_block_give_back(part);
+    return result;
 }
 
 static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
@@ -253,8 +263,7 @@ static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
         SIM_TRY(acu_sim_capture_allows_unsafe());
     if (size && flags & ~known)
         return cudaErrorInvalidValue;
-    return allocate_host(acu_sim_device_now(), SIM_PINNED, size, reported_flags(flags), pHost,
-                         SIM_CALLER);
+    return allocate_in_block(acu_sim_device_now(), size, flags, pHost, SIM_CALLER);
 }
 
 cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {

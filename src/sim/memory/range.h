@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_RANGE_H
 #define ACU_SIM_MEMORY_RANGE_H
 
+#include "sim/memory/pinned_block.h"
 #include "sim/sim.h"
 
 typedef enum acu_sim_memory {
@@ -17,7 +18,8 @@ struct acu_sim_range {
     uintptr_t base; /* its first address */
     size_t size;    /* bytes */
     acu_sim_memory kind;
-    unsigned flags;         /* of cudaHostAlloc() or cudaHostRegister() */
+    unsigned flags;             /* of cudaHostAlloc() or cudaHostRegister() */
+    acu_sim_pinned_part pinned; /* of cudaHostAlloc(): where among others */
     acu_sim_device *device; /* the device that has the memory, or was current when it was made */
     const acu_sim_context *context; /* the context that was current when the range was made */
     const void *where;              /* where the program made the range; NULL: the simulator did */
