@@ -33,21 +33,26 @@ void forget_captured_graph(object *stream, bool is_kept) {
         stream->graph = NULL;
 }
 
+bool keep_captured_graph(object *into, object *stream, cudaError_t result, cudaGraph_t made) {
+    bool is_known = false;
+    for (const object *g = objects[GRAPH]; g < objects[GRAPH] + SLOTS; g++)
+        is_known |= g->handle == made;
+    if (!result && made && made != UNWRITTEN && !is_known)
+        into->handle = made;
+    if (result != cudaErrorIllegalState)
+        forget_captured_graph(stream, !result);
+    return is_known;
+}
+
 static void end_capture(void) {
     const chosen_stream s = any_captured_stream();
     object *o = empty(GRAPH);
     cudaGraph_t made = UNWRITTEN;
-    bool is_known = false;
     if (!o)
         return;
     call("cudaStreamEndCapture(%s)", s.name);
     const cudaError_t result = cudaStreamEndCapture(s.handle, &made);
-    for (const object *g = objects[GRAPH]; g < objects[GRAPH] + SLOTS; g++)
-        is_known |= g->handle == made;
-    if (!result && made && made != UNWRITTEN && !is_known)
-        o->handle = made;
-    if (result != cudaErrorIllegalState)
-        forget_captured_graph(s.object, !result);
+    const bool is_known = keep_captured_graph(o, s.object, result, made);
     size_t nodes = 0, edges = 0;
     if (!result && made && made != UNWRITTEN) {
         (void)cudaGraphGetNodes(made, NULL, &nodes);

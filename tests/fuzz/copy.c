@@ -1,12 +1,9 @@
 /* Copies and fills, and what memory holds. */
 #include "fuzz.h"
 
-/* Where synchronous calls put their work: some return before it is done. */
-static const chosen_stream null_stream = {NULL, NULL, "NULL"};
+const chosen_stream null_stream = {NULL, NULL, "NULL"};
 
-/* After a copy or a fill: the destination holds what nobody compares if a graph has the work, or if
- * the source does. */
-static void wrote(place *to, place *from, bool captured, bool all) {
+void wrote(place *to, place *from, bool captured, bool all) {
     uses(to, true, captured);
     if (from)
         uses(from, false, captured);
@@ -14,6 +11,14 @@ static void wrote(place *to, place *from, bool captured, bool all) {
         to->object->is_undefined = true;
     if (to->object && all && !captured && !from)
         to->object->is_undefined = false;
+}
+
+void copied_array(object *array, place *memory, bool into, bool captured) {
+    if (captured && array->handle)
+        array->is_used = true;
+    if (!into && memory->object)
+        memory->object->is_undefined = true;
+    uses(memory, !into, captured);
 }
 
 static void fill(void) {
@@ -82,18 +87,21 @@ static void driver_fill(void) {
     settle(s);
 }
 
-static size_t smaller(size_t a, size_t b) {
+size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Too large a copy of host memory would read or write beyond it. */
-static bool is_safe(const place *p, size_t bytes) {
+bool is_safe(const place *p, size_t bytes) {
     return bytes <= p->room ||
            (p->object && (p->object->memory == DEVICE || p->object->memory == ASYNC));
 }
 
-static bool overlap(const place *a, const place *b, size_t bytes) {
+bool overlap(const place *a, const place *b, size_t bytes) {
     return a->address < b->address + bytes && b->address < a->address + bytes;
+}
+
+bool may_write(const place *p) {
+    return !p->object || !p->object->is_read_only;
 }
 
 static void copy(void) {

@@ -39,13 +39,27 @@ const char *handle_state(const void *handle);
 
 /* ---- the objects of a program ---- */
 
-typedef enum kind { STREAM, EVENT, MEMORY, ARRAY, POOL, GRAPH, EXEC, USER_OBJECT, KINDS } kind;
+typedef enum kind {
+    STREAM,
+    EVENT,
+    MEMORY,
+    ARRAY,
+    POOL,
+    GRAPH,
+    EXEC,
+    USER_OBJECT,
+    MIPMAP,
+    TEXTURE,
+    SURFACE,
+    KINDS
+} kind;
 enum { SLOTS = 6, KIB = 1 << 10, MIB = 1 << 20 };
 typedef enum memory_kind { DEVICE, ASYNC, PINNED, MANAGED, REGISTERED, PAGEABLE } memory_kind;
 
 typedef struct object {
     void *handle; /* NULL: the slot is empty */
-    size_t size;  /* of memory, in bytes; the width of an array, in elements */
+    size_t size;  /* of memory, in bytes; the width of an array, in elements; how many references to
+                   * a user object the program has */
     memory_kind memory;
     bool is_used;      /* a graph or a capture uses the object: it is never destroyed */
     bool is_read_only; /* memory that work on a GPU must not write to */
@@ -110,6 +124,27 @@ int runtime(void);
  */
 void uses(place *used, bool writes, bool in_graph);
 
+/* Where synchronous calls put their work: some return before it is done. */
+extern const chosen_stream null_stream;
+/* After a copy or a fill: the destination holds what nobody compares if a graph has the work, or if
+ * the source does. */
+void wrote(place *to, place *from, bool captured, bool all);
+/* After a copy into an array, or from one, whose content nobody compares. */
+void copied_array(object *array, place *memory, bool into, bool captured);
+size_t smaller(size_t a, size_t b);
+/* Too large a copy of host memory would read or write beyond it. */
+bool is_safe(const place *p, size_t bytes);
+bool overlap(const place *a, const place *b, size_t bytes);
+bool may_write(const place *p);
+/* Whether the driver's operations on values may be given the place: it writes to memory that it
+ * does not know, and memory that is read-only or too small ends the context. */
+bool has_values(const place *p);
+/* Two operations of the driver that write to the place and wait for nothing. */
+void any_values(CUstreamBatchMemOpParams operations[2], const place *p);
+
+/* After the end of a capture: the graph is kept in the empty object; true if it is there already.
+ */
+bool keep_captured_graph(object *into, object *stream, cudaError_t result, cudaGraph_t made);
 /* Ends what the stream knows of a graph that it was captured into. */
 void forget_captured_graph(object *stream, bool is_kept);
 
@@ -124,7 +159,9 @@ typedef struct operation {
 #define OPERATION(function, weight, first) {#function, function, weight, first}
 extern const operation device_operations[], stream_operations[], memory_operations[],
     copy_operations[], capture_operations[], graph_operations[], exec_operations[],
-    kernel_operations[];
+    kernel_operations[], texture_operations[], array_operations[], driver_memory_operations[],
+    driver_stream_operations[], node_operations[], exec_node_operations[], library_operations[],
+    context_operations[], range_operations[];
 
 /* Nodes of a graph: a node that exists, or NULL; its name is its place in cudaGraphGetNodes(). */
 typedef struct chosen_node {
@@ -132,6 +169,8 @@ typedef struct chosen_node {
     char name[24];
 } chosen_node;
 chosen_node any_node(const object *graph);
+/* Mostly a node of the type, if the graph has one. */
+chosen_node any_node_of(const object *graph, enum cudaGraphNodeType type);
 /* Up to four nodes of the graph, as dependencies. */
 typedef struct node_list {
     cudaGraphNode_t nodes[4];
@@ -140,11 +179,43 @@ typedef struct node_list {
 } node_list;
 node_list any_nodes(const object *graph);
 
+/* The arguments that all calls which add a node begin with. */
+typedef struct addition {
+    object *graph;
+    node_list after;
+    cudaGraphNode_t made;
+} addition;
+addition begin_addition(void);
+#define HEAD(a)      name((a).graph), (a).after.name
+#define ARGUMENTS(a) &(a).made, (a).graph->handle, (a).after.nodes, (a).after.count
+
+/* The parameters of a memset node, which writes to the place. */
+struct cudaMemsetParams any_fill(place *to);
+/* The parameters of a kernel node; its function is NULL where any_kernel() is. */
+struct cudaKernelNodeParams any_kernel_node(const char **chosen);
+
+/* The parameters of a node of any type, as cudaGraphAddNode() takes them. */
+typedef struct any_parameters {
+    struct cudaGraphNodeParams values;
+    place to, from;
+    object *event;
+    char name[64];
+} any_parameters;
+/* False: CUDA must not be given them. The node may be in the graph, or be added to it. */
+bool choose_parameters(any_parameters *made, const object *graph);
+/* After a call with the parameters. */
+void uses_parameters(any_parameters *used);
+
 /* ---- kernels ---- */
+
+extern const char module_text[];
 
 void kernels_load(void);
 /* A function of the driver; of the runtime, from 12.8 on (NULL before). */
 CUfunction any_function(const char **chosen);
+/* The driver's function that writes its second parameter, an unsigned, to where its first points.
+ */
+CUfunction storing_function(void);
 const void *any_kernel(const char **chosen);
 
 #endif

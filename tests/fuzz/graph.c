@@ -17,6 +17,17 @@ chosen_node any_node(const object *graph) {
     return chosen;
 }
 
+chosen_node any_node_of(const object *graph, enum cudaGraphNodeType type) {
+    chosen_node chosen = any_node(graph);
+    for (int i = 0; i < 12 && chosen.handle; i++) {
+        enum cudaGraphNodeType found = cudaGraphNodeTypeCount;
+        if (!cudaGraphNodeGetType(chosen.handle, &found) && found == type)
+            break;
+        chosen = any_node(graph);
+    }
+    return chosen;
+}
+
 node_list any_nodes(const object *graph) {
     node_list list = {.count = below(3)};
     size_t length = 1;
@@ -98,21 +109,11 @@ static void list_graph(void) {
 
 /* ---- adding nodes ---- */
 
-/* The arguments that all calls which add a node begin with. */
-typedef struct addition {
-    object *graph;
-    node_list after;
-    cudaGraphNode_t made;
-} addition;
-
-static addition begin_addition(void) {
+addition begin_addition(void) {
     addition a = {.graph = any(GRAPH), .made = UNWRITTEN};
     a.after = any_nodes(a.graph);
     return a;
 }
-
-#define HEAD(a)      name((a).graph), (a).after.name
-#define ARGUMENTS(a) &(a).made, (a).graph->handle, (a).after.nodes, (a).after.count
 
 static void add_empty(void) {
     addition a = begin_addition();
@@ -129,7 +130,7 @@ static void add_host(void) {
     answer(result, "%s", handle_state(a.made));
 }
 
-static struct cudaMemsetParams any_fill(place *to) {
+struct cudaMemsetParams any_fill(place *to) {
     struct cudaMemsetParams p = {.value = below(1000)};
     *to = any_place();
     p.dst = to->address;
@@ -234,21 +235,25 @@ static void add_allocation(void) {
     answer(result, "%s %s", handle_state(a.made), handle_state(p.dptr));
 }
 
+struct cudaKernelNodeParams any_kernel_node(const char **chosen) {
+    static unsigned long long words[4];
+    static void *arguments[4] = {words, words + 1, words + 2, words + 3};
+    const void *kernel = any_kernel(chosen);
+    return (struct cudaKernelNodeParams){(void *)(uintptr_t)kernel,
+                                         {(unsigned)ONE_OF(1, 1, 1, 0, 7), 1, 1},
+                                         {(unsigned)ONE_OF(1, 1, 64, 0, 2048), 1, 1},
+                                         (unsigned)ONE_OF(0, 0, 0, 1000, 300000),
+                                         one_in(10) ? NULL : arguments,
+                                         NULL};
+}
+
 static void add_kernel(void) {
     addition a = begin_addition();
-    const char *kernel_name;
-    const void *kernel = any_kernel(&kernel_name);
-    unsigned long long words[4] = {0};
-    void *arguments[4] = {words, words + 1, words + 2, words + 3};
-    const struct cudaKernelNodeParams p = {(void *)(uintptr_t)kernel,
-                                           {(unsigned)ONE_OF(1, 1, 1, 0, 7), 1, 1},
-                                           {(unsigned)ONE_OF(1, 1, 64, 0, 2048), 1, 1},
-                                           (unsigned)ONE_OF(0, 0, 0, 1000, 300000),
-                                           one_in(10) ? NULL : arguments,
-                                           NULL};
-    if (!kernel)
+    const char *chosen;
+    const struct cudaKernelNodeParams p = any_kernel_node(&chosen);
+    if (!p.func)
         return;
-    call("cudaGraphAddKernelNode(%s, %s, {%s, %u, %u, %u, %s})", HEAD(a), kernel_name, p.gridDim.x,
+    call("cudaGraphAddKernelNode(%s, %s, {%s, %u, %u, %u, %s})", HEAD(a), chosen, p.gridDim.x,
          p.blockDim.x, p.sharedMemBytes, p.kernelParams ? "arguments" : "NULL");
     const cudaError_t result = cudaGraphAddKernelNode(ARGUMENTS(a), &p);
     answer(result, "%s", handle_state(a.made));
@@ -363,25 +368,57 @@ static void node_parameters(void) {
     }
 }
 
+static void create_user_object(object *o, unsigned count) {
+    cudaUserObject_t made = UNWRITTEN;
+    const unsigned flags = (unsigned)ONE_OF(1, 1, 1, 0, 2);
+    call("cudaUserObjectCreate(%u, %u)", count, flags);
+    const cudaError_t result = cudaUserObjectCreate(&made, pageable, nothing, count, flags);
+    if (!result) {
+        o->handle = made;
+        o->size = count;
+    }
+    answer(result, "%s", handle_state(made));
+}
+
+/* The program always keeps a reference of its own, so that no handle becomes stale. */
+static void release_user_object(object *held, unsigned count) {
+    if (!held->handle || held->size <= count)
+        return;
+    call("cudaUserObjectRelease(%s, %u)", name(held), count);
+    const cudaError_t result = cudaUserObjectRelease(held->handle, count);
+    if (!result)
+        held->size -= count;
+    answer(result, "%s", "");
+}
+
+static void retain_for_graph(const object *held, unsigned count) {
+    const object *graph = any(GRAPH);
+    const unsigned flags = (unsigned)ONE_OF(0, 0, 2);
+    const bool is_released = one_in(3);
+    call("cudaGraphRetainUserObject(%s, %s, %u, %u)", name(graph), name(held), count, flags);
+    const cudaError_t result = cudaGraphRetainUserObject(graph->handle, held->handle, count, flags);
+    answer(result, "%s", "");
+    if (result || !is_released)
+        return;
+    call("cudaGraphReleaseUserObject(%s, %s, %u)", name(graph), name(held), count);
+    answer(cudaGraphReleaseUserObject(graph->handle, held->handle, count), "%s", "");
+}
+
 static void user_object(void) {
     object *o = empty(USER_OBJECT), *held = any(USER_OBJECT);
-    const object *graph = any(GRAPH);
     const unsigned count = (unsigned)ONE_OF(0, 1, 1, 2);
     if (o && one_in(2)) {
-        cudaUserObject_t made = UNWRITTEN;
-        const unsigned flags = (unsigned)ONE_OF(1, 1, 1, 0, 2);
-        call("cudaUserObjectCreate(%u, %u)", count, flags);
-        const cudaError_t result = cudaUserObjectCreate(&made, pageable, nothing, count, flags);
-        if (!result)
-            o->handle = made;
-        answer(result, "%s", handle_state(made));
+        create_user_object(o, count);
     } else if (one_in(2)) {
-        const unsigned flags = (unsigned)ONE_OF(0, 0, 2);
-        call("cudaGraphRetainUserObject(%s, %s, %u, %u)", name(graph), name(held), count, flags);
-        answer(cudaGraphRetainUserObject(graph->handle, held->handle, count, flags), "%s", "");
+        retain_for_graph(held, count);
+    } else if (one_in(2)) {
+        release_user_object(held, count);
     } else {
         call("cudaUserObjectRetain(%s, %u)", name(held), count);
-        answer(cudaUserObjectRetain(held->handle, count), "%s", "");
+        const cudaError_t result = cudaUserObjectRetain(held->handle, count);
+        if (!result)
+            held->size += count;
+        answer(result, "%s", "");
     }
 }
 

@@ -6,18 +6,24 @@
 #define ENTRY(name, parameters, limits)                                                            \
     ".visible .entry " name "(" parameters ")" limits "\n{\n    ret;\n}\n"
 
-static const char module_text[] =
+const char module_text[] =
     ".version 7.0\n.target sm_52\n.address_size 64\n"
-    ".visible .global .align 8 .b8 table[100];\n" ENTRY("plain", "", "")
-        ENTRY("two", ".param .u64 a, .param .u32 b", "")
-            ENTRY("at_most_64", "", "\n.maxntid 64, 1, 1")
-                ENTRY("exactly_64", "", "\n.reqntid 64, 1, 1");
+    ".visible .global .align 8 .b8 table[100];\n" ENTRY("plain", "", "") ENTRY(
+        "two", ".param .u64 a, .param .u32 b", "") ENTRY("at_most_64", "", "\n.maxntid 64, 1, 1")
+        ENTRY(
+            "exactly_64", "",
+            "\n.reqntid 64, 1, 1") ".visible .entry store(.param .u64 where, .param .u32 what)\n{\n"
+                                   "    .reg .b64 %rd<3>;\n    .reg .b32 %r<2>;\n"
+                                   "    ld.param.u64 %rd1, [where];\n    ld.param.u32 %r1, "
+                                   "[what];\n"
+                                   "    cvta.to.global.u64 %rd2, %rd1;\n    st.global.u32 [%rd2], "
+                                   "%r1;\n    ret;\n}\n";
 
 static const char *const names[] = {"plain", "two", "at_most_64", "exactly_64"};
 enum { KERNELS = sizeof names / sizeof *names };
 
 static CUmodule module;
-static CUfunction functions[KERNELS];
+static CUfunction functions[KERNELS], store;
 static cudaKernel_t kernels[KERNELS];
 
 static void run_nothing(const acu_sim_launch *launch, void *const *arguments) {
@@ -25,15 +31,22 @@ static void run_nothing(const acu_sim_launch *launch, void *const *arguments) {
     (void)arguments;
 }
 
+static void run_store(const acu_sim_launch *launch, void *const *arguments) {
+    unsigned *where = acu_sim_at(launch, *(void *const *)arguments[0], sizeof *where);
+    *where = *(const unsigned *)arguments[1];
+}
+
 void kernels_load(void) {
     cudaLibrary_t library = NULL;
     for (int i = 0; i < KERNELS; i++)
         (void)acu_sim_register(names[i], run_nothing);
+    (void)acu_sim_register("store", run_store);
     call("cuModuleLoadData(module)");
     answer(cuModuleLoadData(&module, module_text), "%s", "");
     const bool has_libraries =
         runtime() >= 12080 &&
         !cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0);
+    (void)cuModuleGetFunction(&store, module, "store");
     for (int i = 0; i < KERNELS; i++) {
         (void)cuModuleGetFunction(&functions[i], module, names[i]);
         if (has_libraries)
@@ -45,6 +58,10 @@ CUfunction any_function(const char **chosen) {
     const unsigned index = below(KERNELS);
     *chosen = names[index];
     return functions[index];
+}
+
+CUfunction storing_function(void) {
+    return store;
 }
 
 const void *any_kernel(const char **chosen) {

@@ -18,9 +18,12 @@ object pageable[2] = {
     {.handle = pageable_bytes[0], .size = sizeof pageable_bytes[0], .memory = PAGEABLE},
     {.handle = pageable_bytes[1], .size = sizeof pageable_bytes[1], .memory = PAGEABLE}};
 
-static const operation *const tables[] = {device_operations, stream_operations,  memory_operations,
-                                          copy_operations,   capture_operations, graph_operations,
-                                          exec_operations,   kernel_operations};
+static const operation *const tables[] = {
+    device_operations,  stream_operations,    memory_operations,        copy_operations,
+    capture_operations, graph_operations,     exec_operations,          kernel_operations,
+    texture_operations, array_operations,     driver_memory_operations, driver_stream_operations,
+    node_operations,    exec_node_operations, library_operations,       context_operations,
+    range_operations};
 enum { TABLES = sizeof tables / sizeof *tables };
 enum { FIRST_CALLS = 40 };
 
@@ -153,7 +156,8 @@ const char *name(const object *named) {
     const ptrdiff_t index = named - objects[0];
     if (!named->handle || index < 0 || index >= KINDS * SLOTS)
         return "NULL";
-    (void)snprintf(text, sizeof texts[0], "%c%d", "semapgxu"[index / SLOTS], (int)(index % SLOTS));
+    (void)snprintf(text, sizeof texts[0], "%c%d", "semapgxuitf"[index / SLOTS],
+                   (int)(index % SLOTS));
     return text;
 }
 

@@ -177,12 +177,16 @@ static void driver_stream(void) {
     }
 }
 
+bool has_values(const place *p) {
+    return p->object && p->object->memory != PAGEABLE && !p->object->is_read_only && p->room >= 8;
+}
+
 static void write_value(void) {
     const chosen_stream s = any_stream();
     place p = any_place();
     const unsigned flags = (unsigned)ONE_OF(0, 0, 0, 1, 2);
-    if (!p.object || p.object->memory == PAGEABLE || p.object->is_read_only || p.room < 8)
-        return; /* the driver writes to memory that it does not know; the rest ends the context */
+    if (!has_values(&p))
+        return;
     const bool captured = is_capturing(s);
     call("cuStreamWriteValue32(%s, %s, 5, %u)", s.name, p.name, flags);
     answer(cuStreamWriteValue32(s.handle, (CUdeviceptr)(uintptr_t)p.address, 5, flags), "%s", "");
