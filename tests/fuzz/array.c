@@ -115,7 +115,7 @@ static void array_to_array(void) {
 /* ---- boxes ---- */
 
 static void fill_box(void) {
-    place to = any_place();
+    place to = any_target();
     const struct cudaPitchedPtr p = {to.address, (size_t)ONE_OF(0, 64, 64, 100), 64,
                                      (size_t)ONE_OF(0, 2, 4)};
     const struct cudaExtent extent = {(size_t)ONE_OF(0, 1, 16, 64, 65), (size_t)ONE_OF(0, 1, 2),
@@ -133,7 +133,7 @@ static void fill_box(void) {
 }
 
 static void copy_box_peer(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const chosen_stream s = any_stream();
     const bool async = one_in(2), captured = async && is_capturing(s);
     struct cudaMemcpy3DPeerParms p;
@@ -168,7 +168,7 @@ static struct cudaMemcpy3DOperand operand_of(const place *p) {
 }
 
 static void copy_boxes(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const object *array = one_in(3) ? any(ARRAY) : NULL;
     struct cudaMemcpy3DBatchOp op;
     const size_t count = (size_t)ONE_OF(0, 1, 1, 1, 1);

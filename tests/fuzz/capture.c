@@ -58,7 +58,11 @@ static void end_capture(void) {
         (void)cudaGraphGetNodes(made, NULL, &nodes);
         (void)cudaGraphGetEdges(made, NULL, NULL, NULL, &edges);
     }
-    answer(result, "%s %zu %zu", is_known ? "known" : handle_state(made), nodes, edges);
+    answer(result, "%s %zu %zu",
+           is_known                    ? "known"
+           : made && o->handle == made ? name(o)
+                                       : handle_state(made),
+           nodes, edges);
 }
 
 static void ask_capture(void) {

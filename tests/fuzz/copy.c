@@ -28,6 +28,8 @@ static void fill(void) {
     const chosen_stream s = any_stream();
     const bool async = one_in(2), captured = async && is_capturing(s);
     cudaError_t result;
+    if (captured && to.object && to.object->is_read_only)
+        return;
     if (async) {
         call("cudaMemsetAsync(%s, %d, %zu, %s)", to.name, value, size, s.name);
         result = cudaMemsetAsync(to.address, value, size, s.handle);
@@ -42,7 +44,7 @@ static void fill(void) {
 }
 
 static void fill_rows(void) {
-    place to = any_place();
+    place to = any_target();
     const size_t pitch = (size_t)ONE_OF(0, 16, 64, 64, 100),
                  width = (size_t)ONE_OF(0, 1, 16, 64, 80), height = (size_t)ONE_OF(0, 1, 2, 5);
     const chosen_stream s = any_stream();
@@ -59,7 +61,7 @@ static void fill_rows(void) {
 }
 
 static void driver_fill(void) {
-    place to = any_place();
+    place to = any_target();
     const size_t count = any_size(to.room / 4);
     const chosen_stream s = any_stream();
     const CUdeviceptr address = (CUdeviceptr)(uintptr_t)to.address;
@@ -110,6 +112,8 @@ static void copy(void) {
     const int direction = any_direction();
     const chosen_stream s = any_stream();
     const bool async = one_in(2), captured = async && is_capturing(s);
+    if (captured && to.object && to.object->is_read_only)
+        return;
     if (!is_safe(&to, size) || !is_safe(&from, size) || overlap(&to, &from, size))
         return;
     if (async) {
@@ -127,7 +131,7 @@ static void copy(void) {
 }
 
 static void copy_rows(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t to_pitch = (size_t)ONE_OF(0, 16, 64, 100),
                  from_pitch = (size_t)ONE_OF(0, 16, 64, 100),
                  width = (size_t)ONE_OF(0, 1, 16, 64, 80), height = (size_t)ONE_OF(0, 1, 2, 5);
@@ -167,7 +171,7 @@ struct cudaMemcpy3DParms any_box(const place *to, const place *from) {
 }
 
 static void copy_box(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     object *array = one_in(3) ? any(ARRAY) : NULL;
     const bool into = one_in(2);
     struct cudaMemcpy3DParms p;
@@ -225,7 +229,7 @@ static void copy_array(void) {
 }
 
 static void copy_peer(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(smaller(to.room, from.room));
     const int device = any_device(), other = any_device();
     const chosen_stream s = any_stream();
@@ -246,7 +250,7 @@ static void copy_peer(void) {
 }
 
 static void copy_batch(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(smaller(to.room, from.room)), count = (size_t)ONE_OF(0, 1, 1, 1);
     struct cudaMemcpyAttributes attributes;
     size_t indices[1] = {(size_t)ONE_OF(0, 0, 0, 1)}, attribute_count = (size_t)ONE_OF(0, 1, 1, 1);
@@ -268,7 +272,7 @@ static void copy_batch(void) {
 }
 
 static void driver_copy(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(smaller(to.room, from.room));
     const chosen_stream s = any_stream();
     const CUdeviceptr to_address = (CUdeviceptr)(uintptr_t)to.address,

@@ -82,7 +82,7 @@ static void driver_release(void) {
 /* ---- copies of bytes ---- */
 
 static void driver_copy_to(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(smaller(to.room, from.room));
     if (!is_safe(&to, size) || !is_safe(&from, size) || overlap(&to, &from, size) ||
         !may_write(&to))
@@ -106,7 +106,7 @@ static void driver_copy_to(void) {
 }
 
 static void driver_copy_to_async(void) {
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(smaller(to.room, from.room));
     const chosen_stream s = any_stream();
     const bool captured = is_capturing(s);
@@ -235,7 +235,7 @@ static CUDA_MEMCPY2D rows_of(const CUDA_MEMCPY3D *p) {
 static void driver_copy_box(void) {
     static const char *const names[] = {"cuMemcpy2D", "cuMemcpy2DAsync", "cuMemcpy2DUnaligned",
                                         "cuMemcpy3D", "cuMemcpy3DAsync"};
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     object *array = one_in(4) ? any(ARRAY) : NULL;
     const unsigned chosen = below(5);
     const chosen_stream s = chosen == 1 || chosen == 4 ? any_stream() : null_stream;
@@ -268,7 +268,7 @@ static void driver_copy_box(void) {
 /* ---- fills ---- */
 
 static void driver_fill_now(void) {
-    place to = any_place();
+    place to = any_target();
     const size_t count = any_size(to.room / 4);
     const CUdeviceptr address = device_address(to.address);
     if (!is_safe(&to, 600) || !may_write(&to))

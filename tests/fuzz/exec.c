@@ -1,7 +1,15 @@
 /* Instances of graphs. */
 #include "fuzz.h"
 
-/* Whether an instance was made from the graph. */
+void keep_exec(object *o, cudaGraphExec_t made, object *graph, unsigned long long flags) {
+    if (!made || made == UNWRITTEN)
+        return;
+    o->handle = made;
+    o->graph = graph;
+    o->number = graph->number;
+    o->size = (size_t)flags;
+}
+
 static void instantiate(void) {
     object *o = empty(EXEC), *graph = any(GRAPH);
     cudaGraphExec_t made = UNWRITTEN;
@@ -16,18 +24,14 @@ static void instantiate(void) {
         p.result_out = (cudaGraphInstantiateResult)77;
         call("cudaGraphInstantiateWithParams(%s, %llu)", name(graph), flags);
         result = cudaGraphInstantiateWithParams(&made, graph->handle, &p);
-        answer(result, "%s %d", handle_state(made), (int)p.result_out);
+        keep_exec(o, result ? NULL : made, graph, flags);
+        answer(result, "%s %d", result ? handle_state(made) : name(o), (int)p.result_out);
     } else {
         call("cudaGraphInstantiate(%s, %llu)", name(graph), flags);
         result = cudaGraphInstantiate(&made, graph->handle, flags);
-        answer(result, "%s", handle_state(made));
+        keep_exec(o, result ? NULL : made, graph, flags);
+        answer(result, "%s", result ? handle_state(made) : name(o));
     }
-    if (result || !made || made == UNWRITTEN)
-        return;
-    o->handle = made;
-    o->graph = graph;
-    o->number = graph->number;
-    o->size = (size_t)flags;
 }
 
 static void destroy_exec(void) {
@@ -103,7 +107,7 @@ static void change_exec(void) {
         break;
     }
     case 3: {
-        place to = any_place();
+        place to = any_target();
         const struct cudaMemsetParams p = {
             to.address, 256, 5, (unsigned)ONE_OF(1, 2, 4), 16, (size_t)ONE_OF(1, 1, 2)};
         call("cudaGraphExecMemsetNodeSetParams(%s, %s, {%s, %u, %zu})", name(o), node.name, to.name,
@@ -113,7 +117,7 @@ static void change_exec(void) {
         break;
     }
     default: {
-        place to = any_place(), from = any_place();
+        place to = any_target(), from = any_place();
         const size_t size = any_size(to.room < from.room ? to.room : from.room);
         if (size > to.room || size > from.room || to.object == from.object)
             return;

@@ -20,13 +20,8 @@ static void instantiate_with_flags(void) {
         return;
     call("cudaGraphInstantiateWithFlags(%s, %llu)", name(graph), flags);
     const cudaError_t result = cudaGraphInstantiateWithFlags(&made, graph->handle, flags);
-    answer(result, "%s", handle_state(made));
-    if (result || !made || made == UNWRITTEN)
-        return;
-    o->handle = made;
-    o->graph = graph;
-    o->number = graph->number;
-    o->size = (size_t)flags;
+    keep_exec(o, result ? NULL : made, graph, flags);
+    answer(result, "%s", result ? handle_state(made) : name(o));
 }
 
 static void exec_kernel(void) {
@@ -45,7 +40,7 @@ static void exec_kernel(void) {
 static void exec_copy(void) {
     chosen_node node;
     const object *o = any_instance(&node, cudaGraphNodeTypeMemcpy);
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     if (!o->handle || to.room < 1024 || from.room < 1024 || to.object == from.object ||
         !may_write(&to))
         return;

@@ -105,6 +105,8 @@ typedef struct place {
     char name[24];
 } place;
 place any_place(void);
+/* Memory that work on a GPU may write to: to write to what is read-only ends the context. */
+place any_target(void);
 /* Memory that CUDA does not know, which the program always has. */
 extern object pageable[2];
 
@@ -145,6 +147,9 @@ void any_values(CUstreamBatchMemOpParams operations[2], const place *p);
 /* After the end of a capture: the graph is kept in the empty object; true if it is there already.
  */
 bool keep_captured_graph(object *into, object *stream, cudaError_t result, cudaGraph_t made);
+/* Keeps an instance of the graph; NULL: there is none. */
+void keep_exec(object *o, cudaGraphExec_t made, object *graph, unsigned long long flags);
+
 /* Ends what the stream knows of a graph that it was captured into. */
 void forget_captured_graph(object *stream, bool is_kept);
 

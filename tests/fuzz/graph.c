@@ -132,7 +132,7 @@ static void add_host(void) {
 
 struct cudaMemsetParams any_fill(place *to) {
     struct cudaMemsetParams p = {.value = below(1000)};
-    *to = any_place();
+    *to = any_target();
     p.dst = to->address;
     p.elementSize = (unsigned)ONE_OF(1, 1, 1, 2, 2, 4, 4, 4, 4, 4, 0, 3, 8);
     p.width = (size_t)ONE_OF(0, 1, 4, 4, 16, 16, 64);
@@ -154,7 +154,7 @@ static void add_fill(void) {
 
 static void add_copy(void) {
     addition a = begin_addition();
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     const size_t size = any_size(to.room < from.room ? to.room : from.room);
     const int direction = any_direction();
     if (size > to.room || size > from.room || to.object == from.object)
@@ -170,7 +170,7 @@ static void add_copy(void) {
 
 static void add_box(void) {
     addition a = begin_addition();
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     struct cudaMemcpy3DParms p;
     if (to.room < 1024 || from.room < 1024 || to.object == from.object)
         return;

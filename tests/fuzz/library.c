@@ -111,7 +111,7 @@ static void driver_cooperative(void) {
 /* A kernel that writes a number to memory. */
 static void launch_store(void) {
     const chosen_stream s = any_stream();
-    place to = any_place();
+    place to = any_target();
     unsigned long long address = (uintptr_t)to.address;
     unsigned value = below(1000);
     void *arguments[2] = {&address, &value};

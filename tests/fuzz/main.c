@@ -230,6 +230,17 @@ place any_place(void) {
     return p;
 }
 
+place any_target(void) {
+    place p = any_place();
+    if (p.object && p.object->is_read_only) {
+        p.object = &pageable[0];
+        p.address = p.object->handle;
+        p.room = p.object->size;
+        (void)snprintf(p.name, sizeof p.name, "h0");
+    }
+    return p;
+}
+
 void uses(place *used, bool writes, bool in_graph) {
     if (!used->object || !in_graph)
         return;

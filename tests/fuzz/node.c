@@ -26,7 +26,7 @@ static bool choose_kernel(any_parameters *made) {
 }
 
 static bool choose_copy(any_parameters *made) {
-    made->to = any_place();
+    made->to = any_target();
     made->from = any_place();
     made->values.memcpy.copyParams = any_box(&made->to, &made->from);
     const struct cudaExtent extent = made->values.memcpy.copyParams.extent;
@@ -195,7 +195,7 @@ static void kernel_node_attribute(void) {
 
 static void copy_node(void) {
     const chosen_node node = any_node_of(any(GRAPH), cudaGraphNodeTypeMemcpy);
-    place to = any_place(), from = any_place();
+    place to = any_target(), from = any_place();
     if (to.room < 1024 || from.room < 1024 || to.object == from.object || !may_write(&to))
         return;
     if (one_in(2)) {
