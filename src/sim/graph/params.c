@@ -54,6 +54,8 @@ cudaError_t acu_sim_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGrap
                                            size_t numDependencies,
                                            const struct cudaMemcpy3DParms *pCopyParams) {
     struct cudaGraphNodeParams params = copy_node(pCopyParams);
+    if (pCopyParams)
+        SIM_TRY(acu_sim_copy_validate_shape(pCopyParams));
     return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
                             pCopyParams ? &params : NULL);
 }
@@ -81,12 +83,16 @@ cudaError_t acu_sim_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
                                                  const struct cudaMemcpy3DParms *pNodeParams) {
     const struct cudaGraphNodeParams params = copy_node(pNodeParams);
+    if (pNodeParams)
+        SIM_TRY(acu_sim_copy_validate_shape(pNodeParams));
     return acu_sim_node_set_params(node, pNodeParams ? &params : NULL);
 }
 
 cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
                                                    size_t count, enum cudaMemcpyKind kind) {
     const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    if (count && !acu_sim_copy_is_direction(kind))
+        return cudaErrorInvalidMemcpyDirection;
     return acu_sim_node_set_params(node, &params);
 }
 
@@ -94,6 +100,8 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec,
                                                      cudaGraphNode_t node,
                                                      const struct cudaMemcpy3DParms *pNodeParams) {
     const struct cudaGraphNodeParams params = copy_node(pNodeParams);
+    if (pNodeParams)
+        SIM_TRY(acu_sim_copy_validate_shape(pNodeParams));
     return acu_sim_update_set_params(hGraphExec, node, pNodeParams ? &params : NULL);
 }
 
@@ -102,6 +110,8 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExe
                                                        const void *src, size_t count,
                                                        enum cudaMemcpyKind kind) {
     const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    if (count && !acu_sim_copy_is_direction(kind))
+        return cudaErrorInvalidMemcpyDirection;
     return acu_sim_update_set_params(hGraphExec, node, &params);
 }
 

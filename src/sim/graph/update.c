@@ -28,31 +28,42 @@
 
 /* ---- one node ---- */
 
-/* Where one side of a copy is, or what is filled, which an update cannot change. */
-typedef struct place {
-    bool is_device;
-    const acu_sim_device *device; /* NULL: the host's memory, which the program calls a device's */
-} place;
+/* What an update cannot change of one side of a copy: what the direction calls it, whether it is
+ * from a pool, and the device. */
+typedef struct side {
+    int called; /* -1: host memory, 1: a device's, 0: the direction leaves it open */
+    bool in_pool;
+    const acu_sim_device *device; /* NULL: it may be another */
+} side;
 
-/* `called_device`: the copy's direction says that the memory is a device's. */
-static place place_of(const void *address, bool called_device) {
+static side side_of(const void *address, enum cudaMemcpyKind kind, enum cudaMemcpyKind to_this) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    const bool is_device = range && range->kind == SIM_DEVICE;
-    return (place){is_device || called_device, is_device ? range->device : NULL};
+    const bool is_device = range && range->kind == SIM_DEVICE, in_pool = range && range->pool;
+    return (side){kind == cudaMemcpyDefault                             ? 0
+                  : kind == to_this || kind == cudaMemcpyDeviceToDevice ? 1
+                                                                        : -1,
+                  in_pool, is_device && !in_pool ? range->device : NULL};
 }
 
-static bool is_same_place(place a, place b) {
-    return a.is_device == b.is_device && a.device == b.device;
+static bool is_same_side(side a, side b) {
+    return a.called == b.called && a.in_pool == b.in_pool &&
+           (!a.device || !b.device || a.device == b.device);
 }
 
-static place source_of(const struct cudaMemcpy3DParms *copy) {
-    return place_of(copy->srcPtr.ptr,
-                    copy->kind == cudaMemcpyDeviceToHost || copy->kind == cudaMemcpyDeviceToDevice);
+static bool is_same_source(const struct cudaMemcpy3DParms *a, const struct cudaMemcpy3DParms *b) {
+    return is_same_side(side_of(a->srcPtr.ptr, a->kind, cudaMemcpyDeviceToHost),
+                        side_of(b->srcPtr.ptr, b->kind, cudaMemcpyDeviceToHost));
 }
 
-static place target_of(const struct cudaMemcpy3DParms *copy) {
-    return place_of(copy->dstPtr.ptr,
-                    copy->kind == cudaMemcpyHostToDevice || copy->kind == cudaMemcpyDeviceToDevice);
+static bool is_same_target(const struct cudaMemcpy3DParms *a, const struct cudaMemcpy3DParms *b) {
+    return is_same_side(side_of(a->dstPtr.ptr, a->kind, cudaMemcpyHostToDevice),
+                        side_of(b->dstPtr.ptr, b->kind, cudaMemcpyHostToDevice));
+}
+
+/* Returns the device whose memory is at an address; NULL for memory of no device. */
+static const acu_sim_device *device_of(const void *address) {
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
+    return range && range->kind == SIM_DEVICE ? range->device : NULL;
 }
 
 static bool is_row(const struct cudaExtent *extent) {
@@ -65,15 +76,14 @@ static bool can_copy(const struct cudaMemcpy3DParms *from, const struct cudaMemc
     bool rows = is_row(&from->extent) && is_row(&to->extent);
     return !from->srcArray == !to->srcArray && !from->dstArray == !to->dstArray &&
            (rows || memcmp(&from->extent, &to->extent, sizeof from->extent) == 0) &&
-           is_same_place(source_of(from), source_of(to)) &&
-           is_same_place(target_of(from), target_of(to));
+           is_same_source(from, to) && is_same_target(from, to);
 }
 
 static bool can_fill(const struct cudaMemsetParams *from, const struct cudaMemsetParams *to) {
     bool same_shape = from->width == to->width && from->height == to->height &&
                       from->pitch == to->pitch && from->elementSize == to->elementSize;
     return ((from->height == 1 && to->height == 1) || same_shape) &&
-           is_same_place(place_of(from->dst, true), place_of(to->dst, true));
+           device_of(from->dst) == device_of(to->dst);
 }
 
 static enum cudaGraphExecUpdateResult can_launch(const acu_sim_kernel_launch *from,

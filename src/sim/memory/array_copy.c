@@ -10,7 +10,8 @@
 
 /* Where a copy begins: in an array, or in memory. */
 typedef struct position {
-    cudaArray_const_t array; /* NULL: in memory */
+    bool in_array;
+    cudaArray_const_t array; /* NULL: in memory, or no array */
     size_t x, y;             /* in the array: bytes, and rows */
     const void *memory;      /* NULL: in an array */
     size_t pitch;            /* of the memory, in bytes */
@@ -49,13 +50,12 @@ static cudaError_t make_box(const position *to, const position *from, size_t wid
 
 /* ---- boxes ---- */
 
-/* CUDA reports the pitch of a single row as an invalid value. */
-static cudaError_t validate_pitch(const position *place, size_t width, size_t height) {
-    const size_t largest =
-        (size_t)acu_sim_device_attribute(acu_sim_device_now(), cudaDevAttrMaxPitch);
-    if (place->array || (place->pitch >= width && place->pitch <= largest))
-        return cudaSuccess;
-    return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
+/* The directions of an array are those of a device's memory. */
+static bool fits_direction(const position *to, const position *from, enum cudaMemcpyKind kind) {
+    const bool is_to_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost,
+               is_from_host = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost;
+    return acu_sim_copy_is_direction(kind) && !(is_to_host && to->in_array) &&
+           !(is_from_host && from->in_array);
 }
 
 static cudaError_t copy_box(position to, position from, size_t width, size_t height,
@@ -64,18 +64,18 @@ static cudaError_t copy_box(position to, position from, size_t width, size_t hei
     bool in_bytes;
     if (!width || !height)
         return cudaSuccess;
-    if (!acu_sim_copy_is_direction(kind))
+    if (height > 1 && ((to.pitch && to.pitch < width) || (from.pitch && from.pitch < width)))
+        return cudaErrorInvalidPitchValue;
+    if (!fits_direction(&to, &from, kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(make_box(&to, &from, width, height, kind, &box, &in_bytes));
-    SIM_TRY(validate_pitch(&to, width, height));
-    SIM_TRY(validate_pitch(&from, width, height));
     return acu_sim_copy_box(&box, in_bytes, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
                                         const void *src, size_t spitch, size_t width, size_t height,
                                         enum cudaMemcpyKind kind) {
-    return copy_box((position){.array = dst, .x = wOffset, .y = hOffset},
+    return copy_box((position){.in_array = true, .array = dst, .x = wOffset, .y = hOffset},
                     (position){.memory = src, .pitch = spitch}, width, height, kind, NULL, false);
 }
 
@@ -83,7 +83,7 @@ cudaError_t acu_sim_cudaMemcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, si
                                              const void *src, size_t spitch, size_t width,
                                              size_t height, enum cudaMemcpyKind kind,
                                              cudaStream_t stream) {
-    return copy_box((position){.array = dst, .x = wOffset, .y = hOffset},
+    return copy_box((position){.in_array = true, .array = dst, .x = wOffset, .y = hOffset},
                     (position){.memory = src, .pitch = spitch}, width, height, kind, stream, true);
 }
 
@@ -91,8 +91,8 @@ cudaError_t acu_sim_cudaMemcpy2DFromArray(void *dst, size_t dpitch, cudaArray_co
                                           size_t wOffset, size_t hOffset, size_t width,
                                           size_t height, enum cudaMemcpyKind kind) {
     return copy_box((position){.memory = dst, .pitch = dpitch},
-                    (position){.array = src, .x = wOffset, .y = hOffset}, width, height, kind, NULL,
-                    false);
+                    (position){.in_array = true, .array = src, .x = wOffset, .y = hOffset}, width,
+                    height, kind, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
@@ -100,17 +100,17 @@ cudaError_t acu_sim_cudaMemcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArr
                                                size_t height, enum cudaMemcpyKind kind,
                                                cudaStream_t stream) {
     return copy_box((position){.memory = dst, .pitch = dpitch},
-                    (position){.array = src, .x = wOffset, .y = hOffset}, width, height, kind,
-                    stream, true);
+                    (position){.in_array = true, .array = src, .x = wOffset, .y = hOffset}, width,
+                    height, kind, stream, true);
 }
 
 cudaError_t acu_sim_cudaMemcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
                                              cudaArray_const_t src, size_t wOffsetSrc,
                                              size_t hOffsetSrc, size_t width, size_t height,
                                              enum cudaMemcpyKind kind) {
-    return copy_box((position){.array = dst, .x = wOffsetDst, .y = hOffsetDst},
-                    (position){.array = src, .x = wOffsetSrc, .y = hOffsetSrc}, width, height, kind,
-                    NULL, false);
+    return copy_box((position){.in_array = true, .array = dst, .x = wOffsetDst, .y = hOffsetDst},
+                    (position){.in_array = true, .array = src, .x = wOffsetSrc, .y = hOffsetSrc},
+                    width, height, kind, NULL, false);
 }
 
 /* ---- runs of bytes ---- */
@@ -166,12 +166,14 @@ static void first_box(const position *to, const position *from, size_t count, si
 static cudaError_t copy_run(position to, position from, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream, bool async) {
     acu_sim_stream *s;
-    if ((unsigned)kind > cudaMemcpyDefault)
+    if (!count)
+        return cudaSuccess;
+    if (!fits_direction(&to, &from, kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(acu_sim_stream_of(stream, &s));
     if ((to.array && !acu_sim_array_of(to.array)) || (from.array && !acu_sim_array_of(from.array)))
         return cudaErrorInvalidResourceHandle;
-    if (count && (!has_run(&to, count) || !has_run(&from, count)))
+    if (!has_run(&to, count) || !has_run(&from, count))
         return cudaErrorInvalidValue;
     while (count) {
         struct cudaMemcpy3DParms box;
@@ -191,8 +193,8 @@ static cudaError_t copy_run(position to, position from, size_t count, enum cudaM
 cudaError_t acu_sim_copy_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
                                   size_t count, enum cudaMemcpyKind kind, cudaStream_t stream,
                                   bool async) {
-    return copy_run((position){.array = dst, .x = wOffset, .y = hOffset}, (position){.memory = src},
-                    count, kind, stream, async);
+    return copy_run((position){.in_array = true, .array = dst, .x = wOffset, .y = hOffset},
+                    (position){.memory = src}, count, kind, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -209,8 +211,9 @@ cudaError_t acu_sim_cudaMemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size
 cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOffset,
                                     size_t hOffset, size_t count, enum cudaMemcpyKind kind,
                                     cudaStream_t stream, bool async) {
-    return copy_run((position){.memory = dst}, (position){.array = src, .x = wOffset, .y = hOffset},
-                    count, kind, stream, async);
+    return copy_run((position){.memory = dst},
+                    (position){.in_array = true, .array = src, .x = wOffset, .y = hOffset}, count,
+                    kind, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
@@ -228,7 +231,7 @@ cudaError_t acu_sim_cudaMemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, s
                                            cudaArray_const_t src, size_t wOffsetSrc,
                                            size_t hOffsetSrc, size_t count,
                                            enum cudaMemcpyKind kind) {
-    return copy_run((position){.array = dst, .x = wOffsetDst, .y = hOffsetDst},
-                    (position){.array = src, .x = wOffsetSrc, .y = hOffsetSrc}, count, kind, NULL,
-                    false);
+    return copy_run((position){.in_array = true, .array = dst, .x = wOffsetDst, .y = hOffsetDst},
+                    (position){.in_array = true, .array = src, .x = wOffsetSrc, .y = hOffsetSrc},
+                    count, kind, NULL, false);
 }

@@ -29,14 +29,16 @@ static size_t entry_of(const size_t *indices, size_t entries, size_t element, si
 }
 
 /* Returns an error for the legacy default stream, which takes no batches, and for a captured
- * stream, whose capture stays valid. */
-static cudaError_t validate_stream(cudaStream_t handle) {
+ * stream, whose capture stays valid. `good`: so far the other arguments are valid. */
+static cudaError_t validate_stream(cudaStream_t handle, bool good) {
     acu_sim_stream *stream;
     handle = acu_sim_stream_handle(handle);
     if (!handle || handle == cudaStreamLegacy)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
+    if (!good)
+        return cudaErrorInvalidValue;
     return stream->capture ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 
@@ -106,7 +108,8 @@ cudaError_t acu_sim_cudaMemcpyBatchAsync(void *const *dsts, const void *const *s
                                          const size_t *sizes, size_t count,
                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
                                          size_t numAttrs, cudaStream_t stream) {
-    SIM_TRY(validate_stream(stream));
+    SIM_TRY(validate_stream(stream, dsts && srcs && sizes && count && attrs &&
+                                        are_valid_indices(attrsIdxs, numAttrs, count)));
     return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
 }
 
@@ -283,7 +286,7 @@ static cudaError_t copy_boxes(const struct cudaMemcpy3DBatchOp *ops, size_t coun
 
 cudaError_t acu_sim_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
                                            unsigned long long flags, cudaStream_t stream) {
-    SIM_TRY(validate_stream(stream));
+    SIM_TRY(validate_stream(stream, true));
     return copy_boxes(opList, numOps, flags, stream);
 }
 
@@ -326,7 +329,7 @@ static cudaError_t discard_or_prefetch(void *const *at, const size_t *sizes, siz
                                        const targets *to, unsigned long long flags,
                                        cudaStream_t stream) {
     size_t entry = 0;
-    SIM_TRY(validate_stream(stream));
+    SIM_TRY(validate_stream(stream, true));
     SIM_TRY(validate_ranges(at, sizes, count, to, flags));
     for (size_t i = 0; to && i < count; i++) {
         entry = entry_of(to->indices, to->count, i, entry);

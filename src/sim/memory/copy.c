@@ -116,6 +116,49 @@ static cudaError_t validate_ends(const struct cudaMemcpy3DParms *copy) {
     return cudaSuccess;
 }
 
+static bool is_pitch(size_t pitch) {
+    return pitch <= (size_t)acu_sim_device_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
+}
+
+/* Returns an error for no memory at all, and for memory without the rows: one row needs no pitch,
+ * and one slice no number of rows. */
+static cudaError_t validate_rows(const struct cudaPitchedPtr *ptr,
+                                 const struct cudaExtent *extent) {
+    const bool has_slices = extent->depth > 1;
+    if (!ptr->ptr && !ptr->pitch && !ptr->xsize && !ptr->ysize)
+        return cudaErrorInvalidValue;
+    return is_pitch(ptr->pitch) &&
+                   ((extent->height == 1 && !has_slices) || ptr->pitch >= extent->width) &&
+                   (ptr->ysize || !has_slices)
+               ? cudaSuccess
+               : cudaErrorInvalidPitchValue;
+}
+
+cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy) {
+    if (acu_sim_layout_is_empty(&copy->extent))
+        return cudaSuccess;
+    if (!acu_sim_copy_is_direction(copy->kind))
+        return cudaErrorInvalidMemcpyDirection;
+    if (!copy->srcArray)
+        SIM_TRY(validate_rows(&copy->srcPtr, &copy->extent));
+    return copy->dstArray ? cudaSuccess : validate_rows(&copy->dstPtr, &copy->extent);
+}
+
+/* Returns whether each row, with what is skipped, is inside of the pitch, and each slice inside of
+ * its rows. `unit` is the size of what the extent counts in x. */
+static bool is_within_pitch(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
+                            const struct cudaExtent *extent, size_t unit) {
+    const size_t bytes = extent->width * unit;
+    return (is_pitch(ptr->pitch) || (extent->height == 1 && extent->depth == 1)) &&
+           (!ptr->pitch || (ptr->pitch >= bytes && pos->x <= ptr->pitch - bytes)) &&
+           (!ptr->ysize || (extent->height <= ptr->ysize && pos->y <= ptr->ysize - extent->height));
+}
+
+static bool is_within_pitches(const struct cudaMemcpy3DParms *copy, size_t unit) {
+    return (copy->srcArray || is_within_pitch(&copy->srcPtr, &copy->srcPos, &copy->extent, unit)) &&
+           (copy->dstArray || is_within_pitch(&copy->dstPtr, &copy->dstPos, &copy->extent, unit));
+}
+
 static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_options *options,
                             acu_sim_endpoint *to, acu_sim_endpoint *from) {
     acu_sim_layout to_layout, from_layout;
@@ -123,48 +166,14 @@ static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_opt
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(validate_ends(copy));
     const size_t unit = unit_of(copy, options->in_bytes);
-    if (acu_sim_layout_is_empty(&copy->extent) || !unit || !lay_out_to(copy, unit, &to_layout) ||
-        !lay_out_from(copy, unit, &from_layout) || !acu_sim_layout_find(&to_layout, to) ||
-        !acu_sim_layout_find(&from_layout, from) || !fits_direction(to, from, copy->kind) ||
-        !can_write(to, options->named_devices) || !can_read(from, options->named_devices) ||
+    if (acu_sim_layout_is_empty(&copy->extent) || !unit || !is_within_pitches(copy, unit) ||
+        !lay_out_to(copy, unit, &to_layout) || !lay_out_from(copy, unit, &from_layout) ||
+        !acu_sim_layout_find(&to_layout, to) || !acu_sim_layout_find(&from_layout, from) ||
+        !fits_direction(to, from, copy->kind) || !can_write(to, options->named_devices) ||
+        !can_read(from, options->named_devices) ||
         (options->named_devices && (to->pageable || from->pageable)))
         return cudaErrorInvalidValue;
     return cudaSuccess;
-}
-
-/* The rows of memory must be as long as those that are copied. CUDA reports a single row that is
- * too short as an invalid value. */
-static cudaError_t validate_rows(size_t dpitch, size_t spitch, size_t width, size_t height) {
-    const size_t least = dpitch < spitch ? dpitch : spitch;
-    if (!height || width <= least)
-        return cudaSuccess;
-    return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
-}
-
-static cudaError_t validate_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_t width) {
-    const size_t largest =
-        (size_t)acu_sim_device_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
-    if (!ptr->ptr)
-        return cudaSuccess;
-    if (ptr->pitch > largest || ptr->pitch < width)
-        return cudaErrorInvalidPitchValue;
-    return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
-}
-
-/* Returns whether a slice of the memory has all rows that are copied. */
-static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cudaExtent *extent) {
-    return !ptr->ptr || (extent->height <= ptr->ysize && y <= ptr->ysize - extent->height);
-}
-
-static cudaError_t validate_pitches(const struct cudaMemcpy3DParms *params) {
-    const size_t width = params->extent.width * unit_of(params, false);
-    if (!params->extent.depth)
-        return cudaSuccess;
-    if (!has_rows(&params->srcPtr, params->srcPos.y, &params->extent) ||
-        !has_rows(&params->dstPtr, params->dstPos.y, &params->extent))
-        return cudaErrorInvalidValue;
-    SIM_TRY(validate_pitch(&params->srcPtr, params->srcPos.x, width));
-    return validate_pitch(&params->dstPtr, params->dstPos.x, width);
 }
 
 /* ---- operations ---- */
@@ -237,6 +246,8 @@ static acu_sim_op *new_op(const struct cudaMemcpy3DParms *copy, const copy_optio
 cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
     const copy_options options = {.async = true};
     acu_sim_endpoint to, from;
+    if (acu_sim_layout_is_empty(&params->extent))
+        return cudaErrorInvalidValue;
     SIM_TRY(validate(params, &options, &to, &from));
     *op = new_op(params, &options, &to, &from);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -329,14 +340,10 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
         .dstPtr = {dst, dpitch, width, height},
         .extent = {width, height, 1},
         .kind = kind};
-    acu_sim_stream *s;
-    const cudaError_t why = validate_rows(dpitch, spitch, width, height);
-    if (why == cudaErrorInvalidPitchValue)
-        return why;
-    SIM_TRY(acu_sim_stream_of(stream, &s));
-    if (why) /* CUDA reports this one after it looked at captures */
-        SIM_TRY(validate_capture(s, async));
-    SIM_TRY(why);
+    if (width && height > 1 && (dpitch < width || spitch < width))
+        return cudaErrorInvalidPitchValue;
+    if (width && height && !acu_sim_copy_is_direction(kind))
+        return cudaErrorInvalidMemcpyDirection;
     return submit(&params, stream, (copy_options){.async = async});
 }
 
@@ -355,8 +362,7 @@ cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t
                             bool async) {
     if (!params)
         return cudaErrorInvalidValue;
-    if (!acu_sim_layout_is_empty(&params->extent))
-        SIM_TRY(validate_pitches(params));
+    SIM_TRY(acu_sim_copy_validate_shape(params));
     return submit(params, stream, (copy_options){.async = async, .asks_captures = true});
 }
 
@@ -462,7 +468,6 @@ cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, cudaS
                                              .dstPtr = peer->dstPtr,
                                              .extent = peer->extent,
                                              .kind = cudaMemcpyDefault};
-    SIM_TRY(validate_pitches(&params));
     return copy_between(&params, peer->dstDevice, peer->srcDevice, stream, async);
 }
 

@@ -32,6 +32,10 @@ cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOf
                                     size_t hOffset, size_t count, enum cudaMemcpyKind kind,
                                     cudaStream_t stream, bool async);
 
+/* Returns what the runtime reports of a copy before it looks at anything else: a direction that
+ * does not exist, or memory without the rows. */
+cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy);
+
 /* Validates a copy and makes the operation of a node of it, which the caller owns. */
 cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
 /* Returns the parameters that CUDA reports of a copy's node: in whole elements, also where a part

@@ -88,10 +88,15 @@ static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t ha
     acu_sim_op *op;
     acu_sim_stream *stream;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
-    if (!params->width || !params->height)
+    const bool is_empty = !params->width || !params->height;
+    /* A call that is not asynchronous is not captured. The runtime does nothing for an empty one.
+     */
+    if (!is_empty || acu_sim_self()->call.by_driver)
+        SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
+    if (is_empty)
         return cudaSuccess;
-    /* A call that is not asynchronous is not captured. */
-    SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
+    if (stream->capture && !is_aligned(params))
+        return cudaErrorInvalidValue;
     if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
         SIM_TRY(validate(params, &to));
     if (acu_sim_range_has_grants(to.range) &&
