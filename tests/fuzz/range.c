@@ -1,4 +1,4 @@
-/* Ranges of memory, the pools of places, and what other processes may open. */
+/* Ranges of memory, and the pools of places. */
 #include "fuzz.h"
 
 static void allocate_box(void) {
@@ -97,24 +97,8 @@ static void discard(void) {
     settle(s);
 }
 
-static void handles_for_processes(void) {
-    const place p = any_place();
-    const object *event = any(EVENT);
-    cudaIpcMemHandle_t memory;
-    cudaIpcEventHandle_t of_event;
-    memset(&memory, 0, sizeof memory);
-    memset(&of_event, 0, sizeof of_event);
-    if (one_in(2)) {
-        call("cudaIpcGetMemHandle(%s)", p.name);
-        answer(cudaIpcGetMemHandle(&memory, p.address), "%s", "");
-    } else {
-        call("cudaIpcGetEventHandle(%s)", name(event));
-        answer(cudaIpcGetEventHandle(&of_event, event->handle), "%s", "");
-    }
-}
-
 const operation range_operations[] = {
-    OPERATION(allocate_box, 3, false),          OPERATION(range_attributes, 3, false),
-    OPERATION(pool_of_place, 3, false),         OPERATION(discard, 4, false),
-    OPERATION(handles_for_processes, 2, false), OPERATION(NULL, 0, false),
+    OPERATION(allocate_box, 3, false),  OPERATION(range_attributes, 3, false),
+    OPERATION(pool_of_place, 3, false), OPERATION(discard, 4, false),
+    OPERATION(NULL, 0, false),
 };
