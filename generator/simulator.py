@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class Entry:
     need: str
     uncaptured: bool  # no capture may forbid the call
     per_thread: bool  # the variant where NULL as a stream is the thread's own default stream
+    oldest: int  # the CUDA that brought the function's first signature; 0: the headers do not say
 
     @property
     def name(self) -> str:
@@ -80,6 +82,12 @@ def error_strings(spec: Spec, library: Library) -> list[tuple[int, str]]:
     return sorted((numbers[name], text) for name, text in listed.items())
 
 
+def first_version(library: Library, name: str) -> int:
+    """The smallest version in the names of the types of pointers to the function, such as PFN_cuMemAlloc_v2000."""
+    versions = (re.fullmatch(rf"PFN_{name}_v(\d+)", typedef) for api in library.apis for typedef in api.typedefs)
+    return min((int(found[1]) for found in versions if found), default=0)
+
+
 def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
     """The library's entries in the order of the list; what the presented toolkit does not have is left out."""
     listed = spec.simulator.get(library.name, {})
@@ -92,7 +100,8 @@ def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:
                 raise GeneratorError(f"{name} returns no status, so it cannot need `{need}`", where(listed, name))
             state, _, uncaptured = need.partition(", ")
             variants = (False, True) if slot.ptds else (False,)
-            found += [Entry(slot, state, bool(uncaptured), per_thread) for per_thread in variants]
+            oldest = first_version(library, name)
+            found += [Entry(slot, state, bool(uncaptured), per_thread, oldest) for per_thread in variants]
         elif not any(name in api.functions for api in library.apis):
             raise GeneratorError(f"no toolkit's {library.name} has a function {name}", where(listed, name))
     return found

@@ -86,6 +86,8 @@ CUdriverProcAddressQueryResult acu_sim_driver_find(const char *symbol, int versi
         const acu_function *function = row->function;
         if (strcmp(function->name, symbol) != 0)
             continue;
+        if (version < row->oldest)
+            return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         bool too_new = function->since > acu_sim_configuration()->driver;
         acu_fn before = too_new || function->since > version ? older_one(symbol) : NULL;
         if (before) {
@@ -119,16 +121,15 @@ cudaError_t acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVer
     return status && !symbolStatus ? cudaErrorSymbolNotFound : cudaSuccess;
 }
 
-/* The runtime reports a symbol that is not there by the status alone. */
+/* The runtime reports a symbol that is not there by the status alone. Both of its flags together
+ * ask for the functions with the legacy default stream. */
 static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int version,
                                     unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
     if (!flags && acu_sim_self()->call.own_default)
         flags = cudaEnablePerThreadDefaultStream;
-    if (!version) /* a driver refuses what is newer than itself */
-        version = acu_sim_configuration()->runtime;
-    if (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
-        version > acu_sim_configuration()->driver)
+    if (!symbol || !funcPtr || flags > (cudaEnableLegacyStream | cudaEnablePerThreadDefaultStream) ||
+        version > acu_sim_configuration()->driver) /* a driver refuses what is newer than itself */
         return cudaErrorInvalidValue;
     CUdriverProcAddressQueryResult status =
         acu_sim_driver_find(symbol, version, flags == cudaEnablePerThreadDefaultStream, funcPtr);
@@ -140,7 +141,7 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
 cudaError_t acu_sim_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
                                             unsigned long long flags,
                                             enum cudaDriverEntryPointQueryResult *driverStatus) {
-    return find_entry_point(symbol, funcPtr, 0, flags, driverStatus);
+    return find_entry_point(symbol, funcPtr, acu_sim_configuration()->runtime, flags, driverStatus);
 }
 
 cudaError_t

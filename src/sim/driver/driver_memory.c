@@ -2,14 +2,22 @@
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/range.h"
+#include "sim/stream/capture.h"
 
 #include <string.h>
 
-/* ---- allocating: the driver refuses a size of zero, for which the runtime returns NULL ---- */
+/* ---- allocating ---- */
+
+/* The driver's calls write 0 where they fail, and look at captures before they look at sizes. Of
+ * device memory they refuse a size of 0, for which the runtime returns NULL. */
 
 cudaError_t acu_sim_cuMemAlloc(CUdeviceptr *dptr, size_t bytesize) {
     void *at;
-    if (!dptr || !bytesize)
+    if (!dptr)
+        return cudaErrorInvalidValue;
+    *dptr = 0;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!bytesize)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_cudaMalloc(&at, bytesize));
     *dptr = (CUdeviceptr)(uintptr_t)at;
@@ -20,7 +28,10 @@ cudaError_t acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
                                     size_t Height, unsigned int ElementSizeBytes) {
     void *at;
     bool element = ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16;
-    if (!dptr || !element || !WidthInBytes || !Height)
+    if (!dptr)
+        return cudaErrorInvalidValue;
+    *dptr = 0;
+    if (!element || !WidthInBytes || !Height)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_cudaMallocPitch(&at, pPitch, WidthInBytes, Height));
     *dptr = (CUdeviceptr)(uintptr_t)at;
@@ -29,7 +40,13 @@ cudaError_t acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
 
 cudaError_t acu_sim_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags) {
     void *at;
-    if (!dptr || !bytesize)
+    if (!dptr)
+        return cudaErrorInvalidValue;
+    *dptr = 0;
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!bytesize)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_cudaMallocManaged(&at, bytesize, flags));
     *dptr = (CUdeviceptr)(uintptr_t)at;
@@ -42,11 +59,17 @@ cudaError_t acu_sim_cuMemFree(CUdeviceptr dptr) {
 }
 
 cudaError_t acu_sim_cuMemAllocHost(void **pp, size_t bytesize) {
-    return bytesize ? acu_sim_cudaMallocHost(pp, bytesize) : cudaErrorInvalidValue;
+    return acu_sim_cuMemHostAlloc(pp, bytesize, 0);
 }
 
 cudaError_t acu_sim_cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags) {
-    return bytesize ? acu_sim_cudaHostAlloc(pp, bytesize, Flags) : cudaErrorInvalidValue;
+    const unsigned known =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    if (!pp)
+        return cudaErrorInvalidValue;
+    *pp = NULL;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    return Flags & ~known ? cudaErrorInvalidValue : acu_sim_cudaHostAlloc(pp, bytesize, Flags);
 }
 
 cudaError_t acu_sim_cuMemFreeHost(void *p) {

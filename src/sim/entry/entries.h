@@ -12,6 +12,7 @@ typedef struct acu_sim_api_entry {
     const char *symbol; /* NULL behind the last */
     acu_fn entry;
     bool per_thread; /* the variant where NULL as a stream is the thread's own default stream */
+    int oldest;      /* the CUDA that brought the first signature, 4000; 0: no CUDA is too old */
 } acu_sim_api_entry;
 
 extern const acu_sim_api_entry acu_sim_cudart_entries[], acu_sim_cuda_entries[];

@@ -140,23 +140,24 @@ static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     return layered || extent->height || !extent->depth;
 }
 
+/* Looks at what CUDA looks at before captures. */
 static cudaError_t validate(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                             const struct cudaExtent *extent, unsigned flags) {
     const unsigned known = cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap |
                            cudaArrayTextureGather | cudaArrayColorAttachment | cudaArraySparse |
                            cudaArrayDeferredMapping;
+    const bool is_number = desc->f <= cudaChannelFormatKindNone;
     if (!is_shape(extent, flags))
         return cudaErrorInvalidValue;
-    if (desc->f <= cudaChannelFormatKindFloat && !acu_sim_array_format_size(desc))
+    if (is_number && !acu_sim_array_format_size(desc))
         return cudaErrorInvalidChannelDescriptor;
     if (flags & ~known)
         return cudaErrorInvalidValue;
-    /* The attributes of the device report that these are not supported. */
-    if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
-        return cudaErrorNotSupported;
     if (!acu_sim_knows(&acu_cudart_type_cudaChannelFormatKind, desc->f))
         return cudaErrorInvalidChannelDescriptor;
-    if (desc->f > cudaChannelFormatKindFloat && !bits_of(desc->f))
+    if (desc->f == cudaChannelFormatKindNV12)
+        return cudaSuccess; /* see validate_kind() */
+    if (!is_number && !bits_of(desc->f))
         return cudaErrorNotSupported;
     if (!acu_sim_array_format_size(desc))
         return cudaErrorInvalidChannelDescriptor;
@@ -166,6 +167,18 @@ static cudaError_t validate(const acu_sim_device *device, const struct cudaChann
                    is_within(device, extent->depth, limit.depth)
                ? cudaSuccess
                : cudaErrorInvalidValue;
+}
+
+/* Looks at what CUDA looks at after captures. Arrays of two planes are those of video, which a GPU
+ * gets from other APIs only. */
+static cudaError_t validate_kind(const struct cudaChannelFormatDesc *desc,
+                                 const struct cudaExtent *extent, unsigned flags) {
+    const bool is_flat = extent->height && !extent->depth;
+    if (desc->f == cudaChannelFormatKindNV12 || (flags & cudaArrayTextureGather && !is_flat))
+        return cudaErrorInvalidValue;
+    return flags & cudaArraySparse && (!extent->height || flags & cudaArrayDeferredMapping)
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
 }
 
 /* ---- life ---- */
@@ -181,6 +194,12 @@ static void free_array(acu_sim_array *array) {
     acu_sim_memory_wait_for_moves();
     free(array->bytes);
     free(array);
+}
+
+/* Returns whether arrays with the flags have memory of their own. The program maps memory to the
+ * other ones. */
+static bool has_memory(unsigned flags) {
+    return !(flags & (cudaArraySparse | cudaArrayDeferredMapping));
 }
 
 /* Makes an array that has a handle, but is in no list and not charged to the device; NULL without
@@ -200,8 +219,9 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     array->depth = extent->depth ? extent->depth : 1;
     array->element = acu_sim_array_format_size(desc);
     array->pitch = array->width * array->element;
-    array->bytes = calloc(array->height * array->depth, array->pitch);
-    if (array->bytes && acu_sim_set_add(&array_handles, array))
+    if (has_memory(flags))
+        array->bytes = calloc(array->height * array->depth, array->pitch);
+    if ((array->bytes || !has_memory(flags)) && acu_sim_set_add(&array_handles, array))
         return array;
     free(array->bytes);
     free(array);
@@ -211,7 +231,9 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
 /* Returns the bytes that an array takes of the device's memory. The limits of an extent keep the
  * product small enough. */
 static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
-                              const struct cudaExtent *extent) {
+                              const struct cudaExtent *extent, unsigned flags) {
+    if (!has_memory(flags))
+        return 0;
     return acu_sim_memory_rounded(acu_sim_array_format_size(desc) * extent->width *
                                   (extent->height ? extent->height : 1) *
                                   (extent->depth ? extent->depth : 1));
@@ -220,7 +242,7 @@ static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
 static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                               const struct cudaExtent *extent, unsigned flags,
                               cudaArray_t *handle) {
-    const size_t size = allocation_size(desc, extent);
+    const size_t size = allocation_size(desc, extent, flags);
     if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     acu_sim_array *array = new_array(device, desc, extent, flags);
@@ -245,8 +267,7 @@ static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelForm
     *array = NULL;
     SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (flags & cudaArrayTextureGather && (!extent.height || extent.depth))
-        return cudaErrorInvalidValue;
+    SIM_TRY(validate_kind(desc, &extent, flags));
     return make_array(device, desc, &extent, flags, array);
 }
 
@@ -262,7 +283,7 @@ cudaError_t acu_sim_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChann
 
 /* Takes an array out of the list and gives its memory back to the device. */
 static void release(acu_sim_array *array) {
-    array->device->used -= allocation_size(&array->desc, &array->extent);
+    array->device->used -= allocation_size(&array->desc, &array->extent, array->flags);
     free_array(array);
 }
 
@@ -328,7 +349,7 @@ static bool make_levels(mipmapped *m, const struct cudaChannelFormatDesc *desc,
     m->levels = calloc(levels, sizeof(acu_sim_array *));
     for (unsigned i = 0; m->levels && i < levels; i++) {
         const struct cudaExtent e = level_extent(extent, flags, i);
-        const size_t size = allocation_size(desc, &e);
+        const size_t size = allocation_size(desc, &e, flags);
         if (!acu_sim_memory_charge(m->device, size))
             return false;
         m->taken += size;
@@ -347,8 +368,10 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
     acu_sim_device *device = acu_sim_device_now();
     if (!mipmappedArray || !desc)
         return cudaErrorInvalidValue;
+    *mipmappedArray = NULL;
     SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(validate_kind(desc, &extent, flags));
     mipmapped *m = calloc(1, sizeof *m);
     if (!m)
         return cudaErrorMemoryAllocation;
@@ -419,41 +442,96 @@ cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
     return cudaSuccess;
 }
 
-/* No array here has planes, or memory that is mapped later, so each question about them fails. */
-static cudaError_t refuse(const void *out, const acu_sim_set *known, const void *handle) {
-    return out && !acu_sim_set_has(known, handle) ? cudaErrorInvalidResourceHandle
-                                                  : cudaErrorInvalidValue;
-}
-
+/* No array here has planes. */
 cudaError_t acu_sim_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
                                       unsigned int planeIdx) {
     (void)planeIdx;
-    return refuse(pPlaneArray, &array_handles, hArray);
+    return pPlaneArray && !acu_sim_array_of(hArray) ? cudaErrorInvalidResourceHandle
+                                                    : cudaErrorInvalidValue;
+}
+
+enum { MAPPED_PIECE = 64 << 10 }; /* the smallest piece of memory that is mapped to an array */
+
+/* Returns the bytes of all levels of a mipmapped array, or of the only level of an array. */
+static size_t mapped_size(acu_sim_array *const *levels, unsigned count) {
+    size_t size = 0;
+    for (unsigned i = 0; i < count; i++)
+        size += levels[i]->pitch * levels[i]->height * levels[i]->depth;
+    return (size + MAPPED_PIECE - 1) / MAPPED_PIECE * MAPPED_PIECE;
+}
+
+/* CUDA does not look at the device, and clears the answer about arrays with memory of their own. */
+static cudaError_t get_requirements(acu_sim_array *const *levels, unsigned count,
+                                    struct cudaArrayMemoryRequirements *needs) {
+    *needs = (struct cudaArrayMemoryRequirements){0};
+    if (!(levels[0]->flags & cudaArrayDeferredMapping))
+        return cudaErrorInvalidValue;
+    needs->size = mapped_size(levels, count);
+    needs->alignment = MAPPED_PIECE;
+    return cudaSuccess;
+}
+
+/* Halves the longest side of the tile until a piece of memory is large enough for its elements. */
+static void shrink_tile(size_t element, unsigned *width, unsigned *height, unsigned *depth) {
+    while (*width * *height * *depth * element > MAPPED_PIECE) {
+        unsigned *side = *height >= *width ? height : width;
+        if (*depth > 1 && *depth >= *side)
+            side = depth;
+        *side /= 2;
+    }
+}
+
+static cudaError_t get_sparse_properties(const acu_sim_array *array,
+                                         struct cudaArraySparseProperties *sparse) {
+    const bool has_depth = array->extent.depth && !(array->flags & cudaArrayLayered);
+    *sparse = (struct cudaArraySparseProperties){0};
+    if (!(array->flags & cudaArraySparse))
+        return cudaErrorInvalidValue;
+    sparse->tileExtent.width = has_depth ? 64 : 256;
+    sparse->tileExtent.height = has_depth ? 32 : 256;
+    sparse->tileExtent.depth = has_depth ? 32 : 1;
+    shrink_tile(array->element, &sparse->tileExtent.width, &sparse->tileExtent.height,
+                &sparse->tileExtent.depth);
+    return cudaSuccess;
 }
 
 cudaError_t
 acu_sim_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements,
                                        cudaArray_t array, int device) {
+    acu_sim_array *a = acu_sim_array_of(array);
     (void)device;
-    return refuse(memoryRequirements, &array_handles, array);
+    if (!memoryRequirements)
+        return cudaErrorInvalidValue;
+    return a ? get_requirements(&a, 1, memoryRequirements) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
                                                  cudaArray_t array) {
-    return refuse(sparseProperties, &array_handles, array);
+    const acu_sim_array *a = acu_sim_array_of(array);
+    if (!sparseProperties)
+        return cudaErrorInvalidValue;
+    return a ? get_sparse_properties(a, sparseProperties) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaMipmappedArrayGetMemoryRequirements(
     struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
     int device) {
+    const mipmapped *m = mipmap_of(mipmap);
     (void)device;
-    return refuse(memoryRequirements, &mipmap_handles, mipmap);
+    if (!memoryRequirements)
+        return cudaErrorInvalidValue;
+    return m ? get_requirements(m->levels, m->level_count, memoryRequirements)
+             : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t
 acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
                                               cudaMipmappedArray_t mipmap) {
-    return refuse(sparseProperties, &mipmap_handles, mipmap);
+    const mipmapped *m = mipmap_of(mipmap);
+    if (!sparseProperties)
+        return cudaErrorInvalidValue;
+    return m ? get_sparse_properties(m->levels[0], sparseProperties)
+             : cudaErrorInvalidResourceHandle;
 }
 
 /* ---- drop, reset, leaks ---- */

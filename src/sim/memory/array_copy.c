@@ -166,7 +166,8 @@ static void first_box(const position *to, const position *from, size_t count, si
 static cudaError_t copy_run(position to, position from, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream, bool async) {
     acu_sim_stream *s;
-    if (!count)
+    /* Between memory and an array, CUDA copies nothing in an unknown direction, without an error. */
+    if (!count || (!acu_sim_copy_is_direction(kind) && !(to.in_array && from.in_array)))
         return cudaSuccess;
     if (!fits_direction(&to, &from, kind))
         return cudaErrorInvalidMemcpyDirection;

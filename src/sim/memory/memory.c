@@ -254,6 +254,21 @@ static cudaError_t allocate_in_block(acu_sim_device *device, size_t size, unsign
     return result;
 }
 
+acu_sim_range *acu_sim_memory_new_range_of(acu_sim_memory kind, acu_sim_device *device,
+                                           size_t size) {
+    void *at;
+    if (kind == SIM_DEVICE)
+        return acu_sim_memory_new_range(device, size);
+    return allocate_host(device, kind, size, 0, &at, NULL) ? NULL : acu_sim_range_of(at);
+}
+
+void acu_sim_memory_free_range_of(acu_sim_range *range) {
+    if (range->kind == SIM_DEVICE)
+        acu_sim_memory_free_range(range);
+    else
+        free_host_range(range);
+}
+
 static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if (!pHost)
@@ -397,12 +412,10 @@ static void free_now(acu_sim_range *range) {
         acu_sim_pool_record_free(range->pool, range->size);
     else if (range->kind == SIM_DEVICE && !range->external)
         range->device->used -= acu_sim_memory_rounded(range->size);
-    if (range->kind == SIM_DEVICE)
-        acu_sim_memory_free_range(range);
-    else if (range->kind == SIM_REGISTERED)
+    if (range->kind == SIM_REGISTERED)
         acu_sim_range_remove(range);
     else
-        free_host_range(range);
+        acu_sim_memory_free_range_of(range);
 }
 
 /* Waits for the work that may use the range: that of its context or device. Host memory may be used
@@ -419,7 +432,8 @@ static void wait_for_users(const acu_sim_range *range) {
 /* Returns whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
 static bool can_free(const acu_sim_range *range, bool host) {
     return range->kind != SIM_REGISTERED && !range->of_module &&
-           (!range->bytes || range->external) && host == (range->kind == SIM_PINNED);
+           (!range->bytes || range->external) &&
+           host == (range->kind == SIM_PINNED && !range->pool);
 }
 
 static cudaError_t free_range(void *address, bool host) {
@@ -469,12 +483,9 @@ void acu_sim_memory_variable_free(void *at) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (!range)
         return;
-    if (range->kind == SIM_DEVICE) {
+    if (range->kind == SIM_DEVICE)
         range->device->used -= acu_sim_memory_rounded(range->size);
-        acu_sim_memory_free_range(range);
-    } else {
-        free_host_range(range);
-    }
+    acu_sim_memory_free_range_of(range);
 }
 
 /* ---- drop, reset, leaks ---- */

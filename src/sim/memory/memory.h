@@ -2,6 +2,7 @@
 #ifndef ACU_SIM_MEMORY_MEMORY_H
 #define ACU_SIM_MEMORY_MEMORY_H
 
+#include "sim/memory/range.h"
 #include "sim/noun.h"
 #include "sim/sim.h"
 
@@ -17,6 +18,13 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
 acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size);
 /* Frees such a range, and gives the pages that are its alone back to the system. */
 void acu_sim_memory_free_range(acu_sim_range *range);
+
+/* Makes a range of memory of any kind but registered memory, without charging the device; NULL
+ * without memory. */
+acu_sim_range *acu_sim_memory_new_range_of(acu_sim_memory kind, acu_sim_device *device,
+                                           size_t size);
+/* Frees such a range, or one of acu_sim_memory_new_range(). */
+void acu_sim_memory_free_range_of(acu_sim_range *range);
 
 /* Makes a variable of a module: zeroed device memory, or managed memory. Returns the error. */
 cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, bool managed,

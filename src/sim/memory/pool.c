@@ -37,9 +37,25 @@ struct acu_sim_pool {
 };
 
 static acu_sim_pool *pools;
+static acu_sim_pool *host_pools[2]; /* the default pools of host memory: pinned, managed */
 static acu_sim_set handles;
 
 /* ---- life ---- */
+
+/* Returns what kind of memory a pool with such properties has. */
+static acu_sim_memory kind_of(const struct cudaMemPoolProps *props) {
+    if (props->allocType == cudaMemAllocationTypeManaged)
+        return SIM_MANAGED;
+    return props->location.type == cudaMemLocationTypeDevice ? SIM_DEVICE : SIM_PINNED;
+}
+
+/* Grants access to the device of the pool; to all devices if the memory moves between them. */
+static void grant_first_access(acu_sim_pool *pool) {
+    const bool is_managed = kind_of(&pool->props) == SIM_MANAGED;
+    for (int i = 0; i < SIM_DEVICES; i++)
+        if (is_managed || (i == pool->device->index && kind_of(&pool->props) == SIM_DEVICE))
+            pool->access[i] = cudaMemAccessFlagsProtReadWrite;
+}
 
 static acu_sim_pool *new_pool(acu_sim_device *device, const struct cudaMemPoolProps *props,
                               const void *where) {
@@ -51,7 +67,7 @@ static acu_sim_pool *new_pool(acu_sim_device *device, const struct cudaMemPoolPr
     pool->device = device;
     pool->props = *props;
     pool->where = where;
-    pool->access[device->index] = cudaMemAccessFlagsProtReadWrite;
+    grant_first_access(pool);
     pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
     pool->next = pools;
     if (pools)
@@ -67,17 +83,27 @@ static void free_pool(acu_sim_pool *pool) {
     if (pool->next)
         pool->next->before = pool->before;
     acu_sim_set_remove(&handles, pool);
-    pool->device->used -= pool->reserved;
+    if (kind_of(&pool->props) == SIM_DEVICE)
+        pool->device->used -= pool->reserved;
     free(pool);
 }
 
-acu_sim_pool *acu_sim_pool_default(acu_sim_device *device) {
+/* Returns a default pool, which is made when it is first asked for; NULL without memory. */
+static acu_sim_pool *default_pool(acu_sim_pool **pool, acu_sim_device *device,
+                                  enum cudaMemLocationType location,
+                                  enum cudaMemAllocationType type) {
     const struct cudaMemPoolProps props = {
-        .allocType = cudaMemAllocationTypePinned,
-        .location = {.type = cudaMemLocationTypeDevice, .id = device->index}};
-    if (!device->default_pool)
-        device->default_pool = new_pool(device, &props, NULL);
-    return device->default_pool;
+        .allocType = type,
+        .location = {.type = location,
+                     .id = location == cudaMemLocationTypeDevice ? device->index : 0}};
+    if (!*pool)
+        *pool = new_pool(device, &props, NULL);
+    return *pool;
+}
+
+acu_sim_pool *acu_sim_pool_default(acu_sim_device *device) {
+    return default_pool(&device->default_pool, device, cudaMemLocationTypeDevice,
+                        cudaMemAllocationTypePinned);
 }
 
 /* Returns the pool that cudaMallocAsync() allocates from; NULL without memory. */
@@ -104,7 +130,8 @@ static void shrink(acu_sim_pool *pool, uint64_t keep) {
     keep = (keep + CHUNK - 1) / CHUNK * CHUNK;
     if (pool->reserved <= keep)
         return;
-    pool->device->used -= pool->reserved - keep;
+    if (kind_of(&pool->props) == SIM_DEVICE)
+        pool->device->used -= pool->reserved - keep;
     pool->reserved = keep;
 }
 
@@ -128,7 +155,10 @@ static void reset_device(acu_sim_device *device) {
         if (pool->device == device)
             free_pool(pool);
     }
-    device->pool = device->default_pool = NULL;
+    device->pool = device->default_pool = device->managed_pool = NULL;
+    for (int i = 0; i < 2; i++)
+        if (!pool_of(handle_of(host_pools[i])))
+            host_pools[i] = NULL;
 }
 
 static int leaks(int print) {
@@ -160,6 +190,10 @@ static bool reserve(acu_sim_pool *pool, uint64_t size) {
         return false;
     if (needed <= pool->reserved)
         return true;
+    if (kind_of(&pool->props) != SIM_DEVICE) {
+        pool->reserved = needed;
+        return true;
+    }
     uint64_t missing = needed - pool->reserved;
     uint64_t chunks = (missing + CHUNK - 1) / CHUNK * CHUNK;
     if (pool->props.maxSize && pool->reserved + chunks > pool->props.maxSize)
@@ -180,7 +214,8 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !reserve(pool, acu_sim_memory_rounded(size)))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = acu_sim_memory_new_range(pool->device, size);
+    acu_sim_range *range =
+        acu_sim_memory_new_range_of(kind_of(&pool->props), pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
@@ -231,7 +266,7 @@ cudaError_t acu_sim_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool
 
 static cudaError_t run_free(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_memory_free_range(op->with.range);
+    acu_sim_memory_free_range_of(op->with.range);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
 }
@@ -256,9 +291,10 @@ static cudaError_t free_of_graph(acu_sim_range *range, acu_sim_stream *stream) {
 
 /* Memory of cudaMalloc() can be freed in stream order, too. */
 static cudaError_t validate_free(const acu_sim_range *range, const void *address) {
-    if (range && range->kind == SIM_MANAGED)
+    const bool is_pooled = range && range->pool;
+    if (range && range->kind == SIM_MANAGED && !is_pooled)
         return cudaErrorNotSupported;
-    if (!range || range->kind != SIM_DEVICE || range->base != (uintptr_t)address ||
+    if (!range || (range->kind != SIM_DEVICE && !is_pooled) || range->base != (uintptr_t)address ||
         range->of_module || range->bytes)
         return cudaErrorInvalidValue;
     return cudaSuccess;
@@ -550,18 +586,41 @@ cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     return set_pool(d, memPool);
 }
 
-/* Finds the device of a location. Only pinned memory of devices has pools. */
+/* Returns whether a location has pools of the type. Managed memory needs no location, and CUDA
+ * looks at the number of a device only. */
+static bool has_pools(const struct cudaMemLocation *location, enum cudaMemAllocationType type) {
+    const bool is_managed = type == cudaMemAllocationTypeManaged;
+    if (!is_managed && type != cudaMemAllocationTypePinned)
+        return false;
+    if (location->type == cudaMemLocationTypeDevice)
+        return acu_sim_device_at(location->id);
+    return location->type == cudaMemLocationTypeHost ||
+           (location->type == cudaMemLocationTypeInvalid && is_managed);
+}
+
+/* Validates a location and a type of memory; finds the device of the location, and makes its
+ * context. The device of other locations is the current one. */
 static cudaError_t find_location(const void *out, const struct cudaMemLocation *location,
                                  enum cudaMemAllocationType type, acu_sim_device **device) {
-    bool known = location && location->type == cudaMemLocationTypeDevice;
-    cudaError_t why = find_device(location ? out : NULL, known ? location->id : 0, device);
-    if (why == cudaErrorInvalidDevice)
+    if (!location || !out)
         return cudaErrorInvalidValue;
-    if (why)
-        return why;
-    if (!known || type == cudaMemAllocationTypeInvalid)
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, location->type))
+        return cudaErrorNotSupported;
+    if (!has_pools(location, type))
         return cudaErrorInvalidValue;
-    return type == cudaMemAllocationTypePinned ? cudaSuccess : cudaErrorNotSupported;
+    const bool is_device = location->type == cudaMemLocationTypeDevice;
+    *device = is_device ? acu_sim_device_at(location->id) : acu_sim_device_now();
+    return acu_sim_device_activate(*device);
+}
+
+/* Returns the default pool of a location that find_location() accepted; NULL without memory. */
+static acu_sim_pool *default_pool_of(const struct cudaMemLocation *location,
+                                     enum cudaMemAllocationType type, acu_sim_device *device) {
+    const bool is_managed = type == cudaMemAllocationTypeManaged;
+    if (location->type != cudaMemLocationTypeDevice)
+        return default_pool(&host_pools[is_managed], device, cudaMemLocationTypeHost, type);
+    return is_managed ? default_pool(&device->managed_pool, device, location->type, type)
+                      : acu_sim_pool_default(device);
 }
 
 cudaError_t acu_sim_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
@@ -569,21 +628,29 @@ cudaError_t acu_sim_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
                                              enum cudaMemAllocationType type) {
     acu_sim_device *d;
     SIM_TRY(find_location(memPool, location, type, &d));
-    return get_pool(acu_sim_pool_default(d), memPool);
+    return get_pool(default_pool_of(location, type, d), memPool);
 }
 
 cudaError_t acu_sim_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type) {
     acu_sim_device *d;
     SIM_TRY(find_location(memPool, location, type, &d));
-    return get_pool(current_pool(d), memPool);
+    const bool is_current =
+        location->type == cudaMemLocationTypeDevice && type == cudaMemAllocationTypePinned;
+    return get_pool(is_current ? current_pool(d) : default_pool_of(location, type, d), memPool);
 }
 
 cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
+    const acu_sim_pool *pool = pool_of(memPool);
+    if (!pool)
+        return cudaErrorInvalidValue;
     SIM_TRY(find_location(memPool, location, type, &d));
-    return set_pool(d, memPool);
+    if (pool->props.allocType != type || pool->props.location.type != location->type)
+        return cudaErrorInvalidValue;
+    /* Other pools than those of devices are the only ones of their kind. */
+    return kind_of(&pool->props) == SIM_DEVICE ? set_pool(d, memPool) : cudaSuccess;
 }
 
 /* ---- sharing ---- */

@@ -11,6 +11,7 @@
 #include "sim/memory/array.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
+#include "sim/stream/capture.h"
 
 #include <stdlib.h>
 
@@ -65,7 +66,7 @@ static void free_object(object *o) {
 /* Returns whether this is memory that devices can access, all of it in one allocation. */
 static bool is_memory(const void *address, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(address);
-    return range && size && size <= range->base + range->size - (uintptr_t)address;
+    return range && size <= range->base + range->size - (uintptr_t)address;
 }
 
 static size_t attribute(const acu_sim_device *device, enum cudaDeviceAttr which) {
@@ -84,17 +85,12 @@ static bool is_aligned(const acu_sim_device *device, const void *address) {
     return (uintptr_t)address % attribute(device, cudaDevAttrTextureAlignment) == 0;
 }
 
-static cudaError_t validate_linear(const acu_sim_device *device,
-                                   const struct cudaResourceDesc *resource) {
+static bool is_valid_linear(const acu_sim_device *device, const struct cudaResourceDesc *resource) {
     const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
     const void *at = resource->res.linear.devPtr;
     const size_t size = resource->res.linear.sizeInBytes;
-    if (!element)
-        return cudaErrorInvalidChannelDescriptor;
     return is_memory(at, size) && is_aligned(device, at) &&
-                   size / element <= linear_width(device, element)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+           size / element <= linear_width(device, element);
 }
 
 static bool is_pitch(const acu_sim_device *device, size_t pitch) {
@@ -102,82 +98,104 @@ static bool is_pitch(const acu_sim_device *device, size_t pitch) {
            pitch % attribute(device, cudaDevAttrTexturePitchAlignment) == 0;
 }
 
-static cudaError_t validate_pitched(const acu_sim_device *device,
-                                    const struct cudaResourceDesc *resource) {
+static bool is_valid_pitched(const acu_sim_device *device,
+                             const struct cudaResourceDesc *resource) {
     const size_t element = acu_sim_array_format_size(&resource->res.pitch2D.desc);
     const size_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
     const size_t pitch = resource->res.pitch2D.pitchInBytes;
     const void *at = resource->res.pitch2D.devPtr;
-    if (!element)
-        return cudaErrorInvalidChannelDescriptor;
-    return width && height && width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
-                   height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
-                   is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
-                   is_memory(at, pitch * (height - 1) + width * element)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    return width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
+           height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
+           is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
+           is_memory(at, height ? pitch * (height - 1) + width * element : 0);
 }
 
-/* An array must belong to the current context, although copies may name any array. */
-static cudaError_t validate_array(const acu_sim_array *array) {
-    if (!array)
-        return cudaErrorInvalidResourceHandle;
-    return array->context == acu_sim_context_now() ? cudaSuccess : cudaErrorPeerAccessNotEnabled;
+/* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
+static const acu_sim_array *array_of(const struct cudaResourceDesc *resource) {
+    if (resource->resType == cudaResourceTypeArray)
+        return acu_sim_array_of(resource->res.array.array);
+    return resource->resType == cudaResourceTypeMipmappedArray
+               ? acu_sim_array_mipmap_level(resource->res.mipmap.mipmap)
+               : NULL;
 }
 
-static cudaError_t validate_resource(const acu_sim_device *device,
-                                     const struct cudaResourceDesc *resource) {
+/* Returns the format of the elements; NULL if there is no such resource. */
+static const struct cudaChannelFormatDesc *format_of(const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
+    if (resource->resType == cudaResourceTypeLinear)
+        return &resource->res.linear.desc;
+    if (resource->resType == cudaResourceTypePitch2D)
+        return &resource->res.pitch2D.desc;
+    return array ? &array->desc : NULL;
+}
+
+/* Looks at what CUDA looks at before captures: that there is such an array, of the current context
+ * (copies may name any array), and that elements have the format. */
+static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
     switch (resource->resType) {
     case cudaResourceTypeArray:
-        return validate_array(acu_sim_array_of(resource->res.array.array));
     case cudaResourceTypeMipmappedArray:
-        return validate_array(acu_sim_array_mipmap_level(resource->res.mipmap.mipmap));
+        if (!array)
+            return cudaErrorInvalidResourceHandle;
+        return array->context == acu_sim_context_now() ? cudaSuccess
+                                                       : cudaErrorPeerAccessNotEnabled;
     case cudaResourceTypeLinear:
-        return validate_linear(device, resource);
     case cudaResourceTypePitch2D:
-        return validate_pitched(device, resource);
+        return acu_sim_array_format_size(format_of(resource)) ? cudaSuccess
+                                                              : cudaErrorInvalidChannelDescriptor;
     }
     return cudaErrorInvalidValue;
 }
 
-/* Returns the format of what is sampled; None for a mipmapped array, where CUDA does not look at
- * it. */
-static enum cudaChannelFormatKind kind_of(const struct cudaResourceDesc *resource) {
-    switch (resource->resType) {
-    case cudaResourceTypeArray:
-        return acu_sim_array_of(resource->res.array.array)->desc.f;
-    case cudaResourceTypeLinear:
-        return resource->res.linear.desc.f;
-    case cudaResourceTypePitch2D:
-        return resource->res.pitch2D.desc.f;
-    case cudaResourceTypeMipmappedArray:
-        break;
-    }
-    return cudaChannelFormatKindNone;
+/* Integers cannot be interpolated, and only those of 8 and 16 bits are read as fractions. */
+static cudaError_t validate_reading(const struct cudaTextureDesc *t,
+                                    const struct cudaChannelFormatDesc *format) {
+    const bool whole =
+        format->f == cudaChannelFormatKindSigned || format->f == cudaChannelFormatKindUnsigned;
+    const bool real = format->f == cudaChannelFormatKindFloat;
+    const bool wide = whole && format->x == 32;
+    if (whole && t->filterMode == cudaFilterModeLinear &&
+        (wide || t->readMode == cudaReadModeElementType))
+        return cudaErrorInvalidFilterSetting;
+    return t->readMode == cudaReadModeNormalizedFloat && (wide || real) ? cudaErrorInvalidNormSetting
+                                                                        : cudaSuccess;
 }
 
-static cudaError_t validate_texture(const struct cudaTextureDesc *t,
-                                    const struct cudaResourceDesc *resource) {
-    const enum cudaChannelFormatKind kind = kind_of(resource);
-    const bool whole = kind == cudaChannelFormatKindSigned || kind == cudaChannelFormatKindUnsigned;
-    for (int i = 0; i < 3; i++)
+/* Returns in how many dimensions a texture of the resource is addressed; layers are none. */
+static int dimensions_of(const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
+    if (!array)
+        return resource->resType == cudaResourceTypeLinear ? 1 : 2;
+    const bool has_depth = array->extent.depth && !(array->flags & cudaArrayLayered);
+    return has_depth ? 3 : array->extent.height ? 2 : 1;
+}
+
+static bool is_valid_texture(const struct cudaTextureDesc *t,
+                             const struct cudaResourceDesc *resource) {
+    for (int i = 0; i < dimensions_of(resource); i++)
         if ((unsigned)t->addressMode[i] > cudaAddressModeBorder)
-            return cudaErrorInvalidValue;
-    if ((unsigned)t->filterMode > cudaFilterModeLinear ||
-        (unsigned)t->mipmapFilterMode > cudaFilterModeLinear ||
-        (unsigned)t->readMode > cudaReadModeNormalizedFloat)
-        return cudaErrorInvalidValue;
-    /* Integers cannot be interpolated. */
-    return whole && t->filterMode == cudaFilterModeLinear && t->readMode == cudaReadModeElementType
-               ? cudaErrorInvalidFilterSetting
-               : cudaSuccess;
+            return false;
+    return (unsigned)t->filterMode <= cudaFilterModeLinear &&
+           (unsigned)t->mipmapFilterMode <= cudaFilterModeLinear;
 }
 
+/* Returns whether an array can be seen like this; CUDA ignores the view of memory that is no
+ * array. */
 static bool is_valid_view(const struct cudaResourceViewDesc *view,
-                          const struct cudaResourceDesc *r) {
-    return (r->resType == cudaResourceTypeArray || r->resType == cudaResourceTypeMipmappedArray) &&
-           acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
+                          const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
+    if (!array)
+        return true;
+    return acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
            view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
+}
+
+static bool is_valid_resource(const acu_sim_device *device,
+                              const struct cudaResourceDesc *resource) {
+    if (resource->resType == cudaResourceTypeLinear)
+        return is_valid_linear(device, resource);
+    return resource->resType != cudaResourceTypePitch2D || is_valid_pitched(device, resource);
 }
 
 /* ---- textures ---- */
@@ -189,9 +207,11 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     object content = {.where = SIM_CALLER, .device = acu_sim_device_now()};
     if (!pTexObject || !pResDesc || !pTexDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_resource(content.device, pResDesc));
-    SIM_TRY(validate_texture(pTexDesc, pResDesc));
-    if (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc))
+    SIM_TRY(validate_resource(pResDesc));
+    SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc) ||
+        (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc)))
         return cudaErrorInvalidValue;
     content.resource = *pResDesc;
     content.texture = *pTexDesc;
@@ -250,19 +270,16 @@ cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceView
 
 /* ---- surfaces ---- */
 
-/* CUDA does not look at whether the array was made for surfaces. */
-static cudaError_t validate_surface(const struct cudaResourceDesc *resource) {
-    if (resource->resType != cudaResourceTypeArray)
-        return cudaErrorInvalidValue;
-    return validate_array(acu_sim_array_of(resource->res.array.array));
-}
-
 cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
                                             const struct cudaResourceDesc *pResDesc) {
     object content = {.where = SIM_CALLER, .is_surface = true, .device = acu_sim_device_now()};
     if (!pSurfObject || !pResDesc)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_surface(pResDesc));
+    SIM_TRY(validate_resource(pResDesc));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    /* CUDA does not look at whether the array was made for surfaces. */
+    if (pResDesc->resType != cudaResourceTypeArray)
+        return cudaErrorInvalidValue;
     content.resource = *pResDesc;
     object *o = new_object(&content);
     if (!o)
