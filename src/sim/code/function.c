@@ -346,6 +346,7 @@ cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, si
     *paramOffset = f->entry->params[paramIndex].offset;
     if (paramSize)
         *paramSize = f->entry->params[paramIndex].size;
+    acu_sim_self()->last = cudaSuccess; /* CUDA forgets the last error here */
     return cudaSuccess;
 }
 

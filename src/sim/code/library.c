@@ -115,12 +115,14 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
                                 bool only_managed) {
     acu_sim_library *l;
     acu_sim_module *module;
-    SIM_TRY(find(library, &l));
-    if ((!dptr && !bytes) || !name)
+    if (!(l = acu_sim_library_of(library)))
+        return cudaErrorInvalidResourceHandle;
+    if ((!dptr && !bytes) || !name || !*name)
         return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_library_read(l));
     int index = acu_sim_image_variable(l->image, name);
-    if (index < 0 && !only_managed && (!*name || acu_sim_image_entry(l->image, name) >= 0))
-        return cudaErrorInvalidValue; /* the name is empty, or a kernel's */
+    if (index < 0 && !only_managed && acu_sim_image_entry(l->image, name) >= 0)
+        return cudaErrorInvalidValue; /* the name is a kernel's */
     if (index < 0 || (only_managed && !l->image->variables[index].managed))
         return cudaErrorSymbolNotFound;
     SIM_TRY(acu_sim_library_module(l, acu_sim_context_now(), &module));

@@ -2,13 +2,6 @@
  * the banks of shared memory. */
 #include "sim/device/device.h"
 
-static bool are_known(const enum cudaAtomicOperation *operations, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        if (!acu_sim_knows(&acu_cudart_type_cudaAtomicOperation, operations[i]))
-            return false;
-    return true;
-}
-
 static unsigned capability_of(enum cudaAtomicOperation operation) {
     const unsigned sizes =
         cudaAtomicCapabilityReduction | cudaAtomicCapabilityScalar32 | cudaAtomicCapabilityScalar64;
@@ -23,14 +16,16 @@ static unsigned capability_of(enum cudaAtomicOperation operation) {
 }
 
 /* Lists the capabilities of the operations: 0 for each if `native` is false, because then the link
- * has no atomic operations. */
+ * has no atomic operations. CUDA answers for the operations before an unknown one, too. */
 static cudaError_t list_capabilities(unsigned *capabilities,
                                      const enum cudaAtomicOperation *operations, unsigned count,
                                      bool native) {
-    if (!capabilities || !operations || !count || !are_known(operations, count))
-        return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < count; i++)
-        capabilities[i] = native ? capability_of(operations[i]) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        const bool known = acu_sim_knows(&acu_cudart_type_cudaAtomicOperation, operations[i]);
+        capabilities[i] = native && known ? capability_of(operations[i]) : 0;
+        if (!known)
+            return cudaErrorInvalidValue;
+    }
     return cudaSuccess;
 }
 
@@ -38,10 +33,11 @@ cudaError_t acu_sim_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabiliti
                                                         const enum cudaAtomicOperation *operations,
                                                         unsigned int count, int device) {
     const acu_sim_device *d = acu_sim_device_at(device);
-    return !d ? cudaErrorInvalidDevice
-              : list_capabilities(
-                    capabilities, operations, count,
-                    acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported));
+    if (!capabilities || !operations || !count)
+        return cudaErrorInvalidValue;
+    return d ? list_capabilities(capabilities, operations, count,
+                                 acu_sim_device_attribute(d, cudaDevAttrHostNativeAtomicSupported))
+             : cudaErrorInvalidDevice;
 }
 
 cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
@@ -50,17 +46,19 @@ cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilitie
                                                        int dstDevice) {
     const bool linked =
         srcDevice != dstDevice && acu_sim_device_at(srcDevice) && acu_sim_device_at(dstDevice);
+    if (!capabilities || !operations || !count)
+        return cudaErrorInvalidValue;
     return linked ? list_capabilities(capabilities, operations, count, true)
                   : cudaErrorInvalidDevice;
 }
 
-/* Refuses every call, because no simulated device has the attribute that says it can flush. */
+/* There is nothing to flush, because no other device writes to the memory of a simulated one. */
 cudaError_t
 acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
                                            enum cudaFlushGPUDirectRDMAWritesScope scope) {
     const bool known = target == cudaFlushGPUDirectRDMAWritesTargetCurrentDevice &&
                        acu_sim_knows(&acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, scope);
-    return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- banks of shared memory ---- */

@@ -256,6 +256,8 @@ cudaError_t acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUd
 
 cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     acu_sim_device *d;
+    if (bytes)
+        *bytes = 0;
     SIM_TRY(acu_sim_driver_find_device(dev, bytes != NULL, &d));
     *bytes = (size_t)acu_sim_configuration()->memory;
     return cudaSuccess;

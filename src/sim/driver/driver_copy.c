@@ -4,6 +4,8 @@
 #include "sim/driver/driver.h"
 #include "sim/memory/array.h"
 #include "sim/memory/copy.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/stream.h"
 
 /* ---- copies of bytes ---- */
 
@@ -101,15 +103,14 @@ static bool is_type(CUmemorytype type) {
 }
 
 /* Lays out memory; returns false if the rows do not fit into the pitch, or the slices into the
- * height; a pitch counts only where there is more than one row, a height where there is more than
- * one slice. */
+ * height. A pitch of 0 is that of rows as long as needed, a height of 0 that of slices; a height
+ * counts only where there is more than one slice. */
 static bool lay_out(const side *s, const box *b, struct cudaPitchedPtr *ptr) {
-    bool one_row = b->height == 1 && b->depth == 1 && !s->y && !s->z;
-    bool one_slice = b->depth == 1 && !s->z;
+    const bool has_height = s->height && (b->depth > 1 || s->z);
     ptr->ptr = s->type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)s->host
                                              : acu_sim_driver_pointer(s->device);
-    ptr->pitch = ptr->xsize = one_row ? s->x + b->width : s->pitch;
-    ptr->ysize = one_slice ? s->y + b->height : s->height;
+    ptr->pitch = ptr->xsize = s->pitch ? s->pitch : s->x + b->width;
+    ptr->ysize = has_height ? s->height : s->y + b->height;
     return s->x <= ptr->pitch && b->width <= ptr->pitch - s->x && s->y <= ptr->ysize &&
            b->height <= ptr->ysize - s->y;
 }
@@ -175,6 +176,9 @@ static bool is_empty(const box *b) {
 static cudaError_t copy_box(const side *to, const side *from, const box *b, CUstream stream,
                             bool async) {
     struct cudaMemcpy3DParms params;
+    acu_sim_stream *s;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, async ? SIM_ENQUEUES : SIM_REFUSES));
     if (is_empty(b))
         return cudaSuccess;
     SIM_TRY(params_of(to, from, b, &params));
@@ -184,7 +188,7 @@ static cudaError_t copy_box(const side *to, const side *from, const box *b, CUst
 static cudaError_t copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool async) {
     if (!c)
         return cudaErrorInvalidValue;
-    const side to = SIDE(c, dst, 0, c->Height), from = SIDE(c, src, 0, c->Height);
+    const side to = SIDE(c, dst, 0, 0), from = SIDE(c, src, 0, 0);
     return copy_box(&to, &from, &(box){c->WidthInBytes, c->Height, 1}, stream, async);
 }
 

@@ -104,7 +104,6 @@ cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *param
         return cudaErrorInvalidValue;
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
         return cudaErrorMemoryAllocation;
-    condition->used = true;
     (*op)->with.condition.handle = params->handle;
     (*op)->with.condition.type = params->type;
     return cudaSuccess;
@@ -112,6 +111,7 @@ cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *param
 
 cudaError_t acu_sim_conditional_embed(acu_sim_node *node,
                                       struct cudaConditionalNodeParams *params) {
+    acu_sim_condition_of(acu_sim_graph_root(node->graph), params->handle)->used = true;
     for (unsigned i = 0; i < params->size; i++) {
         acu_sim_graph *body = acu_sim_graph_new(node->graph->device);
         if (!body || !acu_sim_node_embed(node, body)) {
@@ -152,7 +152,7 @@ bool acu_sim_conditional_can_instantiate(const acu_sim_node *node) {
 }
 
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
-    bool found = false;
+    bool found = graph->condition_count;
     for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
         const acu_sim_node *node = graph->nodes[i];
         found = node && node->op->type == cudaGraphNodeTypeConditional;

@@ -18,11 +18,12 @@ acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
                                         cudaGraphConditionalHandle handle);
 /* Replaces the values of a graph by copies of another graph's; returns false without memory. */
 bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from);
-/* Makes the operation of a conditional node, which from then on uses the handle. */
+/* Makes the operation of a conditional node. */
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op);
 
-/* Makes the empty graphs of a new conditional node, and writes where they are to `params`. */
+/* Makes the empty graphs of a new conditional node, which from then on uses the handle, and writes
+ * where they are to `params`. */
 cudaError_t acu_sim_conditional_embed(acu_sim_node *node, struct cudaConditionalNodeParams *params);
 /* Writes the parameters of a conditional node to `params`; the node owns their list of graphs. */
 void acu_sim_conditional_describe(const acu_sim_node *node,
@@ -31,7 +32,7 @@ void acu_sim_conditional_describe(const acu_sim_node *node,
 /* Returns whether conditional nodes permit the instantiation of a node: a node inside of one must
  * be of a type that CUDA allows there, and a conditional node must have a valid handle. */
 bool acu_sim_conditional_can_instantiate(const acu_sim_node *node);
-/* Returns whether a graph, or a graph in its nodes, has a conditional node. */
+/* Returns whether a graph, or a graph in its nodes, has a conditional node or a handle for one. */
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph);
 
 /* Sets the values to their defaults, because a launch begins. */

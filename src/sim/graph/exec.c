@@ -139,6 +139,14 @@ bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *
     return exec != NULL;
 }
 
+/* Returns whether there is an executable graph of a graph with conditional nodes. CUDA allows one. */
+static bool has_exec_with_conditions(const acu_sim_graph *graph) {
+    const acu_sim_exec *exec = acu_sim_graph_has_conditions(graph) ? execs : NULL;
+    while (exec && exec->graph->source != graph->id)
+        exec = exec->next;
+    return exec != NULL;
+}
+
 static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantiateResult why,
                           acu_sim_node *node, cudaError_t result) {
     params->result_out = why;
@@ -243,11 +251,11 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
         SIM_TRY(acu_sim_capture_allows_unsafe());
     if (!graph)
         return cudaErrorInvalidValue;
-    if (graph->moved)
-        return cudaErrorNotSupported;
-    if (acu_sim_exec_has_memory_of(graph, NULL))
+    if (graph->moved || acu_sim_exec_has_memory_of(graph, NULL))
         return cudaErrorNotSupported;
     SIM_TRY(validate(graph, params));
+    if (has_exec_with_conditions(graph))
+        return cudaErrorNotSupported;
     if (!(made = new_exec(graph, params->flags, where)))
         return cudaErrorMemoryAllocation;
     *exec = (cudaGraphExec_t)(void *)made;

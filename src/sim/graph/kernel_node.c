@@ -87,11 +87,16 @@ cudaError_t acu_sim_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGrap
                             pNodeParams ? &params : NULL);
 }
 
+/* CUDA reports kernels by the program's own functions, so that a kernel of a library or of a module
+ * is not found. */
 cudaError_t acu_sim_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                                  struct cudaKernelNodeParams *pNodeParams) {
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get_params(node, cudaGraphNodeTypeKernel, pNodeParams ? &params : NULL);
+    if (!result && pNodeParams &&
+        (acu_sim_kernel_of(params.kernel.func) || acu_sim_function_of(params.kernel.func)))
+        return cudaErrorInvalidDeviceFunction;
     if (!result && pNodeParams)
         *pNodeParams = (struct cudaKernelNodeParams){.func = params.kernel.func,
                                                      .gridDim = params.kernel.gridDim,

@@ -389,10 +389,15 @@ static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependenc
 }
 
 /* CUDA looks at the parameters, then at the dependencies, and last at whether one of these is there
- * twice: an allocation that fails for that is remembered by the graph. */
+ * twice: an allocation that fails for that is remembered by the graph. Of a free CUDA looks at the
+ * address after the dependencies, so that a wrong address is remembered, too. */
 static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
                                  const cudaGraphEdgeData *data, size_t count,
                                  struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    if (params->type == cudaGraphNodeTypeMemFree && !graph->moved) {
+        SIM_TRY(acu_sim_nodes_validate(graph, dependencies, data, count, true));
+        graph->had_memory = true;
+    }
     SIM_TRY(make_op(graph, params, NULL, op));
     cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
     if (!result) {

@@ -208,7 +208,8 @@ cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cuda
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies, cudaGraph_t childGraph) {
     const acu_sim_graph *child = acu_sim_graph_of(childGraph);
-    if (child && acu_sim_graph_has_memory(child)) /* also where there is no graph to add it to */
+    /* CUDA looks at the child first, also where there is no graph to add it to. */
+    if (child && (acu_sim_graph_has_memory(child) || acu_sim_graph_has_conditions(child)))
         return cudaErrorNotSupported;
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                          .graph = {.graph = childGraph}};

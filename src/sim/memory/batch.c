@@ -104,12 +104,23 @@ static cudaError_t copy_batch(void *const *dsts, const void *const *srcs, const 
     return why;
 }
 
+static bool are_valid_attributes(const struct cudaMemcpyAttributes *attributes,
+                                 const size_t *indices, size_t entries, size_t count) {
+    if (!attributes || !are_valid_indices(indices, entries, count))
+        return false;
+    for (size_t i = 0; i < entries; i++)
+        if (!is_valid_order(attributes[i].srcAccessOrder, attributes[i].flags))
+            return false;
+    return true;
+}
+
 cudaError_t acu_sim_cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs,
                                          const size_t *sizes, size_t count,
                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
                                          size_t numAttrs, cudaStream_t stream) {
-    SIM_TRY(validate_stream(stream, dsts && srcs && sizes && count && attrs &&
-                                        are_valid_indices(attrsIdxs, numAttrs, count)));
+    SIM_TRY(validate_stream(stream,
+                            dsts && srcs && sizes && count &&
+                                are_valid_attributes(attrs, attrsIdxs, numAttrs, count)));
     return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
 }
 
@@ -307,9 +318,9 @@ typedef struct targets {
 
 /* Validates the ranges; `to` is NULL where nothing is prefetched. */
 static cudaError_t validate_ranges(void *const *at, const size_t *sizes, size_t count,
-                                   const targets *to, unsigned long long flags) {
+                                   const targets *to) {
     size_t entry = 0;
-    if (!at || !sizes || !count || flags ||
+    if (!at || !sizes || !count ||
         (to && (!to->locations || !are_valid_indices(to->indices, to->count, count))))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
@@ -318,7 +329,8 @@ static cudaError_t validate_ranges(void *const *at, const size_t *sizes, size_t 
         if (!to)
             continue;
         entry = entry_of(to->indices, to->count, i, entry);
-        SIM_TRY(acu_sim_managed_validate_location(to->locations[entry]));
+        if (acu_sim_managed_validate_location(to->locations[entry]))
+            return cudaErrorInvalidValue;
     }
     return cudaSuccess;
 }
@@ -329,8 +341,13 @@ static cudaError_t discard_or_prefetch(void *const *at, const size_t *sizes, siz
                                        const targets *to, unsigned long long flags,
                                        cudaStream_t stream) {
     size_t entry = 0;
-    SIM_TRY(validate_stream(stream, true));
-    SIM_TRY(validate_ranges(at, sizes, count, to, flags));
+    acu_sim_stream *s;
+    stream = acu_sim_stream_handle(stream);
+    if (flags || !stream || stream == cudaStreamLegacy)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_stream_of(stream, &s));
+    SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
+    SIM_TRY(validate_ranges(at, sizes, count, to));
     for (size_t i = 0; to && i < count; i++) {
         entry = entry_of(to->indices, to->count, i, entry);
         acu_sim_managed_range(at[i], sizes[i])->prefetched = to->locations[entry];
