@@ -84,19 +84,12 @@ typedef struct box {
     size_t width, height, depth;
 } box;
 
-/* One end of a copy as the runtime describes it: lengths in an array are in its elements. */
+/* One end of a copy as the runtime describes it, but with lengths in bytes also in arrays. */
 typedef struct place {
     cudaArray_t array;
     struct cudaPos pos;
     struct cudaPitchedPtr ptr;
 } place;
-
-/* Returns the size of an array's element in bytes; 0 where there is no array. */
-static size_t element_of(const side *s) {
-    const acu_sim_array *array =
-        s->type == CU_MEMORYTYPE_ARRAY ? acu_sim_array_of(as_array(s->array)) : NULL;
-    return array ? array->element : 0;
-}
 
 static bool is_type(CUmemorytype type) {
     return type >= CU_MEMORYTYPE_HOST && type <= CU_MEMORYTYPE_UNIFIED;
@@ -116,16 +109,12 @@ static bool lay_out(const side *s, const box *b, struct cudaPitchedPtr *ptr) {
 }
 
 static cudaError_t place_of(const side *s, const box *b, place *p) {
-    size_t element = element_of(s);
     *p = (place){.pos = {s->x, s->y, s->z}};
     if (!is_type(s->type))
         return cudaErrorInvalidValue;
     if (s->type == CU_MEMORYTYPE_ARRAY) {
-        if (element && (s->x % element || b->width % element))
-            return cudaErrorInvalidValue;
         p->array = as_array(s->array);
-        p->pos.x = element ? s->x / element : 0;
-        return element ? cudaSuccess : cudaErrorInvalidResourceHandle;
+        return acu_sim_array_of(p->array) ? cudaSuccess : cudaErrorInvalidResourceHandle;
     }
     return lay_out(s, b, &p->ptr) ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -144,7 +133,6 @@ static cudaError_t params_of(const side *to, const side *from, const box *b,
     place target, source;
     SIM_TRY(place_of(to, b, &target));
     SIM_TRY(place_of(from, b, &source));
-    size_t element = element_of(target.array ? to : from);
     *params = (struct cudaMemcpy3DParms){.srcArray = source.array,
                                          .srcPos = source.pos,
                                          .srcPtr = source.ptr,
@@ -153,8 +141,6 @@ static cudaError_t params_of(const side *to, const side *from, const box *b,
                                          .dstPtr = target.ptr,
                                          .extent = {b->width, b->height, b->depth},
                                          .kind = kind_of(to, from)};
-    if (element)
-        params->extent.width = b->width / element;
     return cudaSuccess;
 }
 
@@ -182,7 +168,7 @@ static cudaError_t copy_box(const side *to, const side *from, const box *b, CUst
     if (is_empty(b))
         return cudaSuccess;
     SIM_TRY(params_of(to, from, b, &params));
-    return acu_sim_copy_3d(&params, stream, async);
+    return acu_sim_copy_box(&params, true, stream, async);
 }
 
 static cudaError_t copy_2d(const CUDA_MEMCPY2D *c, CUstream stream, bool async) {
@@ -272,7 +258,7 @@ static cudaError_t copy_3d_peer(const CUDA_MEMCPY3D_PEER *c, CUstream stream, bo
                                                .dstPtr = params.dstPtr,
                                                .dstDevice = to_device,
                                                .extent = params.extent};
-    return acu_sim_copy_3d_peer(&peer, stream, async);
+    return acu_sim_copy_3d_peer(&peer, true, stream, async);
 }
 
 cudaError_t acu_sim_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy) {

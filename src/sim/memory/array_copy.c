@@ -5,6 +5,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/array.h"
 #include "sim/memory/copy.h"
+#include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
@@ -30,7 +31,8 @@ static cudaError_t make_box(const position *to, const position *from, size_t wid
     if ((!target && !to->memory) || (!source && !from->memory))
         return cudaErrorInvalidResourceHandle;
     const size_t element = target ? target->element : source->element;
-    *in_bytes = width % element || to->x % element || from->x % element;
+    *in_bytes = width % element || to->x % element || from->x % element ||
+                (target && source && target->element != source->element);
     const size_t unit = *in_bytes ? 1 : element;
     *box = (struct cudaMemcpy3DParms){.extent = {width / unit, height, 1}, .kind = kind};
     if (target) {
@@ -147,6 +149,8 @@ static bool has_run(const position *place, size_t count) {
     const acu_sim_array *array = acu_sim_array_of(place->array);
     if (!array)
         return !place->array;
+    if (acu_sim_self()->call.by_driver) /* whose runs end with the row */
+        return place->x <= array->pitch && count <= array->pitch - place->x;
     return place->x < array->pitch && place->y < array->height &&
            count <= (array->height - place->y) * array->pitch - place->x;
 }
@@ -166,14 +170,22 @@ static void first_box(const position *to, const position *from, size_t count, si
 static cudaError_t copy_run(position to, position from, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream, bool async) {
     acu_sim_stream *s;
+    if (acu_sim_self()->call.by_driver) { /* which looks at captures first */
+        SIM_TRY(acu_sim_stream_of(stream, &s));
+        SIM_TRY(acu_sim_capture_allows(s, async ? SIM_ENQUEUES : SIM_REFUSES));
+    }
     /* Between memory and an array, CUDA copies nothing in an unknown direction, without an error. */
     if (!count || (!acu_sim_copy_is_direction(kind) && !(to.in_array && from.in_array)))
         return cudaSuccess;
     if (!fits_direction(&to, &from, kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(acu_sim_stream_of(stream, &s));
-    if ((to.array && !acu_sim_array_of(to.array)) || (from.array && !acu_sim_array_of(from.array)))
+    if ((to.in_array && !acu_sim_array_of(to.array)) ||
+        (from.in_array && !acu_sim_array_of(from.array)))
         return cudaErrorInvalidResourceHandle;
+    if (to.in_array && from.in_array && !acu_sim_self()->call.by_driver)
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(acu_sim_capture_allows(s, async ? SIM_ENQUEUES : SIM_REFUSES));
     if (!has_run(&to, count) || !has_run(&from, count))
         return cudaErrorInvalidValue;
     while (count) {

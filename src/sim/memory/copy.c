@@ -38,14 +38,16 @@ bool acu_sim_copy_is_direction(enum cudaMemcpyKind kind) {
     return (unsigned)kind <= cudaMemcpyDefault;
 }
 
-/* Returns the bytes of what x and width count: elements of the arrays, if there are arrays; 0 if
- * the elements of two arrays differ in size. */
+/* Returns the bytes of what x and width count: elements of the arrays, if there are arrays and
+ * nothing says bytes; 0 if the elements of two arrays differ in size. */
 static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
     const acu_sim_array *from = acu_sim_array_of(copy->srcArray);
+    if (in_bytes)
+        return 1;
     if (to && from && to->element != from->element)
         return 0;
-    return in_bytes ? 1 : to ? to->element : from ? from->element : 1;
+    return to ? to->element : from ? from->element : 1;
 }
 
 static bool lay_out_to(const struct cudaMemcpy3DParms *copy, size_t unit, acu_sim_layout *layout) {
@@ -419,9 +421,9 @@ static bool may_be_named(const void *address, int device) {
 
 /* Copies between devices, which are validated but not needed: the addresses say where the memory
  * is. A copy that is not asynchronous is ordered with the work of both devices. */
-static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, int from,
-                                cudaStream_t handle, bool async) {
-    const copy_options options = {.async = async, .named_devices = true};
+static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, bool in_bytes, int to,
+                                int from, cudaStream_t handle, bool async) {
+    const copy_options options = {.async = async, .named_devices = true, .in_bytes = in_bytes};
     acu_sim_stream *stream;
     if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
         return cudaErrorInvalidDevice;
@@ -443,7 +445,7 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, 
 static cudaError_t copy_peer(void *dst, int to, const void *src, int from, size_t count,
                              cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
-    return count ? copy_between(&params, to, from, stream, async) : cudaSuccess;
+    return count ? copy_between(&params, false, to, from, stream, async) : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
@@ -456,8 +458,8 @@ cudaError_t acu_sim_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *sr
     return copy_peer(dst, dstDevice, src, srcDevice, count, stream, true);
 }
 
-cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, cudaStream_t stream,
-                                 bool async) {
+cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, bool in_bytes,
+                                 cudaStream_t stream, bool async) {
     if (!peer)
         return cudaErrorInvalidValue;
     const struct cudaMemcpy3DParms params = {.srcArray = peer->srcArray,
@@ -468,14 +470,17 @@ cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, cudaS
                                              .dstPtr = peer->dstPtr,
                                              .extent = peer->extent,
                                              .kind = cudaMemcpyDefault};
-    return copy_between(&params, peer->dstDevice, peer->srcDevice, stream, async);
+    if (!acu_sim_device_at(peer->dstDevice) || !acu_sim_device_at(peer->srcDevice))
+        return cudaErrorInvalidDevice;
+    SIM_TRY(acu_sim_copy_validate_shape(&params));
+    return copy_between(&params, in_bytes, peer->dstDevice, peer->srcDevice, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
-    return acu_sim_copy_3d_peer(p, NULL, false);
+    return acu_sim_copy_3d_peer(p, false, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
                                           cudaStream_t stream) {
-    return acu_sim_copy_3d_peer(p, stream, true);
+    return acu_sim_copy_3d_peer(p, false, stream, true);
 }

@@ -13,10 +13,10 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
                          cudaStream_t stream, bool async);
 cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
                             bool async);
-cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, cudaStream_t stream,
-                                 bool async);
-/* Copies a box whose pitches have been validated. `in_bytes`: x and width are bytes also in
- * arrays, where they would be elements else. */
+/* `in_bytes`: x and width are bytes also in arrays, where they would be elements else. */
+cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *peer, bool in_bytes,
+                                 cudaStream_t stream, bool async);
+/* Copies a box whose pitches have been validated. */
 cudaError_t acu_sim_copy_box(const struct cudaMemcpy3DParms *params, bool in_bytes,
                              cudaStream_t stream, bool async);
 /* Validates all copies, and then gives all of them to the stream, asynchronously. `early[i]`: what

@@ -136,11 +136,12 @@ cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, siz
     return fill_bytes(devPtr, pitch, value, width, height, stream, true);
 }
 
-/* Returns whether the box has no more rows than a slice of the memory, and its slices fit into
- * memory. */
+/* Returns whether the rows of the box fit into the pitch, if there are several, whether the box has
+ * no more rows than a slice of the memory, and whether its slices fit into memory. */
 static bool fits(const struct cudaPitchedPtr *ptr, const struct cudaExtent *extent) {
     size_t slice, all;
-    if (ptr->ysize < extent->height)
+    const bool has_rows = extent->height > 1 || extent->depth > 1;
+    if (ptr->ysize < extent->height || (has_rows && ptr->pitch < extent->width))
         return false;
     return extent->depth == 1 || (!__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) &&
                                   !__builtin_mul_overflow(slice, extent->depth, &all));

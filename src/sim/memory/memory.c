@@ -160,16 +160,20 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
 }
 
 cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
-    void *at;
     size_t size, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
     if (!pitchedDevPtr)
         return cudaErrorInvalidValue;
     if (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
         __builtin_mul_overflow(size, extent.depth, &size))
         return cudaErrorMemoryAllocation;
-    SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(allocate(acu_sim_device_now(), size, &at, SIM_CALLER));
-    *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
+    pitchedDevPtr->ptr = NULL;
+    pitchedDevPtr->pitch = size ? row : 0;
+    if (size) {
+        SIM_TRY(acu_sim_capture_allows_unsafe());
+        SIM_TRY(allocate(acu_sim_device_now(), size, &pitchedDevPtr->ptr, SIM_CALLER));
+    }
+    pitchedDevPtr->xsize = extent.width;
+    pitchedDevPtr->ysize = extent.height;
     return cudaSuccess;
 }
 
