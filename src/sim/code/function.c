@@ -292,10 +292,10 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
     acu_sim_device *d = acu_sim_device_at(device);
     if (!k)
         return cudaErrorInvalidDeviceFunction;
-    if (!d)
-        return cudaErrorInvalidDevice;
     if (!is_function_attribute(attr))
         return cudaErrorInvalidValue;
+    if (!d)
+        return cudaErrorInvalidDevice;
     SIM_TRY(acu_sim_kernel_function_on(k, d, &f));
     return acu_sim_kernel_set(f, (int)attr, value);
 }
@@ -411,6 +411,78 @@ cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSme
     return cudaSuccess;
 }
 
+/* ---- attributes of launches, and clusters ---- */
+
+/* Attributes of 11.7 have another enumeration's name, so the table of this one lacks them. */
+static bool is_launch_attribute(cudaLaunchAttributeID id) {
+    return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
+           id == cudaLaunchAttributePriority ||
+           acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
+}
+
+static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
+    bool good = is_launch_attribute(a->id);
+    switch ((int)a->id) {
+    case cudaLaunchAttributeSynchronizationPolicy:
+        good = false;
+        break;
+    case cudaLaunchAttributeClusterDimension:
+        return a->val.clusterDim.x && a->val.clusterDim.y && a->val.clusterDim.z
+                   ? cudaSuccess
+                   : cudaErrorInvalidClusterSize;
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+        good &= (unsigned)a->val.clusterSchedulingPolicyPreference <=
+                cudaClusterSchedulingPolicyLoadBalancing;
+        break;
+    case cudaLaunchAttributeMemSyncDomain:
+        good &= (unsigned)a->val.memSyncDomain <= cudaLaunchMemSyncDomainRemote;
+        break;
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+        good &= a->val.sharedMemCarveout <= 100;
+        break;
+    }
+    return good ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, unsigned cluster[3],
+                                             bool *cooperative) {
+    if (config->numAttrs && !config->attrs)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttribute *a = &config->attrs[i];
+        SIM_TRY(validate_attribute(a));
+        if (a->id == cudaLaunchAttributeCooperative)
+            *cooperative = a->val.cooperative != 0;
+        if (a->id == cudaLaunchAttributeClusterDimension) {
+            cluster[0] = a->val.clusterDim.x;
+            cluster[1] = a->val.clusterDim.y;
+            cluster[2] = a->val.clusterDim.z;
+        }
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *f, const unsigned grid[3],
+                                              unsigned cluster[3]) {
+    const bool given = cluster[0] || cluster[1] || cluster[2];
+    for (int i = 0; i < 3; i++) {
+        if (given && f->set.cluster[0] && cluster[i] != (unsigned)f->set.cluster[i])
+            return cudaErrorInvalidClusterSize;
+        if (!given)
+            cluster[i] = f->set.cluster[i] ? (unsigned)f->set.cluster[i] : 1;
+    }
+    if (!given && !f->set.cluster[0])
+        return f->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
+    if (!device_limit(f, cudaDevAttrClusterLaunch))
+        return cudaErrorNotSupported;
+    if (volume(cluster) > (f->set.big_clusters ? 16u : 8u))
+        return cudaErrorInvalidClusterSize;
+    for (int i = 0; i < 3; i++)
+        if (grid[i] % cluster[i])
+            return cudaErrorInvalidClusterSize;
+    return cudaSuccess;
+}
+
 /* Returns the size of the clusters that the configuration, or else the function, has; 0: none. */
 static unsigned cluster_size(const acu_sim_function *f, const cudaLaunchConfig_t *config) {
     for (unsigned i = 0; i < config->numAttrs; i++)
@@ -425,8 +497,13 @@ cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
     if (!device_limit(f, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
-    if (!threads || (config->numAttrs && !config->attrs))
+    if (!threads)
         return cudaErrorInvalidValue;
+    const unsigned grid[3] = {config->gridDim.x, config->gridDim.y, config->gridDim.z};
+    unsigned cluster[3] = {0};
+    bool cooperative;
+    SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
+    SIM_TRY(acu_sim_function_validate_cluster(f, grid, cluster));
     unsigned most = f->set.big_clusters ? 16 : 8;
     *size = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
     return cudaSuccess;
@@ -448,8 +525,6 @@ cudaError_t acu_sim_function_max_clusters(const acu_sim_function *f,
     int most;
     SIM_TRY(acu_sim_function_max_cluster_size(f, config, &most));
     unsigned size = cluster_size(f, config);
-    if (size > (unsigned)(f->set.big_clusters ? 16 : 8))
-        return cudaErrorInvalidClusterSize;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
     unsigned blocks = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes);
     const acu_sim_processors processors = processors_of_stream(f, config->stream);

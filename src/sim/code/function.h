@@ -57,6 +57,16 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
  * hold so many blocks at once. */
 size_t acu_sim_function_shared_for(const acu_sim_function *function, size_t blocks);
 
+/* Reads the attributes of a launch: writes the size of its clusters, and whether it is cooperative,
+ * where an attribute says so. Returns the error of the first attribute that is unknown or wrong. */
+cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, unsigned cluster[3],
+                                             bool *cooperative);
+
+/* Completes and validates the size of the clusters of a launch, all 0 if none was given. A launch
+ * must give one where the kernel asks for that, and must give the kernel's own if that is fixed. */
+cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *function,
+                                              const unsigned grid[3], unsigned cluster[3]);
+
 /* Finds the size of the largest cluster that the configuration can be launched with, in blocks. */
 cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *function,
                                               const cudaLaunchConfig_t *config, int *size);

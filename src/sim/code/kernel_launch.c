@@ -208,32 +208,6 @@ static cudaError_t validate_shared(const acu_sim_kernel_launch *prepared) {
                                                                       : cudaSuccess;
 }
 
-/* Completes and validates the size of the clusters. A launch must give one where the kernel asks
- * for that, and must give the kernel's own if that is fixed. */
-static cudaError_t validate_cluster(acu_sim_kernel_launch *prepared, const acu_sim_device *device) {
-    const acu_sim_function *function = prepared->function;
-    bool given = prepared->cluster[0] || prepared->cluster[1] || prepared->cluster[2];
-    for (int i = 0; i < 3; i++) {
-        if (given && function->set.cluster[0] &&
-            prepared->cluster[i] != (unsigned)function->set.cluster[i])
-            return cudaErrorInvalidClusterSize;
-        if (!given)
-            prepared->cluster[i] =
-                function->set.cluster[i] ? (unsigned)function->set.cluster[i] : 1;
-    }
-    if (!given && !function->set.cluster[0])
-        return function->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
-    if (!acu_sim_device_attribute(device, cudaDevAttrClusterLaunch))
-        return cudaErrorNotSupported;
-    size_t blocks = volume(prepared->cluster);
-    if (blocks == 0 || blocks > (function->set.big_clusters ? 16u : 8u))
-        return cudaErrorInvalidClusterSize;
-    for (int i = 0; i < 3; i++)
-        if (prepared->grid[i] % prepared->cluster[i])
-            return cudaErrorInvalidClusterSize;
-    return cudaSuccess;
-}
-
 static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
                                         const acu_sim_device *device) {
     if (!prepared->cooperative)
@@ -246,40 +220,12 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
     return volume(prepared->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
 }
 
-/* Attributes of 11.7 have another enumeration's name, so the table of this one lacks them. */
-static bool is_launch_attribute(cudaLaunchAttributeID id) {
-    return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
-           id == cudaLaunchAttributePriority ||
-           acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
-}
-
-static cudaError_t read_attributes(acu_sim_kernel_launch *prepared,
-                                   const cudaLaunchConfig_t *config) {
-    if (config->numAttrs && !config->attrs)
-        return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < config->numAttrs; i++) {
-        const cudaLaunchAttribute *a = &config->attrs[i];
-        if (!is_launch_attribute(a->id) || a->id == cudaLaunchAttributeSynchronizationPolicy)
-            return cudaErrorInvalidValue;
-        if (a->id == cudaLaunchAttributeMemSyncDomain &&
-            (unsigned)a->val.memSyncDomain > cudaLaunchMemSyncDomainRemote)
-            return cudaErrorInvalidValue;
-        if (a->id == cudaLaunchAttributeCooperative)
-            prepared->cooperative = a->val.cooperative != 0;
-        if (a->id == cudaLaunchAttributeClusterDimension) {
-            prepared->cluster[0] = a->val.clusterDim.x;
-            prepared->cluster[1] = a->val.clusterDim.y;
-            prepared->cluster[2] = a->val.clusterDim.z;
-        }
-    }
-    return cudaSuccess;
-}
-
 static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
                             const cudaLaunchConfig_t *config, bool in_graph) {
-    SIM_TRY(read_attributes(prepared, config));
+    SIM_TRY(acu_sim_function_read_attributes(config, prepared->cluster, &prepared->cooperative));
     SIM_TRY(validate_block(prepared, device));
-    SIM_TRY(validate_cluster(prepared, device));
+    SIM_TRY(acu_sim_function_validate_cluster(prepared->function, prepared->grid,
+                                              prepared->cluster));
     if (in_graph)
         SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));

@@ -16,9 +16,9 @@
 static cudaError_t submit_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params) {
     acu_sim_stream *stream;
     SIM_TRY(acu_sim_stream_usable(handle, &stream));
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     if (!params.count && !params.flags)
         return cudaSuccess;
-    SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     params.ctx = acu_sim_context_handle(stream->context);
     return acu_sim_values_submit(stream, &params);
 }

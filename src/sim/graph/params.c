@@ -8,22 +8,32 @@
 
 /* ---- all types, and empty nodes ---- */
 
+/* Returns what the runtime reports of a node's parameters before it looks at the graph. */
+static cudaError_t validate_shape(const struct cudaGraphNodeParams *params) {
+    return params && params->type == cudaGraphNodeTypeMemcpy
+               ? acu_sim_copy_validate_shape(&params->memcpy.copyParams)
+               : cudaSuccess;
+}
+
 cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                      const cudaGraphNode_t *pDependencies,
                                      const cudaGraphEdgeData *dependencyData,
                                      size_t numDependencies,
                                      struct cudaGraphNodeParams *nodeParams) {
+    SIM_TRY(validate_shape(nodeParams));
     return acu_sim_node_add(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
                             nodeParams);
 }
 
 cudaError_t acu_sim_cudaGraphNodeSetParams(cudaGraphNode_t node,
                                            struct cudaGraphNodeParams *nodeParams) {
+    SIM_TRY(validate_shape(nodeParams));
     return acu_sim_node_set_params(node, nodeParams);
 }
 
 cudaError_t acu_sim_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
                                                struct cudaGraphNodeParams *nodeParams) {
+    SIM_TRY(validate_shape(nodeParams));
     return acu_sim_update_set_params(graphExec, node, nodeParams);
 }
 

@@ -14,6 +14,7 @@
 #include "sim/graph/edge.h"
 #include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"
 #include "sim/graph/user_object.h"
 #include "sim/graph/value_node.h"
@@ -153,6 +154,11 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
                                       const struct cudaGraphNodeParams *params) {
     acu_sim_exec *e = acu_sim_exec_of(exec);
     acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
+    const acu_sim_node *given = acu_sim_node_of(node);
+    /* Of an empty node there is nothing to set, so that CUDA does not look for it in the graph. */
+    if (e && given && params && params->type == cudaGraphNodeTypeEmpty &&
+        given->op->type == cudaGraphNodeTypeEmpty)
+        return cudaSuccess;
     SIM_TRY(n && params ? set_node_params(n, params) : cudaErrorInvalidValue);
     acu_sim_exec_discard_plan(e);
     return cudaSuccess;
@@ -398,5 +404,8 @@ cudaError_t acu_sim_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphE
                                                          cudaGraph_t childGraph) {
     const struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                                .graph = {.graph = childGraph}};
+    const acu_sim_graph *child = acu_sim_graph_of(childGraph);
+    if (child && acu_sim_exec_of(hGraphExec) && acu_sim_graph_has_memory(child))
+        return cudaErrorGraphExecUpdateFailure; /* whichever node it is */
     return acu_sim_update_set_params(hGraphExec, node, &params);
 }
