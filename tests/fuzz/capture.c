@@ -13,7 +13,7 @@ static void begin_capture_to_graph(void) {
     object *graph = any(GRAPH);
     const node_list after = any_nodes(graph);
     const int mode = ONE_OF(0, 1, 2, 2, 3);
-    if (!s.object)
+    if (!s.object || graph->is_used) /* a second capture into a graph may crash CUDA */
         return;
     call("cudaStreamBeginCaptureToGraph(%s, %s, %s, %d)", s.name, name(graph), after.name, mode);
     const cudaError_t result = cudaStreamBeginCaptureToGraph(

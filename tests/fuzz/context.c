@@ -153,7 +153,7 @@ static void context_config(void) {
     switch (below(4)) {
     case 0: {
         const int limit = ONE_OF(0, 1, 2, 3, 4, 5, 6, 12);
-        const size_t value = (size_t)ONE_OF(0, 1, 2, 100, 1024, 65536);
+        const size_t value = any_limit(limit);
         call("cuCtxSetLimit(%d, %zu)", limit, value);
         answer(cuCtxSetLimit((CUlimit)limit, value), "%s", "");
         break;

@@ -99,7 +99,8 @@ bool is_safe(const place *p, size_t bytes) {
 }
 
 bool overlap(const place *a, const place *b, size_t bytes) {
-    return a->address < b->address + bytes && b->address < a->address + bytes;
+    return a->object && a->object == b->object && a->address < b->address + bytes &&
+           b->address < a->address + bytes;
 }
 
 bool may_write(const place *p) {

@@ -120,18 +120,23 @@ static void driver_destroy_event(void) {
 }
 
 static void driver_record_event(void) {
+    CUresult recorded;
     const chosen_stream s = any_stream();
     object *event = any(EVENT);
     if (one_in(3)) {
         const unsigned flags = (unsigned)ONE_OF(0, 0, 0, 1, 2);
         call("cuEventRecordWithFlags(%s, %s, %u)", name(event), s.name, flags);
-        answer(cuEventRecordWithFlags(event->handle, s.handle, flags), "%s", "");
+        recorded = cuEventRecordWithFlags(event->handle, s.handle, flags);
+        answer(recorded, "%s", "");
         event->is_used |= flags == 1 && event->handle;
     } else {
         call("cuEventRecord(%s, %s)", name(event), s.name);
-        answer(cuEventRecord(event->handle, s.handle), "%s", "");
+        recorded = cuEventRecord(event->handle, s.handle);
+        answer(recorded, "%s", "");
     }
     settle(s);
+    if (!recorded)
+        settle_event(s, event);
 }
 
 static void driver_ask_event(void) {

@@ -95,6 +95,9 @@ bool is_capturing(chosen_stream stream);
 /* After a call that put work into a stream: waits for the work, unless a capture has it. So no
  * answer depends on how fast a machine is. */
 void settle(chosen_stream stream);
+/* After an event was recorded: waits for it, too, because CUDA may say for a moment that an event of
+ * an idle stream is not done. */
+void settle_event(chosen_stream stream, const object *event);
 bool any_capture(void);
 
 /* Memory with an offset, sometimes wrong. */
@@ -118,6 +121,9 @@ struct cudaMemcpy3DParms any_box(const place *to, const place *from);
 int any_direction(void);
 /* A device: mostly 0; also -1 and 1. */
 int any_device(void);
+
+/* A value for a limit. */
+size_t any_limit(int limit);
 
 /* The loaded runtime's version, 12040. */
 int runtime(void);

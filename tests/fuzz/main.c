@@ -207,6 +207,15 @@ void settle(chosen_stream stream) {
     (void)cudaThreadExchangeStreamCaptureMode(&mode);
 }
 
+void settle_event(chosen_stream stream, const object *event) {
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    if (is_capturing(stream))
+        return;
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+    (void)cudaEventSynchronize(event->handle);
+    (void)cudaThreadExchangeStreamCaptureMode(&mode);
+}
+
 /* ---- places in memory ---- */
 
 place any_place(void) {

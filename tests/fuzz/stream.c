@@ -226,18 +226,23 @@ static void destroy_event(void) {
 }
 
 static void record_event(void) {
+    cudaError_t recorded;
     const chosen_stream s = any_stream();
     object *event = any(EVENT);
     if (one_in(3)) {
         const unsigned flags = (unsigned)ONE_OF(0, 0, 0, 1, 2);
         call("cudaEventRecordWithFlags(%s, %s, %u)", name(event), s.name, flags);
-        answer(cudaEventRecordWithFlags(event->handle, s.handle, flags), "%s", "");
+        recorded = cudaEventRecordWithFlags(event->handle, s.handle, flags);
+        answer(recorded, "%s", "");
         event->is_used |= flags == 1 && event->handle;
     } else {
         call("cudaEventRecord(%s, %s)", name(event), s.name);
-        answer(cudaEventRecord(event->handle, s.handle), "%s", "");
+        recorded = cudaEventRecord(event->handle, s.handle);
+        answer(recorded, "%s", "");
     }
     settle(s);
+    if (!recorded)
+        settle_event(s, event);
 }
 
 static void ask_event(void) {

@@ -451,7 +451,7 @@ static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void 
     return result;
 }
 
-/* A launch that fails makes the capture of its stream invalid. */
+/* A launch that fails makes the capture of its stream invalid, unless an attribute is wrong. */
 cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *function,
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra) {
@@ -462,6 +462,9 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
         stream->device->index != acu_sim_self()->device)
         return cudaErrorInvalidResourceHandle;
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
+    unsigned cluster[3];
+    bool cooperative;
+    SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
     cudaError_t result = prepare_with_events(stream, function, config, args, extra, &prepared);
     if (result && stream->capture)
         acu_sim_capture_invalidate(stream->capture);

@@ -139,13 +139,6 @@ bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *
     return exec != NULL;
 }
 
-/* Returns whether there is an executable graph of a graph with conditional nodes. CUDA allows one. */
-static bool has_exec_with_conditions(const acu_sim_graph *graph) {
-    const acu_sim_exec *exec = acu_sim_graph_has_conditions(graph) ? execs : NULL;
-    while (exec && exec->graph->source != graph->id)
-        exec = exec->next;
-    return exec != NULL;
-}
 
 static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantiateResult why,
                           acu_sim_node *node, cudaError_t result) {
@@ -214,13 +207,23 @@ static bool runs_as_kernel(const acu_sim_op *op) {
     }
 }
 
+/* Each handle must have a node, and there may be one executable graph of a graph with handles, of
+ * what it was cloned from, and of the other clones. */
+static cudaError_t validate_conditions(const acu_sim_graph *graph,
+                                       cudaGraphInstantiateParams *params) {
+    const acu_sim_exec *exec = acu_sim_graph_has_conditions(graph) ? execs : NULL;
+    for (size_t i = 0; i < graph->condition_count; i++)
+        if (!graph->conditions[i].used)
+            return refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
+                          cudaErrorInvalidValue);
+    while (exec && exec->graph->family != graph->family)
+        exec = exec->next;
+    return exec ? cudaErrorNotSupported : cudaSuccess;
+}
+
 /* Returns why a graph cannot be instantiated, or a graph in its nodes. */
 static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     cudaError_t result = validate_order(graph, params);
-    for (size_t i = 0; !result && i < graph->condition_count; i++)
-        if (!graph->conditions[i].used)
-            result = refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
-                            cudaErrorInvalidValue);
     for (size_t i = 0; !result && i < graph->size; i++) {
         acu_sim_node *node = graph->nodes[i];
         if (node && params->flags & cudaGraphInstantiateFlagDeviceLaunch &&
@@ -253,9 +256,8 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
         return cudaErrorInvalidValue;
     if (graph->moved || acu_sim_exec_has_memory_of(graph, NULL))
         return cudaErrorNotSupported;
+    SIM_TRY(validate_conditions(graph, params));
     SIM_TRY(validate(graph, params));
-    if (has_exec_with_conditions(graph))
-        return cudaErrorNotSupported;
     if (!(made = new_exec(graph, params->flags, where)))
         return cudaErrorMemoryAllocation;
     *exec = (cudaGraphExec_t)(void *)made;

@@ -35,7 +35,7 @@ acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
         return NULL;
     }
     graph->device = device;
-    graph->id = ++last_id;
+    graph->family = graph->id = ++last_id;
     return graph;
 }
 
@@ -124,6 +124,7 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
         return NULL;
     }
     copy->source = graph->id;
+    copy->family = graph->family;
     copy->copied = copy->size;
     copy->had_memory = graph->had_memory;
     return copy;

@@ -18,6 +18,7 @@ struct acu_sim_graph {
     acu_sim_device *device;
     unsigned id;
     unsigned source;           /* the id of the graph that this is a copy of; 0: of none */
+    unsigned family;           /* the id of the graph that all copies began with, or its own */
     acu_sim_node **nodes;      /* by id; NULL where a node was destroyed */
     size_t size, room;         /* elements of `nodes`: in use, and allocated */
     size_t count;              /* nodes that exist */

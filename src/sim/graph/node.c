@@ -471,6 +471,9 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
         return cudaErrorIllegalState;
     if (acu_sim_graph_has_memory(n->graph))
         return cudaErrorNotSupported;
+    if (n->op->type == cudaGraphNodeTypeConditional)
+        acu_sim_condition_of(acu_sim_graph_root(n->graph), n->op->with.condition.handle)->used =
+            false;
     acu_sim_edge_remove_all(n);
     acu_sim_node_free(n);
     return cudaSuccess;

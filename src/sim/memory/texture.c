@@ -107,7 +107,7 @@ static bool is_valid_pitched(const acu_sim_device *device,
     return width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
            height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
            is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
-           is_memory(at, height ? pitch * (height - 1) + width * element : 0);
+           is_memory(at, 0); /* CUDA does not look at where the memory ends */
 }
 
 /* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
@@ -180,13 +180,43 @@ static bool is_valid_texture(const struct cudaTextureDesc *t,
            (unsigned)t->mipmapFilterMode <= cudaFilterModeLinear;
 }
 
-/* Returns whether an array can be seen like this; CUDA ignores the view of memory that is no
- * array. */
+/* Returns the bytes of an element, or of a compressed block, in a format; 0: that of the array. */
+static size_t view_element(enum cudaResourceViewFormat format) {
+    static const unsigned char sizes[] = {
+        [cudaResViewFormatUnsignedChar1] = 1,   [cudaResViewFormatUnsignedChar2] = 2,
+        [cudaResViewFormatUnsignedChar4] = 4,   [cudaResViewFormatSignedChar1] = 1,
+        [cudaResViewFormatSignedChar2] = 2,     [cudaResViewFormatSignedChar4] = 4,
+        [cudaResViewFormatUnsignedShort1] = 2,  [cudaResViewFormatUnsignedShort2] = 4,
+        [cudaResViewFormatUnsignedShort4] = 8,  [cudaResViewFormatSignedShort1] = 2,
+        [cudaResViewFormatSignedShort2] = 4,    [cudaResViewFormatSignedShort4] = 8,
+        [cudaResViewFormatUnsignedInt1] = 4,    [cudaResViewFormatUnsignedInt2] = 8,
+        [cudaResViewFormatUnsignedInt4] = 16,   [cudaResViewFormatSignedInt1] = 4,
+        [cudaResViewFormatSignedInt2] = 8,      [cudaResViewFormatSignedInt4] = 16,
+        [cudaResViewFormatHalf1] = 2,           [cudaResViewFormatHalf2] = 4,
+        [cudaResViewFormatHalf4] = 8,           [cudaResViewFormatFloat1] = 4,
+        [cudaResViewFormatFloat2] = 8,          [cudaResViewFormatFloat4] = 16,
+        [cudaResViewFormatUnsignedBlockCompressed1] = 8,
+        [cudaResViewFormatUnsignedBlockCompressed4] = 8,
+        [cudaResViewFormatSignedBlockCompressed4] = 8};
+    const unsigned index = (unsigned)format;
+    if (index == cudaResViewFormatNone)
+        return 0;
+    return index < sizeof sizes && sizes[index] ? sizes[index] : 16; /* the other compressed ones */
+}
+
+/* Returns whether an array can be seen like this: with elements as large as its own, and in its
+ * own extent, in blocks of 4 by 4 where the view is compressed. CUDA ignores the view of memory that
+ * is no array. */
 static bool is_valid_view(const struct cudaResourceViewDesc *view,
                           const struct cudaResourceDesc *resource) {
     const acu_sim_array *array = array_of(resource);
     if (!array)
         return true;
+    const bool is_compressed = view->format >= cudaResViewFormatUnsignedBlockCompressed1;
+    const size_t element = view_element(view->format), scale = is_compressed ? 4 : 1;
+    if ((element && element != array->element) || view->width != array->extent.width * scale ||
+        view->height != array->extent.height * scale || view->depth != array->extent.depth)
+        return false;
     return acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
            view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
 }
@@ -215,6 +245,8 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
         return cudaErrorInvalidValue;
     content.resource = *pResDesc;
     content.texture = *pTexDesc;
+    if (content.texture.readMode != cudaReadModeElementType)
+        content.texture.readMode = cudaReadModeNormalizedFloat;
     if (pResViewDesc)
         content.view = *pResViewDesc;
     object *o = new_object(&content);
