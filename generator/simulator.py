@@ -83,9 +83,13 @@ def error_strings(spec: Spec, library: Library) -> list[tuple[int, str]]:
 
 
 def first_version(library: Library, name: str) -> int:
-    """The smallest version in the names of the types of pointers to the function, such as PFN_cuMemAlloc_v2000."""
+    """The smallest version in the names of the types of pointers to the function, such as PFN_cuLaunchKernel_v4000.
+
+    The headers no longer name those of CUDA 2.0 that took sizes of 32 bits, which CUDA 3.2 replaced.
+    """
     versions = (re.fullmatch(rf"PFN_{name}_v(\d+)", typedef) for api in library.apis for typedef in api.typedefs)
-    return min((int(found[1]) for found in versions if found), default=0)
+    oldest = min((int(found[1]) for found in versions if found), default=0)
+    return 2000 if oldest == 3020 else oldest
 
 
 def entries(spec: Spec, library: Library, slots: Sequence[Slot]) -> list[Entry]:

@@ -12,12 +12,17 @@
 #include "loader/load.h"
 #include "loader/slot.h"
 
-/* Returns the symbol and adapter for a loaded version; one older than all known is bound as the
- * oldest. */
-static acu_era era_of(const acu_function *function, int abi) {
+/* Returns the symbol and adapter for the loaded version; one older than all known is bound as the
+ * oldest. The simulator has the ABI of one version, and also functions that its ABI lacks, for the
+ * older versions that it reports. */
+static acu_era era_of(const acu_function *function) {
+    const acu_library *library = function->library;
+    const bool is_older =
+        library->loaded.is_sim && function->until && library->loaded.version <= function->until;
     acu_era found = {.symbol = function->name};
     for (unsigned i = 0; i < function->era_count; i++)
-        if (i == 0 || function->eras[i].since <= abi)
+        if (i == 0 || (function->eras[i].since <= library->abi &&
+                       (function->eras[i].symbol || !is_older)))
             found = function->eras[i];
     return found;
 }
@@ -34,7 +39,7 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
 bool acu_call_exists(const acu_function *function) {
     if (!acu_load_once(function->library))
         return false;
-    acu_era era = era_of(function, function->library->abi);
+    acu_era era = era_of(function);
     return !is_absent(function, &era);
 }
 
@@ -67,7 +72,7 @@ static void bind(acu_call *call) {
         code = acu_refuse_missing_library(function);
     }
     if (!code && acu_library_version(function->library)) {
-        acu_era era = era_of(function, function->library->abi);
+        acu_era era = era_of(function);
         if (is_absent(function, &era))
             code = has_fallback ? 0 : acu_refuse_missing_function(function);
         else if ((call->fn = bind_symbol(function, &era)) == NULL)
@@ -83,7 +88,7 @@ int acu_call_version(const acu_library *library) {
 
 acu_fn acu_call_bind(const acu_function *function) {
     if (acu_load_once(function->library)) {
-        acu_era era = era_of(function, function->library->abi);
+        acu_era era = era_of(function);
         if (!is_absent(function, &era))
             (void)bind_symbol(function, &era);
     }

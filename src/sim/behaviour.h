@@ -41,6 +41,11 @@ static inline bool acu_sim_behaviour_has_sync_depth(void) {
     return !acu_sim_runtime_since(12000);
 }
 
+/* cudaGetDriverEntryPoint() forgets the last error where there is no such symbol. TODO1. */
+static inline bool acu_sim_behaviour_entry_point_forgets_error(void) {
+    return !acu_sim_runtime_since(12000);
+}
+
 /* ---- streams and memory ---- */
 
 /* Attributes of launches are refused as attributes of streams. 11.8 alone does; 11.7 does not look:
@@ -121,6 +126,11 @@ static inline bool acu_sim_behaviour_update_pairs_by_edges(void) {
  * 12.4 and 13.0 only. */
 static inline bool acu_sim_behaviour_update_of_nothing_has_no_result(void) {
     return acu_sim_runtime_since(12000);
+}
+
+/* The runtime does not know the type of conditional nodes. TODO2 */
+static inline bool acu_sim_behaviour_conditional_type_is_unknown(void) {
+    return !acu_sim_runtime_since(12080);
 }
 
 /* ---- execution contexts ---- */

@@ -655,6 +655,12 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
                                                         size_t numDependencies, unsigned int flags);
 cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
 cudaError_t acu_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
+cudaError_t acu_sim_cudaThreadExit(void);
+cudaError_t acu_sim_cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheConfig);
+cudaError_t acu_sim_cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit);
+cudaError_t acu_sim_cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig);
+cudaError_t acu_sim_cudaThreadSetLimit(enum cudaLimit limit, size_t value);
+cudaError_t acu_sim_cudaThreadSynchronize(void);
 cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                          cudaHostFn_t destroy, unsigned int initialRefcount,
                                          unsigned int flags);

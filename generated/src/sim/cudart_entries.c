@@ -4629,6 +4629,70 @@ cudaError_t acu_sim_entry_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCap
     return acu_sim_call_end(&call, result);
 }
 
+SIM_ENTRY(cudaThreadExit, cudaThreadExit, cudaThreadExit)
+cudaError_t acu_sim_entry_cudaThreadExit(void) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_cudaThreadExit();
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaThreadGetCacheConfig, cudaThreadGetCacheConfig, cudaThreadGetCacheConfig)
+cudaError_t acu_sim_entry_cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaThreadGetCacheConfig(pCacheConfig);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaThreadGetLimit, cudaThreadGetLimit, cudaThreadGetLimit)
+cudaError_t acu_sim_entry_cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaThreadGetLimit(pValue, limit);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaThreadSetCacheConfig, cudaThreadSetCacheConfig, cudaThreadSetCacheConfig)
+cudaError_t acu_sim_entry_cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cudaThreadSetCacheConfig(cacheConfig);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaThreadSetLimit, cudaThreadSetLimit, cudaThreadSetLimit)
+cudaError_t acu_sim_entry_cudaThreadSetLimit(enum cudaLimit limit, size_t value) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cudaThreadSetLimit(limit, value);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaThreadSynchronize, cudaThreadSynchronize, cudaThreadSynchronize)
+cudaError_t acu_sim_entry_cudaThreadSynchronize(void) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaThreadSynchronize();
+    return acu_sim_call_end(&call, result);
+}
+
 SIM_ENTRY(cudaUserObjectCreate, cudaUserObjectCreate, cudaUserObjectCreate)
 cudaError_t acu_sim_entry_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                                cudaHostFn_t destroy, unsigned int initialRefcount,
@@ -5476,6 +5540,18 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      (acu_fn)acu_sim_entry_cudaStreamWaitEvent_ptsz, true, 0},
     {&acu_function_cudaThreadExchangeStreamCaptureMode, "cudaThreadExchangeStreamCaptureMode",
      (acu_fn)acu_sim_entry_cudaThreadExchangeStreamCaptureMode, false, 0},
+    {&acu_function_cudaThreadExit, "cudaThreadExit", (acu_fn)acu_sim_entry_cudaThreadExit, false,
+     0},
+    {&acu_function_cudaThreadGetCacheConfig, "cudaThreadGetCacheConfig",
+     (acu_fn)acu_sim_entry_cudaThreadGetCacheConfig, false, 0},
+    {&acu_function_cudaThreadGetLimit, "cudaThreadGetLimit",
+     (acu_fn)acu_sim_entry_cudaThreadGetLimit, false, 0},
+    {&acu_function_cudaThreadSetCacheConfig, "cudaThreadSetCacheConfig",
+     (acu_fn)acu_sim_entry_cudaThreadSetCacheConfig, false, 0},
+    {&acu_function_cudaThreadSetLimit, "cudaThreadSetLimit",
+     (acu_fn)acu_sim_entry_cudaThreadSetLimit, false, 0},
+    {&acu_function_cudaThreadSynchronize, "cudaThreadSynchronize",
+     (acu_fn)acu_sim_entry_cudaThreadSynchronize, false, 0},
     {&acu_function_cudaUserObjectCreate, "cudaUserObjectCreate",
      (acu_fn)acu_sim_entry_cudaUserObjectCreate, false, 0},
     {&acu_function_cudaUserObjectRelease, "cudaUserObjectRelease",

@@ -420,29 +420,16 @@ static bool is_launch_attribute(cudaLaunchAttributeID id) {
            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
 }
 
-/* Clusters of no blocks are an error of their own, except where the blocks have a wrong size and
- * there is one. */
-static cudaError_t validate_cluster_dimension(const cudaLaunchAttribute *a,
-                                              const cudaLaunchConfig_t *config) {
-    enum { MOST_THREADS = 1024 };
-    const dim3 *grid = &config->gridDim, *block = &config->blockDim;
-    const size_t blocks = (size_t)grid->x * grid->y * grid->z,
-                 threads = (size_t)block->x * block->y * block->z;
-    if (a->val.clusterDim.x && a->val.clusterDim.y && a->val.clusterDim.z)
-        return cudaSuccess;
-    return blocks && (!threads || threads > MOST_THREADS) ? cudaErrorInvalidValue
-                                                          : cudaErrorInvalidClusterSize;
-}
-
-static cudaError_t validate_attribute(const cudaLaunchAttribute *a,
-                                      const cudaLaunchConfig_t *config) {
+static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
     bool good = is_launch_attribute(a->id);
     switch ((int)a->id) {
     case cudaLaunchAttributeSynchronizationPolicy:
         good = false;
         break;
     case cudaLaunchAttributeClusterDimension:
-        return validate_cluster_dimension(a, config);
+        return a->val.clusterDim.x && a->val.clusterDim.y && a->val.clusterDim.z
+                   ? cudaSuccess
+                   : cudaErrorInvalidClusterSize;
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:
         good &= (unsigned)a->val.clusterSchedulingPolicyPreference <=
                 cudaClusterSchedulingPolicyLoadBalancing;
@@ -463,7 +450,7 @@ cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, u
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *a = &config->attrs[i];
-        SIM_TRY(validate_attribute(a, config));
+        SIM_TRY(validate_attribute(a));
         if (a->id == cudaLaunchAttributeCooperative)
             *cooperative = a->val.cooperative != 0;
         if (a->id == cudaLaunchAttributeClusterDimension) {

@@ -222,7 +222,12 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
 
 static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
                             const cudaLaunchConfig_t *config, bool in_graph) {
-    SIM_TRY(acu_sim_function_read_attributes(config, prepared->cluster, &prepared->cooperative));
+    cudaError_t attributes =
+        acu_sim_function_read_attributes(config, prepared->cluster, &prepared->cooperative);
+    /* CUDA looks at blocks before it looks at clusters of none, unless there are no blocks. */
+    if (attributes == cudaErrorInvalidClusterSize && !in_graph && volume(prepared->grid))
+        SIM_TRY(validate_block(prepared, device));
+    SIM_TRY(attributes);
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(acu_sim_function_validate_cluster(prepared->function, prepared->grid,
                                               prepared->cluster));
@@ -464,7 +469,8 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     unsigned cluster[3];
     bool cooperative;
-    SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
+    if (stream->capture)
+        SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
     cudaError_t result = prepare_with_events(stream, function, config, args, extra, &prepared);
     if (result && stream->capture)
         acu_sim_capture_invalidate(stream->capture);

@@ -6,6 +6,7 @@
 #include "sim/driver/driver.h"
 
 #include "core/values.h"
+#include "sim/behaviour.h"
 #include "sim/device/device.h"
 #include "sim/device/error.h"
 #include "sim/device/need.h"
@@ -135,6 +136,8 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
         acu_sim_driver_find(symbol, version, flags == cudaEnablePerThreadDefaultStream, funcPtr);
     if (driverStatus)
         *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
+    if (status && acu_sim_behaviour_entry_point_forgets_error())
+        acu_sim_self()->last = cudaSuccess;
     return cudaSuccess;
 }
 

@@ -56,14 +56,10 @@ static cudaError_t create_handle(cudaGraphConditionalHandle *pHandle_out, cudaGr
                                  cudaExecutionContext_t ctx, unsigned defaultLaunchValue,
                                  unsigned flags) {
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    cudaGraphConditionalHandle handle;
-    if (!pHandle_out || !g || (ctx && !acu_sim_execution_context_of(ctx)))
+    if (!pHandle_out || !g || flags > cudaGraphCondAssignDefault ||
+        (ctx && !acu_sim_execution_context_of(ctx)))
         return cudaErrorInvalidValue;
-    SIM_TRY(create(g, defaultLaunchValue, flags, &handle));
-    if (flags > cudaGraphCondAssignDefault)
-        return cudaErrorInvalidValue; /* the graph has a handle, which nobody can use */
-    *pHandle_out = handle;
-    return cudaSuccess;
+    return create(g, defaultLaunchValue, flags, pHandle_out);
 }
 
 cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,

@@ -1,6 +1,7 @@
 /* Nodes of graphs: creating them, reading and changing their parameters. */
 #include "sim/graph/node.h"
 
+#include "sim/behaviour.h"
 #include "sim/graph/conditional.h"
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
@@ -500,7 +501,9 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;
     SIM_TRY(find(node, pType, &n));
-    if (n->op->type == SIM_NODE_VALUES && !acu_sim_self()->call.by_driver)
+    if (!acu_sim_self()->call.by_driver &&
+        (n->op->type == SIM_NODE_VALUES || (n->op->type == cudaGraphNodeTypeConditional &&
+                                            acu_sim_behaviour_conditional_type_is_unknown())))
         return cudaErrorUnknown;
     *pType = n->op->type;
     return cudaSuccess;

@@ -176,7 +176,8 @@ static cudaError_t validate_kind(const struct cudaChannelFormatDesc *desc,
     const bool is_flat = extent->height && !extent->depth;
     if (desc->f == cudaChannelFormatKindNV12 || (flags & cudaArrayTextureGather && !is_flat))
         return cudaErrorInvalidValue;
-    return flags & cudaArraySparse && (!extent->height || flags & cudaArrayDeferredMapping)
+    const unsigned never_sparse = cudaArrayDeferredMapping | cudaArraySurfaceLoadStore;
+    return flags & cudaArraySparse && (!extent->height || flags & never_sparse)
                ? cudaErrorInvalidValue
                : cudaSuccess;
 }
@@ -452,12 +453,22 @@ cudaError_t acu_sim_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArr
 
 enum { MAPPED_PIECE = 64 << 10 }; /* the smallest piece of memory that is mapped to an array */
 
-/* Returns the bytes of all levels of a mipmapped array, or of the only level of an array. */
-static size_t mapped_size(acu_sim_array *const *levels, unsigned count) {
-    size_t size = 0;
-    for (unsigned i = 0; i < count; i++)
-        size += levels[i]->pitch * levels[i]->height * levels[i]->depth;
-    return (size + MAPPED_PIECE - 1) / MAPPED_PIECE * MAPPED_PIECE;
+static size_t rounded(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static bool has_slices(const acu_sim_array *array) {
+    return array->extent.depth && !(array->flags & (cudaArrayLayered | cudaArrayCubemap));
+}
+
+/* Returns the bytes that a GPU needs for an array: rows of 64 bytes, in blocks of rows that depend
+ * on how many there are. An H200 answered this for levels of 32 to 1000 rows. */
+static size_t needed_size(const acu_sim_array *array) {
+    const size_t most = has_slices(array) ? 32 : 128;
+    size_t block = 8;
+    while (block < most && block < array->height)
+        block *= 2;
+    return rounded(array->pitch, 64) * rounded(array->height, block) * array->depth;
 }
 
 /* CUDA does not look at the device, and clears the answer about arrays with memory of their own. */
@@ -466,7 +477,9 @@ static cudaError_t get_requirements(acu_sim_array *const *levels, unsigned count
     *needs = (struct cudaArrayMemoryRequirements){0};
     if (!(levels[0]->flags & cudaArrayDeferredMapping))
         return cudaErrorInvalidValue;
-    needs->size = mapped_size(levels, count);
+    for (unsigned i = 0; i < count; i++)
+        needs->size += needed_size(levels[i]);
+    needs->size = rounded(needs->size, MAPPED_PIECE);
     needs->alignment = MAPPED_PIECE;
     return cudaSuccess;
 }
@@ -481,17 +494,33 @@ static void shrink_tile(size_t element, unsigned *width, unsigned *height, unsig
     }
 }
 
-static cudaError_t get_sparse_properties(const acu_sim_array *array,
+/* Returns whether a level is smaller than a tile, so that it lies in the tail of all such levels. */
+static bool is_in_tail(const acu_sim_array *level, const struct cudaArraySparseProperties *sparse) {
+    return level->width < sparse->tileExtent.width || level->height < sparse->tileExtent.height ||
+           (has_slices(level) && level->depth < sparse->tileExtent.depth);
+}
+
+static cudaError_t get_sparse_properties(acu_sim_array *const *levels, unsigned count,
                                          struct cudaArraySparseProperties *sparse) {
-    const bool has_depth = array->extent.depth && !(array->flags & cudaArrayLayered);
+    const acu_sim_array *first = levels[0];
+    unsigned tail = 0;
     *sparse = (struct cudaArraySparseProperties){0};
-    if (!(array->flags & cudaArraySparse))
+    if (!(first->flags & cudaArraySparse))
         return cudaErrorInvalidValue;
-    sparse->tileExtent.width = has_depth ? 64 : 256;
-    sparse->tileExtent.height = has_depth ? 32 : 256;
-    sparse->tileExtent.depth = has_depth ? 32 : 1;
-    shrink_tile(array->element, &sparse->tileExtent.width, &sparse->tileExtent.height,
+    sparse->tileExtent.width = has_slices(first) ? 64 : 256;
+    sparse->tileExtent.height = has_slices(first) ? 32 : 256;
+    sparse->tileExtent.depth = has_slices(first) ? 32 : 1;
+    shrink_tile(first->element, &sparse->tileExtent.width, &sparse->tileExtent.height,
                 &sparse->tileExtent.depth);
+    while (tail < count && !is_in_tail(levels[tail], sparse))
+        tail++;
+    for (unsigned i = tail; i < count; i++)
+        sparse->miptailSize += needed_size(levels[i]) / (first->is_level ? levels[i]->depth : 1);
+    sparse->miptailSize = rounded(sparse->miptailSize, MAPPED_PIECE);
+    if (first->is_level)
+        sparse->miptailFirstLevel = tail;
+    else if (tail < count)
+        sparse->flags = cudaArraySparsePropertiesSingleMipTail;
     return cudaSuccess;
 }
 
@@ -502,15 +531,27 @@ acu_sim_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memor
     (void)device;
     if (!memoryRequirements)
         return cudaErrorInvalidValue;
-    return a ? get_requirements(&a, 1, memoryRequirements) : cudaErrorInvalidResourceHandle;
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (a->is_level) { /* the mipmapped array is to be asked */
+        *memoryRequirements = (struct cudaArrayMemoryRequirements){0};
+        return cudaErrorInvalidValue;
+    }
+    return get_requirements(&a, 1, memoryRequirements);
 }
 
 cudaError_t acu_sim_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
                                                  cudaArray_t array) {
-    const acu_sim_array *a = acu_sim_array_of(array);
+    acu_sim_array *a = acu_sim_array_of(array);
     if (!sparseProperties)
         return cudaErrorInvalidValue;
-    return a ? get_sparse_properties(a, sparseProperties) : cudaErrorInvalidResourceHandle;
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (a->is_level) { /* the mipmapped array is to be asked */
+        *sparseProperties = (struct cudaArraySparseProperties){0};
+        return cudaErrorInvalidValue;
+    }
+    return get_sparse_properties(&a, 1, sparseProperties);
 }
 
 cudaError_t acu_sim_cudaMipmappedArrayGetMemoryRequirements(
@@ -530,7 +571,7 @@ acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *
     const mipmapped *m = mipmap_of(mipmap);
     if (!sparseProperties)
         return cudaErrorInvalidValue;
-    return m ? get_sparse_properties(m->levels[0], sparseProperties)
+    return m ? get_sparse_properties(m->levels, m->level_count, sparseProperties)
              : cudaErrorInvalidResourceHandle;
 }
 

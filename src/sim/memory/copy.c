@@ -100,12 +100,17 @@ static bool can_write(const acu_sim_endpoint *to, bool named_devices) {
            acu_sim_range_allows_writing(to->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
-/* Because addresses are unified, a direction says only where there must not be pageable memory. */
+/* Returns whether a direction takes the memory for that of the host: pageable memory, and that of a
+ * pool, but not other pinned memory, because addresses are unified. */
+static bool is_of_host(const acu_sim_endpoint *e) {
+    return e->pageable || (e->range && e->range->pool && e->range->kind == SIM_PINNED);
+}
+
 static bool fits_direction(const acu_sim_endpoint *to, const acu_sim_endpoint *from,
                            enum cudaMemcpyKind kind) {
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    return !(to_device && to->pageable) && !(from_device && from->pageable);
+    return !(to_device && is_of_host(to)) && !(from_device && is_of_host(from));
 }
 
 /* Each end is either memory, or an array that exists. */
@@ -203,14 +208,18 @@ static bool find_bytes(const acu_sim_op *op, acu_sim_layout *to, acu_sim_layout 
 
 static cudaError_t run(acu_sim_op *op) {
     const struct cudaExtent *extent = &op->with.copy.params.extent;
-    acu_sim_layout to, from;
+    acu_sim_layout to = {0}, from = {0};
     const bool found = find_bytes(op, &to, &from);
     for (size_t z = 0; found && z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
             memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
                     to.width);
     acu_sim_memory_move_end();
-    return found ? cudaSuccess : cudaErrorIllegalAddress;
+    if (found)
+        return cudaSuccess;
+    /* An array to which no memory is mapped ends the context in another way than an address. */
+    return (to.in_array && !to.at) || (from.in_array && !from.at) ? cudaErrorLaunchFailure
+                                                                  : cudaErrorIllegalAddress;
 }
 
 /* Copies the source aside, so that the program may change it once the call returns. Returns false

@@ -6,7 +6,8 @@
 
 /* One end of a copy, or what a fill fills: rows of bytes. */
 typedef struct acu_sim_layout {
-    char *at;      /* the first byte: an address as the program knows it, or inside of an array */
+    char *at;      /* the first byte: an address as the program knows it, or inside of an array;
+                    * NULL in an array to which no memory is mapped */
     size_t pitch;  /* bytes from one row to the next */
     size_t slice;  /* bytes from one slice to the next */
     size_t width;  /* bytes of a row that are copied */

@@ -373,7 +373,9 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
 /* Returns the pinned or registered range that has the address; NULL if there is none. */
 static acu_sim_range *host_range(const void *address) {
     acu_sim_range *range = acu_sim_range_of(address);
-    return range && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED) ? range : NULL;
+    return range && !range->pool && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED)
+               ? range
+               : NULL;
 }
 
 cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
@@ -390,7 +392,7 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
  * managed memory, too, but not the flags that it was allocated with. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     const acu_sim_range *range = acu_sim_range_of(pHost);
-    if (!pFlags || !range || range->kind == SIM_DEVICE)
+    if (!pFlags || !range || range->kind == SIM_DEVICE || range->pool)
         return cudaErrorInvalidValue;
     *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
               cudaHostAllocMapped;

@@ -37,7 +37,10 @@ struct acu_sim_pool {
 };
 
 static acu_sim_pool *pools;
-static acu_sim_pool *host_pools[2]; /* the default pools of host memory: pinned, managed */
+/* The default pools of memory of no device, and those that the program set: by the location's type,
+ * and whether the memory is managed. */
+static acu_sim_pool *other_pools[cudaMemLocationTypeHostNumaCurrent][2];
+static acu_sim_pool *set_pools[cudaMemLocationTypeHostNumaCurrent][2];
 static acu_sim_set handles;
 
 /* ---- life ---- */
@@ -49,12 +52,9 @@ static acu_sim_memory kind_of(const struct cudaMemPoolProps *props) {
     return props->location.type == cudaMemLocationTypeDevice ? SIM_DEVICE : SIM_PINNED;
 }
 
-/* Grants access to the device of the pool; to all devices if the memory moves between them. */
-static void grant_first_access(acu_sim_pool *pool) {
-    const bool is_managed = kind_of(&pool->props) == SIM_MANAGED;
-    for (int i = 0; i < SIM_DEVICES; i++)
-        if (is_managed || (i == pool->device->index && kind_of(&pool->props) == SIM_DEVICE))
-            pool->access[i] = cudaMemAccessFlagsProtReadWrite;
+static bool is_host(enum cudaMemLocationType type) {
+    return type == cudaMemLocationTypeHost || type == cudaMemLocationTypeHostNuma ||
+           type == cudaMemLocationTypeHostNumaCurrent;
 }
 
 static acu_sim_pool *new_pool(acu_sim_device *device, const struct cudaMemPoolProps *props,
@@ -67,7 +67,8 @@ static acu_sim_pool *new_pool(acu_sim_device *device, const struct cudaMemPoolPr
     pool->device = device;
     pool->props = *props;
     pool->where = where;
-    grant_first_access(pool);
+    if (kind_of(props) == SIM_DEVICE)
+        pool->access[device->index] = cudaMemAccessFlagsProtReadWrite;
     pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
     pool->next = pools;
     if (pools)
@@ -148,6 +149,16 @@ void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size) {
         free_pool(pool);
 }
 
+/* Forgets the pools of no device that are gone. */
+static void forget_other_pools(void) {
+    for (size_t i = 0; i < sizeof other_pools / sizeof **other_pools; i++) {
+        if (!pool_of(handle_of(other_pools[i / 2][i % 2])))
+            other_pools[i / 2][i % 2] = NULL;
+        if (!pool_of(handle_of(set_pools[i / 2][i % 2])))
+            set_pools[i / 2][i % 2] = NULL;
+    }
+}
+
 static void reset_device(acu_sim_device *device) {
     acu_sim_pool *next;
     for (acu_sim_pool *pool = pools; pool; pool = next) {
@@ -155,10 +166,9 @@ static void reset_device(acu_sim_device *device) {
         if (pool->device == device)
             free_pool(pool);
     }
-    device->pool = device->default_pool = device->managed_pool = NULL;
-    for (int i = 0; i < 2; i++)
-        if (!pool_of(handle_of(host_pools[i])))
-            host_pools[i] = NULL;
+    device->pool = device->default_pool = NULL;
+    device->managed_pool = device->managed_default_pool = NULL;
+    forget_other_pools();
 }
 
 static int leaks(int print) {
@@ -250,6 +260,8 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
     acu_sim_pool *pool = handle ? pool_of(*handle) : current_pool(s->device);
     if (!pool)
         return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
+    if (s->capture && is_host(pool->props.location.type))
+        return cudaErrorNotSupported;
     return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at) : allocate(pool, size, at);
 }
 
@@ -325,34 +337,33 @@ cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
 
 /* ---- creating and destroying ---- */
 
-static cudaError_t validate_type(enum cudaMemAllocationType type) {
-    if (type == cudaMemAllocationTypePinned)
-        return cudaSuccess;
-    return type == cudaMemAllocationTypeManaged &&
-                   acu_sim_knows(&acu_cudart_type_cudaMemAllocationType, type)
-               ? cudaErrorNotSupported
-               : cudaErrorInvalidValue;
+/* Returns whether there are pools of the type at the location. CUDA looks at the number of a device
+ * and of a NUMA node, of which the simulated host has one; managed memory needs no location. */
+static bool has_pools(const struct cudaMemLocation *location, enum cudaMemAllocationType type) {
+    const bool is_managed = type == cudaMemAllocationTypeManaged;
+    if (!is_managed && type != cudaMemAllocationTypePinned)
+        return false;
+    switch (location->type) {
+    case cudaMemLocationTypeDevice:
+        return acu_sim_device_at(location->id);
+    case cudaMemLocationTypeHostNuma:
+        return location->id == 0;
+    case cudaMemLocationTypeHost:
+        return true;
+    default:
+        return is_managed;
+    }
 }
 
-static cudaError_t validate_location(enum cudaMemLocationType type) {
-    if (type == cudaMemLocationTypeDevice)
-        return cudaSuccess;
-    return type != cudaMemLocationTypeInvalid &&
-                   acu_sim_knows(&acu_cudart_type_cudaMemLocationType, type)
-               ? cudaErrorNotSupported
-               : cudaErrorInvalidValue;
-}
-
-/* Only pinned memory of devices has pools here, without handles for other processes. The attributes
- * of the device report that nothing else is supported. */
+/* No pool here has handles for other processes, as the attributes of the device say. */
 static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
     const unsigned known_handles = cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeWin32 |
                                    cudaMemHandleTypeWin32Kmt | cudaMemHandleTypeFabric;
     if (!props)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_type(props->allocType));
-    SIM_TRY(validate_location(props->location.type));
-    if (!acu_sim_device_at(props->location.id) || props->handleTypes & ~known_handles)
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type))
+        return cudaErrorNotSupported;
+    if (!has_pools(&props->location, props->allocType) || props->handleTypes & ~known_handles)
         return cudaErrorInvalidValue;
     return props->handleTypes == cudaMemHandleTypeNone ? cudaSuccess : cudaErrorNotSupported;
 }
@@ -362,7 +373,9 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
     if (!memPool)
         return cudaErrorInvalidValue;
     SIM_TRY(validate_props(poolProps));
-    acu_sim_device *device = acu_sim_device_at(poolProps->location.id);
+    acu_sim_device *device = poolProps->location.type == cudaMemLocationTypeDevice
+                                 ? acu_sim_device_at(poolProps->location.id)
+                                 : acu_sim_device_now();
     SIM_TRY(acu_sim_device_activate(device));
     acu_sim_pool *pool = new_pool(device, poolProps, SIM_CALLER);
     if (!pool)
@@ -378,8 +391,11 @@ cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
         return cudaErrorInvalidValue;
     if (pool->device->pool == pool)
         pool->device->pool = NULL;
+    if (pool->device->managed_pool == pool)
+        pool->device->managed_pool = NULL;
     pool->destroyed = true;
     acu_sim_set_remove(&handles, pool);
+    forget_other_pools();
     if (!pool->live)
         free_pool(pool);
     return cudaSuccess;
@@ -489,22 +505,27 @@ cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemP
 
 /* ---- access ---- */
 
+/* The place of a pool always has access, and a pool of a device grants none to the host. */
 static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMemAccessDesc *desc) {
-    if (desc->location.type != cudaMemLocationTypeDevice ||
+    const acu_sim_memory kind = kind_of(&pool->props);
+    const bool is_device = desc->location.type == cudaMemLocationTypeDevice;
+    if ((!is_device && (kind == SIM_DEVICE || !is_host(desc->location.type))) ||
         desc->flags == cudaMemAccessFlagsProtRead)
         return cudaErrorNotSupported;
-    if (!acu_sim_device_at(desc->location.id))
+    if (is_device && !acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
     if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags))
         return cudaErrorInvalidValue;
-    /* The pool's own device always has access. */
-    if (desc->location.id == pool->device->index && desc->flags != cudaMemAccessFlagsProtReadWrite)
+    if (desc->flags == cudaMemAccessFlagsProtReadWrite || kind == SIM_MANAGED)
+        return cudaSuccess;
+    if (is_device && kind == SIM_DEVICE && desc->location.id == pool->device->index)
         return cudaErrorInvalidDevice;
-    return cudaSuccess;
+    return is_device ? cudaSuccess : cudaErrorNotSupported;
 }
 
+/* Managed memory moves to where it is used. */
 bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device) {
-    return pool->access[device->index] != cudaMemAccessFlagsProtNone;
+    return kind_of(&pool->props) == SIM_MANAGED || pool->access[device->index] != cudaMemAccessFlagsProtNone;
 }
 
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
@@ -515,7 +536,8 @@ cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
     for (size_t i = 0; i < count; i++)
         SIM_TRY(validate_access(pool, &descList[i]));
     for (size_t i = 0; i < count; i++)
-        pool->access[descList[i].location.id] = descList[i].flags;
+        if (descList[i].location.type == cudaMemLocationTypeDevice)
+            pool->access[descList[i].location.id] = descList[i].flags;
     return cudaSuccess;
 }
 
@@ -524,8 +546,10 @@ cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMem
     const acu_sim_pool *pool = pool_of(memPool);
     if (!flags || !pool || !location)
         return cudaErrorInvalidValue;
-    if (location->type == cudaMemLocationTypeHost) { /* which no pool here grants */
-        *flags = cudaMemAccessFlagsProtNone;
+    if (location->type == cudaMemLocationTypeHost ||
+        location->type == cudaMemLocationTypeHostNuma) {
+        *flags = kind_of(&pool->props) == SIM_PINNED ? cudaMemAccessFlagsProtReadWrite
+                                                     : cudaMemAccessFlagsProtNone;
         return cudaSuccess;
     }
     if (location->type != cudaMemLocationTypeDevice || !acu_sim_device_at(location->id))
@@ -586,25 +610,14 @@ cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     return set_pool(d, memPool);
 }
 
-/* Returns whether a location has pools of the type. Managed memory needs no location, and CUDA
- * looks at the number of a device only. */
-static bool has_pools(const struct cudaMemLocation *location, enum cudaMemAllocationType type) {
-    const bool is_managed = type == cudaMemAllocationTypeManaged;
-    if (!is_managed && type != cudaMemAllocationTypePinned)
-        return false;
-    if (location->type == cudaMemLocationTypeDevice)
-        return acu_sim_device_at(location->id);
-    return location->type == cudaMemLocationTypeHost ||
-           (location->type == cudaMemLocationTypeInvalid && is_managed);
-}
-
 /* Validates a location and a type of memory; finds the device of the location, and makes its
  * context. The device of other locations is the current one. */
 static cudaError_t find_location(const void *out, const struct cudaMemLocation *location,
                                  enum cudaMemAllocationType type, acu_sim_device **device) {
     if (!location || !out)
         return cudaErrorInvalidValue;
-    if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, location->type))
+    if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, location->type) ||
+        location->type == cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     if (!has_pools(location, type))
         return cudaErrorInvalidValue;
@@ -618,9 +631,19 @@ static acu_sim_pool *default_pool_of(const struct cudaMemLocation *location,
                                      enum cudaMemAllocationType type, acu_sim_device *device) {
     const bool is_managed = type == cudaMemAllocationTypeManaged;
     if (location->type != cudaMemLocationTypeDevice)
-        return default_pool(&host_pools[is_managed], device, cudaMemLocationTypeHost, type);
-    return is_managed ? default_pool(&device->managed_pool, device, location->type, type)
+        return default_pool(&other_pools[location->type][is_managed], device, location->type,
+                            type);
+    return is_managed ? default_pool(&device->managed_default_pool, device, location->type, type)
                       : acu_sim_pool_default(device);
+}
+
+/* Returns where the pool is kept that the program set for such a location; NULL there: none. */
+static acu_sim_pool **set_pool_of(const struct cudaMemLocation *location,
+                                  enum cudaMemAllocationType type, acu_sim_device *device) {
+    const bool is_managed = type == cudaMemAllocationTypeManaged;
+    if (location->type != cudaMemLocationTypeDevice)
+        return &set_pools[location->type][is_managed];
+    return is_managed ? &device->managed_pool : &device->pool;
 }
 
 cudaError_t acu_sim_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool,
@@ -635,22 +658,22 @@ cudaError_t acu_sim_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLoca
                                       enum cudaMemAllocationType type) {
     acu_sim_device *d;
     SIM_TRY(find_location(memPool, location, type, &d));
-    const bool is_current =
-        location->type == cudaMemLocationTypeDevice && type == cudaMemAllocationTypePinned;
-    return get_pool(is_current ? current_pool(d) : default_pool_of(location, type, d), memPool);
+    acu_sim_pool **set = set_pool_of(location, type, d);
+    return get_pool(*set ? *set : default_pool_of(location, type, d), memPool);
 }
 
 cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    const acu_sim_pool *pool = pool_of(memPool);
+    acu_sim_pool *pool = pool_of(memPool);
     if (!pool)
         return cudaErrorInvalidValue;
     SIM_TRY(find_location(memPool, location, type, &d));
-    if (pool->props.allocType != type || pool->props.location.type != location->type)
+    if (pool->props.allocType != type || pool->props.location.type != location->type ||
+        (location->type == cudaMemLocationTypeDevice && pool->device != d))
         return cudaErrorInvalidValue;
-    /* Other pools than those of devices are the only ones of their kind. */
-    return kind_of(&pool->props) == SIM_DEVICE ? set_pool(d, memPool) : cudaSuccess;
+    *set_pool_of(location, type, d) = pool;
+    return cudaSuccess;
 }
 
 /* ---- sharing ---- */

@@ -33,3 +33,29 @@ cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
     d->peers[peerDevice] = false;
     return cudaSuccess;
 }
+
+/* ---- the names of CUDA 3, which CUDA 12 still has ---- */
+
+cudaError_t acu_sim_cudaThreadSynchronize(void) {
+    return acu_sim_cudaDeviceSynchronize();
+}
+
+cudaError_t acu_sim_cudaThreadExit(void) {
+    return acu_sim_cudaDeviceReset();
+}
+
+cudaError_t acu_sim_cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit) {
+    return acu_sim_cudaDeviceGetLimit(pValue, limit);
+}
+
+cudaError_t acu_sim_cudaThreadSetLimit(enum cudaLimit limit, size_t value) {
+    return acu_sim_cudaDeviceSetLimit(limit, value);
+}
+
+cudaError_t acu_sim_cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
+    return acu_sim_cudaDeviceGetCacheConfig(pCacheConfig);
+}
+
+cudaError_t acu_sim_cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig) {
+    return acu_sim_cudaDeviceSetCacheConfig(cacheConfig);
+}
