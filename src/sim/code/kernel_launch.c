@@ -184,15 +184,18 @@ static bool is_within_limits(const acu_sim_device *device, const unsigned extent
     return true;
 }
 
+static cudaError_t invalid_size(void) {
+    return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
+                                                   : cudaErrorInvalidConfiguration;
+}
+
 static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
                                   const acu_sim_device *device) {
     const acu_sim_entry *entry = prepared->function->entry;
     size_t threads = volume(prepared->block);
-    if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX) ||
-        !is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
+    if (!is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
-        return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
-                                                       : cudaErrorInvalidConfiguration;
+        return invalid_size();
     /* A GPU takes blocks of one thread, too (tests/fuzz/). */
     for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
@@ -224,10 +227,12 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
                             const cudaLaunchConfig_t *config, bool in_graph) {
     cudaError_t attributes =
         acu_sim_function_read_attributes(config, prepared->cluster, &prepared->cooperative);
-    /* CUDA looks at blocks before it looks at clusters of none, unless there are no blocks. */
-    if (attributes == cudaErrorInvalidClusterSize && !in_graph && volume(prepared->grid))
+    /* CUDA looks at the size of a block before it looks at clusters of none. */
+    if (attributes == cudaErrorInvalidClusterSize && !in_graph)
         SIM_TRY(validate_block(prepared, device));
     SIM_TRY(attributes);
+    if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
+        return invalid_size();
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(acu_sim_function_validate_cluster(prepared->function, prepared->grid,
                                               prepared->cluster));

@@ -61,10 +61,15 @@ static bool is_same_target(const struct cudaMemcpy3DParms *a, const struct cudaM
                         side_of(b->dstPtr.ptr, b->kind, cudaMemcpyHostToDevice));
 }
 
-/* Returns the device whose memory is at an address; NULL for memory of no device. */
-static const acu_sim_device *device_of(const void *address) {
-    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    return range && range->kind == SIM_DEVICE ? range->device : NULL;
+/* Returns whether memory at the addresses is at the same place: of one device, or of the host.
+ * Managed memory, and that of pools, may be anywhere. */
+static bool is_same_place(const void *one, const void *other) {
+    const acu_sim_range *a = acu_sim_range_overlapping((uintptr_t)one, 1);
+    const acu_sim_range *b = acu_sim_range_overlapping((uintptr_t)other, 1);
+    const acu_sim_device *first = a && a->kind == SIM_DEVICE ? a->device : NULL;
+    const acu_sim_device *second = b && b->kind == SIM_DEVICE ? b->device : NULL;
+    return first == second || (a && (a->pool || a->kind == SIM_MANAGED)) ||
+           (b && (b->pool || b->kind == SIM_MANAGED));
 }
 
 static bool is_row(const struct cudaExtent *extent) {
@@ -84,7 +89,7 @@ static bool can_fill(const struct cudaMemsetParams *from, const struct cudaMemse
     bool same_shape = from->width == to->width && from->height == to->height &&
                       from->pitch == to->pitch && from->elementSize == to->elementSize;
     return ((from->height == 1 && to->height == 1) || same_shape) &&
-           device_of(from->dst) == device_of(to->dst);
+           is_same_place(from->dst, to->dst);
 }
 
 static enum cudaGraphExecUpdateResult can_launch(const acu_sim_kernel_launch *from,
