@@ -9,6 +9,7 @@
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
+#include "sim/memory/fill.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
@@ -230,6 +231,9 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
             !can_launch_on_device(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
+        if (!result && node && node->op->type == cudaGraphNodeTypeMemset &&
+            !acu_sim_fill_can_instantiate(node->op))
+            result = refuse(params, cudaGraphInstantiateError, node, cudaErrorInvalidValue);
         if (node && runs_as_kernel(node->op))
             graph->device->keeps_local = true;
         if (!result && node && !acu_sim_conditional_can_instantiate(node))

@@ -81,6 +81,16 @@ cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **
     return new_op(params, op);
 }
 
+bool acu_sim_fill_can_instantiate(const acu_sim_op *op) {
+    const struct cudaMemsetParams *fill = &op->with.fill.params;
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)fill->dst, 1);
+    acu_sim_layout layout;
+    if (!range)
+        return acu_sim_range_is_device_address(fill->dst);
+    return lay_out(fill, &layout) && !acu_sim_range_is_read_only(range) &&
+           layout.size <= range->base + range->size - (uintptr_t)fill->dst;
+}
+
 /* ---- calls ---- */
 
 static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t handle, bool async) {
