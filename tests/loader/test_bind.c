@@ -450,7 +450,7 @@ static void simulator_reports_one_version_and_has_the_abi_of_another(void) {
     assert_int_equal(call(&malloc_function, 7), 77);
     expect(&newer_function, 0, UNAVAILABLE,
            "acutestConditional needs CUDA 12.3; loaded libacutest is 12.1 (simulator)");
-    assert_int_equal(call(&gone_function, 0), UNAVAILABLE);
+    assert_int_equal(call(&gone_function, 0), 0); /* 12.1 has the function still */
 }
 
 int main(void) {

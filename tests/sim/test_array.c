@@ -172,8 +172,10 @@ TEST(shapes_and_formats_are_judged) {
     FAILS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &three, 4, 4, 0));
     FAILS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &odd, 4, 4, 0));
     FAILS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &half, 4, 4, 0));
-    FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &floats, 4, 4, cudaArraySparse));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &floats, 4, 0, cudaArraySparse));
     assert_null(a);
+    OK(cudaMallocArray(&a, &floats, 4, 4, cudaArraySparse));
+    OK(cudaFreeArray(a));
     OK(cudaMalloc3DArray(&a, &floats, extent(4, 0, 4), cudaArrayLayered));
     OK(cudaFreeArray(a));
     OK(cudaMalloc3DArray(&a, &floats, extent(4, 4, 6), cudaArrayCubemap));

@@ -160,7 +160,7 @@ TEST(prefetches_say_where_memory_is) {
     FAILS(cudaErrorInvalidValue, cudaMemDiscardBatchAsync(both, sizes, 2, 0, NULL));
     to[1].type = cudaMemLocationTypeDevice;
     to[1].id = 2;
-    FAILS(cudaErrorInvalidDevice,
+    FAILS(cudaErrorInvalidValue,
           cudaMemPrefetchBatchAsync(both, sizes, 2, to, first, 2, 0, stream));
     FAILS(cudaErrorInvalidValue, cudaMemGetLocationInfo(at, 1 << 20, 0, 0, where));
     FAILS(cudaErrorInvalidValue, cudaMemGetLocationInfo(at, 1 << 20, 1 << 21, 0, where));

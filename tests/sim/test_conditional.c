@@ -228,9 +228,7 @@ TEST(kernel_nodes) {
     cudaGraph_t graph = new_graph();
     cudaGraphNode_t node = add_note(graph, NULL, 0, list, 1);
     struct cudaKernelNodeParams got;
-    OK(cudaGraphKernelNodeGetParams(node, &got));
-    assert_ptr_equal(got.func, note);
-    assert_int_equal(*(unsigned *)got.kernelParams[1], 1);
+    FAILS(cudaErrorInvalidDeviceFunction, cudaGraphKernelNodeGetParams(node, &got));
     cudaGraphExec_t exec = instantiate(graph);
     void *args[] = {&list, &mark};
     const struct cudaKernelNodeParams params = kernel_params(note, args);

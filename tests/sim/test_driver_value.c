@@ -367,8 +367,8 @@ TEST(what_is_no_node) {
     params.ctx = NULL;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     params.ctx = context;
-    params.count = 0;
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    params.count = 0; /* a node may have no operations */
+    OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeGetParams(empty, &params));
     params.count = 1;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(empty, &params));

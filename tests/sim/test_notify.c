@@ -71,9 +71,8 @@ TEST(links_have_what_the_attributes_say) {
     FAILS(cudaErrorInvalidValue, cudaDeviceGetHostAtomicCapabilities(can, ops, 0, 0));
     ops[1] = (enum cudaAtomicOperation)99;
     FAILS(cudaErrorInvalidValue, cudaDeviceGetHostAtomicCapabilities(can, ops, 2, 0));
-    FAILS(cudaErrorNotSupported,
-          cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
-                                             cudaFlushGPUDirectRDMAWritesToOwner));
+    OK(cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                          cudaFlushGPUDirectRDMAWritesToOwner));
     FAILS(cudaErrorInvalidValue,
           cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
                                              (enum cudaFlushGPUDirectRDMAWritesScope)1));

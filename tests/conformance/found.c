@@ -1,0 +1,320 @@
+/*
+ * What random programs found (tests/fuzz/): an H200 with driver 13.0 was asked on 13.0, 12.4 and
+ * 11.8. order.c has which mistake a call reports where it has several.
+ */
+#include "graphs.h"
+#include "kernels.h"
+
+static const struct cudaChannelFormatDesc whole = {32, 0, 0, 0, cudaChannelFormatKindUnsigned};
+
+/* ---- arrays and textures ---- */
+
+CASE(arrays_without_memory) {
+    cudaArray_t a = NULL;
+    struct cudaArraySparseProperties sparse = {.miptailSize = 7};
+    struct cudaArrayMemoryRequirements needs = {.size = 7};
+    const struct cudaExtent large = {1000, 1000, 0}, small = {64, 64, 0};
+    NEEDS(ACU_FEATURE_DEFERRED_MAPPING_ARRAYS);
+    OK(cudaMalloc3DArray(&a, &whole, large, cudaArraySparse));
+    OK(cudaArrayGetSparseProperties(&sparse, a));
+    EQUAL(sparse.tileExtent.width, 128);
+    EQUAL(sparse.tileExtent.height, 128);
+    EQUAL(sparse.miptailSize, 0);
+    SAYS(cudaErrorInvalidValue, cudaArrayGetMemoryRequirements(&needs, a, 0));
+    EQUAL(needs.size, 0);
+    OK(cudaFreeArray(a));
+    OK(cudaMalloc3DArray(&a, &whole, small, cudaArraySparse));
+    OK(cudaArrayGetSparseProperties(&sparse, a));
+    EQUAL(sparse.flags, cudaArraySparsePropertiesSingleMipTail);
+    EQUAL(sparse.miptailSize, 65536);
+    OK(cudaFreeArray(a));
+    OK(cudaMalloc3DArray(&a, &whole, large, cudaArrayDeferredMapping));
+    OK(cudaArrayGetMemoryRequirements(&needs, a, 99)); /* CUDA does not look at the device */
+    EQUAL(needs.size, 4128768);
+    EQUAL(needs.alignment, 65536);
+    SAYS(cudaErrorInvalidValue, cudaArrayGetSparseProperties(&sparse, a));
+    OK(cudaFreeArray(a));
+}
+
+CASE(arrays_that_cannot_be_sparse) {
+    cudaArray_t a = (cudaArray_t)(void *)&a;
+    const struct cudaExtent row = {64, 0, 0}, square = {64, 64, 0};
+    NEEDS(ACU_FEATURE_DEFERRED_MAPPING_ARRAYS);
+    FAILS(cudaErrorInvalidValue, cudaMalloc3DArray(&a, &whole, row, cudaArraySparse));
+    IS(a == NULL);
+    FAILS(cudaErrorInvalidValue,
+          cudaMalloc3DArray(&a, &whole, square, cudaArraySparse | cudaArrayDeferredMapping));
+    FAILS(cudaErrorInvalidValue,
+          cudaMalloc3DArray(&a, &whole, square, cudaArraySparse | cudaArraySurfaceLoadStore));
+}
+
+/* The format of elements is looked at first, how they are read next, where they are last. */
+CASE(textures_of_memory) {
+    char *memory = NULL;
+    cudaTextureObject_t texture = 0;
+    struct cudaTextureDesc how = {.addressMode = {cudaAddressModeClamp}};
+    struct cudaResourceDesc what = {.resType = cudaResourceTypeLinear};
+    OK(cudaMalloc((void **)&memory, 512));
+    what.res.linear.devPtr = memory;
+    what.res.linear.desc = (struct cudaChannelFormatDesc){32, 8, 0, 0, whole.f};
+    how.filterMode = cudaFilterModeLinear;
+    FAILS(cudaErrorInvalidChannelDescriptor, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    what.res.linear.desc = whole;
+    what.res.linear.devPtr = memory + 1;
+    FAILS(cudaErrorInvalidFilterSetting, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    how.filterMode = cudaFilterModePoint;
+    how.readMode = cudaReadModeNormalizedFloat;
+    FAILS(cudaErrorInvalidNormSetting, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    how.readMode = cudaReadModeElementType;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    what.res.linear.devPtr = memory;
+    how.addressMode[1] = (enum cudaTextureAddressMode)9; /* of a dimension that there is not */
+    OK(cudaCreateTextureObject(&texture, &what, &how, NULL));
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaFree(memory));
+}
+
+CASE(surfaces_of_memory) {
+    char *memory = NULL;
+    cudaSurfaceObject_t surface = 0;
+    struct cudaResourceDesc what = {.resType = cudaResourceTypeLinear};
+    OK(cudaMalloc((void **)&memory, 512));
+    what.res.linear.devPtr = memory;
+    what.res.linear.sizeInBytes = 512;
+    what.res.linear.desc.x = 7;
+    FAILS(cudaErrorInvalidChannelDescriptor, cudaCreateSurfaceObject(&surface, &what));
+    what.res.linear.desc = whole;
+    FAILS(cudaErrorInvalidValue, cudaCreateSurfaceObject(&surface, &what));
+    OK(cudaFree(memory));
+}
+
+/* ---- the driver's memory and copies ---- */
+
+CASE(the_driver_writes_nothing_found) {
+    CUdeviceptr at = 7;
+    void *host = &host;
+    OK(cudaFree(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&at, 0));
+    EQUAL(at, 0);
+    at = 7;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&at, 0, CU_MEM_ATTACH_GLOBAL));
+    EQUAL(at, 0);
+    OK(cuMemAllocHost(&host, 0));
+    IS(host == NULL);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&host, 0, 8));
+}
+
+/* A pitch of 0 is that of rows as long as needed. */
+CASE(driver_boxes_without_a_pitch) {
+    char *memory = NULL, in[64] = "a row and a row", out[64] = "";
+    CUDA_MEMCPY2D box = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = in,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstXInBytes = 4,
+                         .dstPitch = 16,
+                         .WidthInBytes = 6,
+                         .Height = 2};
+    OK(cudaMalloc((void **)&memory, 64));
+    box.dstDevice = (CUdeviceptr)(uintptr_t)memory;
+    OK(cuMemcpy2D(&box));
+    OK(cudaMemcpy(out, memory, 32, cudaMemcpyDefault));
+    EQUAL(memcmp(out + 4, in, 6), 0);
+    EQUAL(memcmp(out + 20, in + 6, 6), 0);
+    box.dstPitch = 8;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&box));
+    OK(cudaFree(memory));
+}
+
+CASE(copies_to_arrays_in_no_direction) {
+    cudaArray_t array = NULL;
+    unsigned in = 5;
+    OK(cudaMallocArray(&array, &whole, 4, 4, 0));
+    OK(cudaMemcpyToArray(array, 0, 0, &in, 4, (enum cudaMemcpyKind)9));
+    OK(cudaMemcpyToArray(NULL, 0, 0, &in, 4, (enum cudaMemcpyKind)9));
+    FAILS(cudaErrorInvalidMemcpyDirection,
+          cudaMemcpyToArray(array, 0, 0, &in, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidResourceHandle,
+          cudaMemcpyToArray(NULL, 0, 0, &in, 4, cudaMemcpyHostToDevice));
+    OK(cudaFreeArray(array));
+}
+
+/* ---- pools of places ---- */
+
+CASE(pools_of_the_host) {
+    cudaMemPool_t pool = NULL;
+    cudaStream_t stream = NULL;
+    char *memory = NULL;
+    unsigned flags = 7;
+    struct cudaPointerAttributes attributes;
+    struct cudaMemLocation place = {.type = cudaMemLocationTypeHost, .id = 99};
+    enum cudaMemAccessFlags access = cudaMemAccessFlagsProtNone;
+    OK(cudaMemGetDefaultMemPool(&pool, &place, cudaMemAllocationTypePinned));
+    OK(cudaMemPoolGetAccess(&access, pool, &place));
+    EQUAL(access, cudaMemAccessFlagsProtReadWrite);
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMallocFromPoolAsync((void **)&memory, 4096, pool, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaPointerGetAttributes(&attributes, memory));
+    EQUAL(attributes.type, cudaMemoryTypeHost);
+    FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, memory));
+    memory[0] = 7;
+    EQUAL(memory[0], 7);
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(memory));
+    OK(cudaFreeAsync(memory, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(places_that_have_pools) {
+    cudaMemPool_t pool = NULL;
+    struct cudaMemLocation place = {.type = cudaMemLocationTypeInvalid};
+    OK(cudaMemGetDefaultMemPool(&pool, &place, cudaMemAllocationTypeManaged));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemGetDefaultMemPool(&pool, &place, cudaMemAllocationTypePinned));
+    place.type = (enum cudaMemLocationType)9;
+    FAILS(cudaErrorNotSupported,
+          cudaMemGetDefaultMemPool(&pool, &place, cudaMemAllocationTypePinned));
+    FAILS(cudaErrorInvalidValue, cudaMemSetMemPool(&place, cudaMemAllocationTypePinned, NULL));
+}
+
+/* ---- graphs ---- */
+
+/* A handle alone is enough to make a graph one that cannot be cloned. */
+CASE(graphs_with_handles_of_conditions) {
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphConditionalHandle handle;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphNode_t node;
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional};
+    NEEDS(ACU_FEATURE_GRAPH_CONDITIONAL_NODES);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 1));
+    FAILS(cudaErrorNotSupported, cudaGraphClone(&clone, graph));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&second, graph, 0));
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+    OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&second, graph, 0)); /* there is one */
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroyNode(node));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0)); /* again without a node */
+    OK(cudaGraphDestroy(graph));
+}
+
+/* A graph remembers a free that it refused, and then takes no edges back. */
+CASE(a_refused_free_is_remembered) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node, nodes[2];
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemFree};
+    NEEDS(ACU_FEATURE_GRAPH_NODE_PARAMS);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&nodes[0], graph, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&nodes[1], graph, nodes, 1));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    FAILS(cudaErrorNotSupported,
+          cudaGraphRemoveDependencies(graph, &nodes[0], &nodes[1], NULL, 1));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* Captures take fills that calls refuse; the graph cannot be instantiated. */
+CASE(fills_that_only_captures_take) {
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    char *memory = NULL;
+    OK(cudaMalloc((void **)&memory, 4096));
+    OK(cudaStreamCreate(&stream));
+    SAYS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 3 << 20, stream));
+    (void)cudaGetLastError();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemsetAsync(memory, 1, 3 << 20, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
+
+/* ---- functions ---- */
+
+/* Of a launch, an attribute that is wrong leaves the capture as it is. */
+CASE(wrong_attributes_in_a_capture) {
+    CUmodule module = NULL;
+    CUfunction function = NULL;
+    cudaStream_t stream = NULL;
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 1,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+    register_kernels();
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&function, module, "nothing"));
+    OK(cudaStreamCreate(&stream));
+    config.hStream = stream;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cuLaunchKernelEx(&config, function, NULL, NULL));
+    OK(cudaStreamIsCapturing(stream, &status));
+    EQUAL(status, cudaStreamCaptureStatusActive);
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+    attribute.value.priority = 7;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, function, NULL, NULL));
+    OK(cudaStreamIsCapturing(stream, &status));
+    EQUAL(status, cudaStreamCaptureStatusActive);
+    config.blockDimX = 0;
+    config.numAttrs = 0;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, function, NULL, NULL));
+    OK(cudaStreamIsCapturing(stream, &status));
+    EQUAL(status, cudaStreamCaptureStatusInvalidated);
+    (void)end_capture(stream);
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(stream));
+    OK(cuModuleUnload(module));
+}
+
+CASE(names_of_the_driver) {
+    void *found = &found;
+    enum cudaDriverEntryPointQueryResult status = (enum cudaDriverEntryPointQueryResult)9;
+    OK(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found, 2000, 0, &status));
+    IS(found == NULL);
+    EQUAL(status, cudaDriverEntryPointVersionNotSufficent);
+    OK(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found, 12000, 3, &status));
+    IS(found != NULL);
+    OK(cudaGetDriverEntryPointByVersion("nothing of it", &found, 12000, 0, &status));
+    EQUAL(status, cudaDriverEntryPointSymbolNotFound);
+    FAILS(cudaErrorInvalidValue,
+          cudaGetDriverEntryPointByVersion("cuLaunchKernel", &found, 99000, 0, &status));
+}
+
+/* ---- the last error ---- */
+
+/* It is forgotten by a call that only asks. */
+CASE(a_question_that_forgets_the_last_error) {
+    void *found = NULL;
+    SAYS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
+    OK(cudaGetDriverEntryPoint("nothing of it", &found, 0, NULL));
+    EQUAL(cudaGetLastError(), FROM(12000, cudaErrorInvalidValue, cudaSuccess));
+}
+
+/* ---- the names of CUDA 3 ---- */
+
+CASE(calls_for_the_thread) {
+    size_t value = 0, same = 1;
+    OK(cudaThreadSynchronize());
+    OK(cudaThreadGetLimit(&value, cudaLimitMallocHeapSize));
+    OK(cudaDeviceGetLimit(&same, cudaLimitMallocHeapSize));
+    EQUAL(value, same);
+    OK(cudaThreadSetCacheConfig(cudaFuncCachePreferL1));
+    OK(cudaThreadSetCacheConfig(cudaFuncCachePreferNone));
+    FAILS(cudaErrorInvalidValue, cudaThreadSetCacheConfig((enum cudaFuncCache)9));
+}
