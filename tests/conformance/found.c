@@ -301,6 +301,10 @@ CASE(names_of_the_driver) {
 /* It is forgotten by a call that only asks. */
 CASE(a_question_that_forgets_the_last_error) {
     void *found = NULL;
+    if (driver() < runtime()) {
+        skip("a driver refuses to look for what is newer than itself");
+        return;
+    }
     SAYS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
     OK(cudaGetDriverEntryPoint("nothing of it", &found, 0, NULL));
     EQUAL(cudaGetLastError(), FROM(12000, cudaErrorInvalidValue, cudaSuccess));
