@@ -41,7 +41,8 @@ static inline bool acu_sim_behaviour_has_sync_depth(void) {
     return !acu_sim_runtime_since(12000);
 }
 
-/* cudaGetDriverEntryPoint() forgets the last error where there is no such symbol. TODO1. */
+/* cudaGetDriverEntryPoint() forgets the last error where there is no such symbol. 11.7 and 11.8 do:
+ * a_question_that_forgets_the_last_error. */
 static inline bool acu_sim_behaviour_entry_point_forgets_error(void) {
     return !acu_sim_runtime_since(12000);
 }
@@ -128,9 +129,10 @@ static inline bool acu_sim_behaviour_update_of_nothing_has_no_result(void) {
     return acu_sim_runtime_since(12000);
 }
 
-/* The runtime does not know the type of conditional nodes. TODO2 */
+/* cudaGraphNodeGetType() does not know the type of conditional nodes. Up to 12.9 it does not:
+ * graphs_with_handles_of_conditions. */
 static inline bool acu_sim_behaviour_conditional_type_is_unknown(void) {
-    return !acu_sim_runtime_since(12080);
+    return !acu_sim_runtime_since(13000);
 }
 
 /* ---- execution contexts ---- */

@@ -185,6 +185,7 @@ CASE(graphs_with_handles_of_conditions) {
     cudaGraphConditionalHandle handle;
     cudaGraphExec_t exec = NULL, second = NULL;
     cudaGraphNode_t node;
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional};
     NEEDS(ACU_FEATURE_GRAPH_CONDITIONAL_NODES);
     OK(cudaGraphCreate(&graph, 0));
@@ -196,6 +197,8 @@ CASE(graphs_with_handles_of_conditions) {
     params.conditional.type = cudaGraphCondTypeIf;
     params.conditional.size = 1;
     OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    SAYS(FROM(13000, cudaSuccess, cudaErrorUnknown), cudaGraphNodeGetType(node, &type));
+    (void)cudaGetLastError();
     FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&second, graph, 0)); /* there is one */
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphInstantiate(&exec, graph, 0));
@@ -247,7 +250,8 @@ CASE(wrong_attributes_in_a_capture) {
     CUfunction function = NULL;
     cudaStream_t stream = NULL;
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.clusterDim = {0, 1, 1}};
     CUlaunchConfig config = {.gridDimX = 1,
                              .gridDimY = 1,
                              .gridDimZ = 1,

@@ -2,7 +2,7 @@
 
     answers.py record FUZZ FILE FIRST COUNT [JOBS]   runs COUNT programs from seed FIRST on, and writes FILE (.xz)
     answers.py compare FUZZ FILE FLOOR [JOBS]        runs the same programs, and prints the first difference of each;
-                                                     fails if a program agrees for less than FLOOR lines on average
+                                                     fails if fewer than FLOOR programs are the same to the end
     answers.py shrink FUZZ SEED NUMBER [JOBS]        prints the shortest program in which call NUMBER of the program
                                                      still returns and writes the same
 
@@ -72,8 +72,8 @@ def agreed(program: Program, recorded: list[str]) -> int:
     return min(len(program), len(recorded))
 
 
-def compare(fuzz: str, file: Path, floor: float, jobs: int) -> bool:
-    """Prints the first difference of each program that differs; returns whether programs agree for long enough."""
+def compare(fuzz: str, file: Path, floor: int, jobs: int) -> bool:
+    """Prints the first difference of each program that differs; returns whether enough programs are the same."""
     recorded = load(file)
     seeds = range(min(recorded), max(recorded) + 1)
     lines = same = 0
@@ -88,7 +88,7 @@ def compare(fuzz: str, file: Path, floor: float, jobs: int) -> bool:
             print(f"{seed}: {len(program)} lines; recorded: {len(recorded[seed])}")
     mean = lines / len(recorded)
     print(f"{file.name}: {same} of {len(recorded)} programs are the same to the end, the mean one for {mean:.1f} lines")
-    return mean >= floor
+    return same >= floor
 
 
 def outcome(program: Program, number: int) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def main(arguments: list[str]) -> int:
             record(fuzz, Path(file), range(int(first), int(first) + int(count)), int(jobs[0]) if jobs else 2)
             return 0
         case ["compare", fuzz, file, floor, *jobs]:
-            return 0 if compare(fuzz, Path(file), float(floor), int(jobs[0]) if jobs else 2) else 1
+            return 0 if compare(fuzz, Path(file), int(floor), int(jobs[0]) if jobs else 2) else 1
         case ["shrink", fuzz, seed, number, *jobs]:
             shrink(fuzz, int(seed), int(number), int(jobs[0]) if jobs else 2)
             return 0

@@ -427,7 +427,9 @@ static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
         good = false;
         break;
     case cudaLaunchAttributeClusterDimension:
-        return a->val.clusterDim.x && a->val.clusterDim.y && a->val.clusterDim.z
+        /* All of them 0 is no size. */
+        return !a->val.clusterDim.x == !a->val.clusterDim.y &&
+                       !a->val.clusterDim.x == !a->val.clusterDim.z
                    ? cudaSuccess
                    : cudaErrorInvalidClusterSize;
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:

@@ -4,6 +4,7 @@
 #include "sim/driver/driver.h"
 #include "sim/memory/array.h"
 #include "sim/memory/copy.h"
+#include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
 
@@ -155,6 +156,12 @@ static cudaError_t params_of(const side *to, const side *from, const box *b,
             .pitch = (c)->which##Pitch,                                                            \
             .height = (rows)})
 
+/* Returns false for what is said to be a device's memory, and is memory that CUDA does not know. */
+static bool is_known(const side *s) {
+    return s->type != CU_MEMORYTYPE_DEVICE || acu_sim_range_of(acu_sim_driver_pointer(s->device)) ||
+           acu_sim_range_is_device_address(acu_sim_driver_pointer(s->device));
+}
+
 static bool is_empty(const box *b) {
     return !b->width || !b->height || !b->depth;
 }
@@ -168,6 +175,8 @@ static cudaError_t copy_box(const side *to, const side *from, const box *b, CUst
     if (is_empty(b))
         return cudaSuccess;
     SIM_TRY(params_of(to, from, b, &params));
+    if (!is_known(to) || !is_known(from))
+        return cudaErrorInvalidValue;
     return acu_sim_copy_box(&params, true, stream, async);
 }
 

@@ -134,7 +134,7 @@ static bool are_valid_flags(unsigned long long flags, unsigned long long allowed
 
 bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *except) {
     const acu_sim_exec *exec = acu_sim_graph_has_memory(graph) ? execs : NULL;
-    while (exec && (exec == except || exec->graph->source != graph->id ||
+    while (exec && (exec == except || exec->graph->family != graph->family ||
                     !acu_sim_graph_has_memory(exec->graph)))
         exec = exec->next;
     return exec != NULL;
@@ -258,9 +258,11 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
         SIM_TRY(acu_sim_capture_allows_unsafe());
     if (!graph)
         return cudaErrorInvalidValue;
-    if (graph->moved || acu_sim_exec_has_memory_of(graph, NULL))
+    if (graph->moved)
         return cudaErrorNotSupported;
     SIM_TRY(validate_conditions(graph, params));
+    if (acu_sim_exec_has_memory_of(graph, NULL))
+        return cudaErrorNotSupported;
     SIM_TRY(validate(graph, params));
     if (!(made = new_exec(graph, params->flags, where)))
         return cudaErrorMemoryAllocation;

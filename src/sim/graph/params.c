@@ -8,6 +8,11 @@
 
 /* ---- all types, and empty nodes ---- */
 
+/* Returns whether CUDA copies the graph into no other one, which it says of a child first. */
+static bool is_never_copied(const acu_sim_graph *graph) {
+    return graph && (acu_sim_graph_has_memory(graph) || acu_sim_graph_has_conditions(graph));
+}
+
 /* Returns what the runtime reports of a node's parameters before it looks at the graph. */
 static cudaError_t validate_shape(const struct cudaGraphNodeParams *params) {
     return params && params->type == cudaGraphNodeTypeMemcpy
@@ -21,6 +26,10 @@ cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                                      size_t numDependencies,
                                      struct cudaGraphNodeParams *nodeParams) {
     SIM_TRY(validate_shape(nodeParams));
+    if (nodeParams && nodeParams->type == cudaGraphNodeTypeGraph &&
+        nodeParams->graph.ownership == cudaGraphChildGraphOwnershipClone &&
+        is_never_copied(acu_sim_graph_of(nodeParams->graph.graph)))
+        return cudaErrorNotSupported;
     return acu_sim_node_add(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
                             nodeParams);
 }
@@ -217,9 +226,7 @@ cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, c
 cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies, cudaGraph_t childGraph) {
-    const acu_sim_graph *child = acu_sim_graph_of(childGraph);
-    /* CUDA looks at the child first, also where there is no graph to add it to. */
-    if (child && (acu_sim_graph_has_memory(child) || acu_sim_graph_has_conditions(child)))
+    if (is_never_copied(acu_sim_graph_of(childGraph))) /* also where there is no graph to add to */
         return cudaErrorNotSupported;
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                          .graph = {.graph = childGraph}};

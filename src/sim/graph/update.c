@@ -330,10 +330,12 @@ static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInf
 static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                      cudaGraphExecUpdateResultInfo *info) {
     acu_sim_node *node;
-    if (mine->count != other->count) {
+    const bool by_edges = acu_sim_behaviour_update_pairs_by_edges();
+    /* Where the order counts in which nodes were made, those count that were destroyed, too. */
+    if (by_edges ? mine->count != other->count : mine->size != other->size) {
         refuse(info,
-               acu_sim_behaviour_update_pairs_by_edges() ? cudaGraphExecUpdateErrorTopologyChanged
-                                                         : cudaGraphExecUpdateErrorNotSupported,
+               by_edges ? cudaGraphExecUpdateErrorTopologyChanged
+                        : cudaGraphExecUpdateErrorNotSupported,
                NULL, NULL);
         return false;
     }
@@ -399,6 +401,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     if (!copy_conditions_and_objects(exec, graph))
         return cudaErrorMemoryAllocation;
     copy_work(exec->graph);
+    exec->graph->had_memory |= acu_sim_graph_has_memory(graph);
     acu_sim_exec_discard_plan(exec);
     resultInfo->result = cudaGraphExecUpdateSuccess;
     return cudaSuccess;

@@ -146,6 +146,10 @@ cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy) {
         return cudaSuccess;
     if (!acu_sim_copy_is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
+    /* A source that is an array is looked at now; one that is the destination, after the rows. */
+    if (copy->srcArray &&
+        (copy->kind == cudaMemcpyHostToHost || copy->kind == cudaMemcpyHostToDevice))
+        return cudaErrorInvalidValue;
     if (!copy->srcArray)
         SIM_TRY(validate_rows(&copy->srcPtr, &copy->extent));
     return copy->dstArray ? cudaSuccess : validate_rows(&copy->dstPtr, &copy->extent);

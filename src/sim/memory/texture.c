@@ -63,10 +63,9 @@ static void free_object(object *o) {
 
 /* ---- validating ---- */
 
-/* Returns whether this is memory that devices can access, all of it in one allocation. */
-static bool is_memory(const void *address, size_t size) {
-    const acu_sim_range *range = acu_sim_range_of(address);
-    return range && size <= range->base + range->size - (uintptr_t)address;
+/* Returns whether this is memory that devices can access. CUDA does not look at where it ends. */
+static bool is_memory(const void *address) {
+    return acu_sim_range_of(address);
 }
 
 static size_t attribute(const acu_sim_device *device, enum cudaDeviceAttr which) {
@@ -89,7 +88,7 @@ static bool is_valid_linear(const acu_sim_device *device, const struct cudaResou
     const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
     const void *at = resource->res.linear.devPtr;
     const size_t size = resource->res.linear.sizeInBytes;
-    return is_memory(at, size) && is_aligned(device, at) &&
+    return is_memory(at) && is_aligned(device, at) &&
            size / element <= linear_width(device, element);
 }
 
@@ -107,7 +106,7 @@ static bool is_valid_pitched(const acu_sim_device *device,
     return width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
            height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
            is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
-           is_memory(at, 0); /* CUDA does not look at where the memory ends */
+           is_memory(at);
 }
 
 /* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
@@ -228,6 +227,18 @@ static bool is_valid_resource(const acu_sim_device *device,
     return resource->resType != cudaResourceTypePitch2D || is_valid_pitched(device, resource);
 }
 
+/* Changes what CUDA reports otherwise than it was given: an unknown mode of reading is one of the
+ * two, by the elements, and memory of no rows is linear. */
+static void complete(object *o) {
+    const struct cudaChannelFormatDesc *format = format_of(&o->resource);
+    if (o->texture.readMode != cudaReadModeElementType)
+        o->texture.readMode = format->x < 32 && format->f != cudaChannelFormatKindFloat
+                                  ? cudaReadModeNormalizedFloat
+                                  : cudaReadModeElementType;
+    if (o->resource.resType == cudaResourceTypePitch2D && !o->resource.res.pitch2D.height)
+        o->resource.resType = cudaResourceTypeLinear;
+}
+
 /* ---- textures ---- */
 
 cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
@@ -245,8 +256,7 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
         return cudaErrorInvalidValue;
     content.resource = *pResDesc;
     content.texture = *pTexDesc;
-    if (content.texture.readMode != cudaReadModeElementType)
-        content.texture.readMode = cudaReadModeNormalizedFloat;
+    complete(&content);
     if (pResViewDesc)
         content.view = *pResViewDesc;
     object *o = new_object(&content);
