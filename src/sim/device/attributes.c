@@ -92,6 +92,8 @@ static const int attributes[] = {
     [cudaDevAttrMemoryPoolsSupported] = 1,
     [cudaDevAttrMemSyncDomainCount] = 4,
     [cudaDevAttrNumaId] = -1,
+    [cudaDevAttrHostNumaMemoryPoolsSupported] = 1,
+    [cudaDevAttrHostMemoryPoolsSupported] = 1,
 };
 
 /* Multiprocessors by compute capability. The last row that is not newer than the device counts. */
