@@ -21,8 +21,8 @@ static acu_era era_of(const acu_function *function) {
         library->loaded.is_sim && function->until && library->loaded.version <= function->until;
     acu_era found = {.symbol = function->name};
     for (unsigned i = 0; i < function->era_count; i++)
-        if (i == 0 || (function->eras[i].since <= library->abi &&
-                       (function->eras[i].symbol || !is_older)))
+        if (i == 0 ||
+            (function->eras[i].since <= library->abi && (function->eras[i].symbol || !is_older)))
             found = function->eras[i];
     return found;
 }

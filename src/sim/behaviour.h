@@ -59,8 +59,10 @@ static inline bool acu_sim_behaviour_stream_attributes_are_few(void) {
  * number of a device, so that anycuda refuses other places before the call, and advice to a device
  * that does not exist is an invalid device, not an invalid value: advice_that_is_refused,
  * places_of_numa_nodes. */
+enum { ACU_SIM_BEHAVIOUR_PLACES_HAVE_TYPES = 12020 };
+
 static inline bool acu_sim_behaviour_places_have_types(void) {
-    return acu_sim_runtime_since(12020);
+    return acu_sim_runtime_since(ACU_SIM_BEHAVIOUR_PLACES_HAVE_TYPES);
 }
 
 /* ---- kernels ---- */

@@ -218,8 +218,7 @@ CASE(a_refused_free_is_remembered) {
     OK(cudaGraphAddEmptyNode(&nodes[0], graph, NULL, 0));
     OK(cudaGraphAddEmptyNode(&nodes[1], graph, nodes, 1));
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
-    FAILS(cudaErrorNotSupported,
-          cudaGraphRemoveDependencies(graph, &nodes[0], &nodes[1], NULL, 1));
+    FAILS(cudaErrorNotSupported, cudaGraphRemoveDependencies(graph, &nodes[0], &nodes[1], NULL, 1));
     OK(cudaGraphDestroy(graph));
 }
 

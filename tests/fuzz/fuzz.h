@@ -95,8 +95,8 @@ bool is_capturing(chosen_stream stream);
 /* After a call that put work into a stream: waits for the work, unless a capture has it. So no
  * answer depends on how fast a machine is. */
 void settle(chosen_stream stream);
-/* After an event was recorded: waits for it, too, because CUDA may say for a moment that an event of
- * an idle stream is not done. */
+/* After an event was recorded: waits for it, too, because CUDA may say for a moment that an event
+ * of an idle stream is not done. */
 void settle_event(chosen_stream stream, const object *event);
 bool any_capture(void);
 

@@ -158,7 +158,7 @@ static void attributes(void) {
         return;
     if (one_in(2)) {
         const int attribute = ONE_OF(-1, 0, 8, 8, 9, 10, 20), /* 11 alone crashes CUDA */
-                  value = ONE_OF(-2, -1, 0, 100, 101, 65536, 300000);
+            value = ONE_OF(-2, -1, 0, 100, 101, 65536, 300000);
         call("cudaFuncSetAttribute(%s, %d, %d)", chosen, attribute, value);
         answer(cudaFuncSetAttribute(kernel, (enum cudaFuncAttribute)attribute, value), "%s", "");
     } else {

@@ -13,6 +13,7 @@ SOURCES = {
     str(path.relative_to(ROOT)): path.read_text() for path in sorted((ROOT / "src" / "sim").rglob("*.c"))
 }  # by their paths
 TABLE = "src/sim/entry/nouns.c"
+EMPTIED = {"src/sim/memory/pinned_block.c": "a block goes with the last memory in it"}  # by other rows, with the reason
 
 
 def rows(text: str) -> list[str]:
@@ -55,7 +56,7 @@ def test_a_file_that_keeps_a_list_has_a_row() -> None:
     wrong = [
         f"{file} keeps the list `{name}` without a row: define an acu_sim_noun there, and name it in {TABLE}"
         for file, name in lists.items()
-        if not rows(SOURCES[file])
+        if not rows(SOURCES[file]) and file not in EMPTIED
     ]
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)

@@ -234,8 +234,8 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
     if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
         return invalid_size();
     SIM_TRY(validate_block(prepared, device));
-    SIM_TRY(acu_sim_function_validate_cluster(prepared->function, prepared->grid,
-                                              prepared->cluster));
+    SIM_TRY(
+        acu_sim_function_validate_cluster(prepared->function, prepared->grid, prepared->cluster));
     if (in_graph)
         SIM_TRY(validate_shared(prepared));
     SIM_TRY(validate_cooperative(prepared, device));

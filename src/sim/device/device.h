@@ -26,9 +26,9 @@ struct acu_sim_device {
     char *view;     /* where the host accesses the bytes of `base` */
     size_t span;    /* bytes at `base` and at `view` */
     size_t cursor;  /* offset from which the next addresses are taken */
-    acu_sim_pool *default_pool, *pool; /* `pool`: the current one */
+    acu_sim_pool *default_pool, *pool;                 /* `pool`: the current one */
     acu_sim_pool *managed_default_pool, *managed_pool; /* the same, of managed memory */
-    struct cudaDeviceProp properties;  /* all zero before the program asks for them */
+    struct cudaDeviceProp properties; /* all zero before the program asks for them */
 };
 
 /* Returns the device of an index; NULL if there is none. */

@@ -129,7 +129,8 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
     if (!flags && acu_sim_self()->call.own_default)
         flags = cudaEnablePerThreadDefaultStream;
-    if (!symbol || !funcPtr || flags > (cudaEnableLegacyStream | cudaEnablePerThreadDefaultStream) ||
+    if (!symbol || !funcPtr ||
+        flags > (cudaEnableLegacyStream | cudaEnablePerThreadDefaultStream) ||
         version > acu_sim_configuration()->driver) /* a driver refuses what is newer than itself */
         return cudaErrorInvalidValue;
     CUdriverProcAddressQueryResult status =

@@ -140,7 +140,6 @@ bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *
     return exec != NULL;
 }
 
-
 static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantiateResult why,
                           acu_sim_node *node, cudaError_t result) {
     params->result_out = why;

@@ -125,11 +125,10 @@ static cudaError_t validate(const CUstreamBatchMemOpParams *p, bool in_node) {
 /* A node may have no operations. A missing list is an error here, while it crashes CUDA. */
 static cudaError_t validate_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
     enum { TOO_MANY = 256 };
-    cudaError_t why =
-        (params->count || in_node) && params->count < TOO_MANY &&
-                (params->paramArray || !params->count) && !params->flags
-            ? cudaSuccess
-            : cudaErrorInvalidValue;
+    cudaError_t why = (params->count || in_node) && params->count < TOO_MANY &&
+                              (params->paramArray || !params->count) && !params->flags
+                          ? cudaSuccess
+                          : cudaErrorInvalidValue;
     for (unsigned i = 0; !why && i < params->count; i++)
         why = validate(&params->paramArray[i], in_node);
     return why;

@@ -494,7 +494,8 @@ static void shrink_tile(size_t element, unsigned *width, unsigned *height, unsig
     }
 }
 
-/* Returns whether a level is smaller than a tile, so that it lies in the tail of all such levels. */
+/* Returns whether a level is smaller than a tile, so that it lies in the tail of all such levels.
+ */
 static bool is_in_tail(const acu_sim_array *level, const struct cudaArraySparseProperties *sparse) {
     return level->width < sparse->tileExtent.width || level->height < sparse->tileExtent.height ||
            (has_slices(level) && level->depth < sparse->tileExtent.depth);

@@ -174,7 +174,8 @@ static cudaError_t copy_run(position to, position from, size_t count, enum cudaM
         SIM_TRY(acu_sim_stream_of(stream, &s));
         SIM_TRY(acu_sim_capture_allows(s, async ? SIM_ENQUEUES : SIM_REFUSES));
     }
-    /* Between memory and an array, CUDA copies nothing in an unknown direction, without an error. */
+    /* Between memory and an array, CUDA copies nothing in an unknown direction, without an error.
+     */
     if (!count || (!acu_sim_copy_is_direction(kind) && !(to.in_array && from.in_array)))
         return cudaSuccess;
     if (!fits_direction(&to, &from, kind))

@@ -118,9 +118,8 @@ cudaError_t acu_sim_cudaMemcpyBatchAsync(void *const *dsts, const void *const *s
                                          const size_t *sizes, size_t count,
                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
                                          size_t numAttrs, cudaStream_t stream) {
-    SIM_TRY(validate_stream(stream,
-                            dsts && srcs && sizes && count &&
-                                are_valid_attributes(attrs, attrsIdxs, numAttrs, count)));
+    SIM_TRY(validate_stream(stream, dsts && srcs && sizes && count &&
+                                        are_valid_attributes(attrs, attrsIdxs, numAttrs, count)));
     return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream);
 }
 

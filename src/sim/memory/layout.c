@@ -38,8 +38,7 @@ static bool is_inside(size_t from, size_t count, size_t all) {
 bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos,
                              const struct cudaExtent *extent, size_t unit, acu_sim_layout *layout) {
     const acu_sim_array *array = acu_sim_array_of(handle);
-    if (!array || !unit ||
-        !is_inside(pos->x, extent->width, array->pitch / unit) ||
+    if (!array || !unit || !is_inside(pos->x, extent->width, array->pitch / unit) ||
         !is_inside(pos->y, extent->height, array->height) ||
         !is_inside(pos->z, extent->depth, array->depth))
         return false;
@@ -48,8 +47,7 @@ bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos
                                .width = extent->width * unit,
                                .in_array = true};
     if (array->bytes)
-        layout->at =
-            array->bytes + pos->z * layout->slice + pos->y * layout->pitch + pos->x * unit;
+        layout->at = array->bytes + pos->z * layout->slice + pos->y * layout->pitch + pos->x * unit;
     return true;
 }
 

@@ -73,12 +73,18 @@ static bool is_numa_node(struct cudaMemLocation location) {
            location.type == cudaMemLocationTypeHostNumaCurrent;
 }
 
+/* Refuses a place that the function could not name before places had types, as anycuda does before
+ * it calls such a runtime. */
+static cudaError_t refuse_place(const acu_function *function) {
+    return (cudaError_t)acu_refuse_newer(function, "location.type",
+                                         ACU_SIM_BEHAVIOUR_PLACES_HAVE_TYPES);
+}
+
 /* Returns the error of what is wrong with the advice itself, which a capture does not hide. */
 static cudaError_t validate_advice(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
     if (!places_have_types()) {
         if (acu_advice_is_local(advice) && !acu_location_known(&location))
-            return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, "location.type",
-                                                 12020);
+            return refuse_place(&acu_function_cudaMemAdvise);
         return acu_advice_fits(advice, &location) ? cudaSuccess : cudaErrorInvalidValue;
     }
     const cudaError_t why = acu_sim_managed_validate_location(location);
@@ -119,8 +125,7 @@ cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMem
 /* Returns the error of a place that no memory can be moved to, which a capture does not hide. */
 static cudaError_t validate_target(struct cudaMemLocation location, unsigned flags) {
     if (!places_have_types() && !acu_location_known(&location))
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, "location.type",
-                                             12020);
+        return refuse_place(&acu_function_cudaMemPrefetchAsync);
     if (!places_have_types() && !acu_location_valid(&location))
         return cudaErrorInvalidDevice;
     return flags || acu_sim_managed_validate_location(location) == cudaErrorInvalidValue

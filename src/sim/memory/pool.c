@@ -224,8 +224,7 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !reserve(pool, acu_sim_memory_rounded(size)))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range =
-        acu_sim_memory_new_range_of(kind_of(&pool->props), pool->device, size);
+    acu_sim_range *range = acu_sim_memory_new_range_of(kind_of(&pool->props), pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
@@ -525,7 +524,8 @@ static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMe
 
 /* Managed memory moves to where it is used. */
 bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *device) {
-    return kind_of(&pool->props) == SIM_MANAGED || pool->access[device->index] != cudaMemAccessFlagsProtNone;
+    return kind_of(&pool->props) == SIM_MANAGED ||
+           pool->access[device->index] != cudaMemAccessFlagsProtNone;
 }
 
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
@@ -631,8 +631,7 @@ static acu_sim_pool *default_pool_of(const struct cudaMemLocation *location,
                                      enum cudaMemAllocationType type, acu_sim_device *device) {
     const bool is_managed = type == cudaMemAllocationTypeManaged;
     if (location->type != cudaMemLocationTypeDevice)
-        return default_pool(&other_pools[location->type][is_managed], device, location->type,
-                            type);
+        return default_pool(&other_pools[location->type][is_managed], device, location->type, type);
     return is_managed ? default_pool(&device->managed_default_pool, device, location->type, type)
                       : acu_sim_pool_default(device);
 }

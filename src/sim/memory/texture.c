@@ -157,8 +157,9 @@ static cudaError_t validate_reading(const struct cudaTextureDesc *t,
     if (whole && t->filterMode == cudaFilterModeLinear &&
         (wide || t->readMode == cudaReadModeElementType))
         return cudaErrorInvalidFilterSetting;
-    return t->readMode == cudaReadModeNormalizedFloat && (wide || real) ? cudaErrorInvalidNormSetting
-                                                                        : cudaSuccess;
+    return t->readMode == cudaReadModeNormalizedFloat && (wide || real)
+               ? cudaErrorInvalidNormSetting
+               : cudaSuccess;
 }
 
 /* Returns in how many dimensions a texture of the resource is addressed; layers are none. */
@@ -181,22 +182,33 @@ static bool is_valid_texture(const struct cudaTextureDesc *t,
 
 /* Returns the bytes of an element, or of a compressed block, in a format; 0: that of the array. */
 static size_t view_element(enum cudaResourceViewFormat format) {
-    static const unsigned char sizes[] = {
-        [cudaResViewFormatUnsignedChar1] = 1,   [cudaResViewFormatUnsignedChar2] = 2,
-        [cudaResViewFormatUnsignedChar4] = 4,   [cudaResViewFormatSignedChar1] = 1,
-        [cudaResViewFormatSignedChar2] = 2,     [cudaResViewFormatSignedChar4] = 4,
-        [cudaResViewFormatUnsignedShort1] = 2,  [cudaResViewFormatUnsignedShort2] = 4,
-        [cudaResViewFormatUnsignedShort4] = 8,  [cudaResViewFormatSignedShort1] = 2,
-        [cudaResViewFormatSignedShort2] = 4,    [cudaResViewFormatSignedShort4] = 8,
-        [cudaResViewFormatUnsignedInt1] = 4,    [cudaResViewFormatUnsignedInt2] = 8,
-        [cudaResViewFormatUnsignedInt4] = 16,   [cudaResViewFormatSignedInt1] = 4,
-        [cudaResViewFormatSignedInt2] = 8,      [cudaResViewFormatSignedInt4] = 16,
-        [cudaResViewFormatHalf1] = 2,           [cudaResViewFormatHalf2] = 4,
-        [cudaResViewFormatHalf4] = 8,           [cudaResViewFormatFloat1] = 4,
-        [cudaResViewFormatFloat2] = 8,          [cudaResViewFormatFloat4] = 16,
-        [cudaResViewFormatUnsignedBlockCompressed1] = 8,
-        [cudaResViewFormatUnsignedBlockCompressed4] = 8,
-        [cudaResViewFormatSignedBlockCompressed4] = 8};
+    static const unsigned char sizes[] = {[cudaResViewFormatUnsignedChar1] = 1,
+                                          [cudaResViewFormatUnsignedChar2] = 2,
+                                          [cudaResViewFormatUnsignedChar4] = 4,
+                                          [cudaResViewFormatSignedChar1] = 1,
+                                          [cudaResViewFormatSignedChar2] = 2,
+                                          [cudaResViewFormatSignedChar4] = 4,
+                                          [cudaResViewFormatUnsignedShort1] = 2,
+                                          [cudaResViewFormatUnsignedShort2] = 4,
+                                          [cudaResViewFormatUnsignedShort4] = 8,
+                                          [cudaResViewFormatSignedShort1] = 2,
+                                          [cudaResViewFormatSignedShort2] = 4,
+                                          [cudaResViewFormatSignedShort4] = 8,
+                                          [cudaResViewFormatUnsignedInt1] = 4,
+                                          [cudaResViewFormatUnsignedInt2] = 8,
+                                          [cudaResViewFormatUnsignedInt4] = 16,
+                                          [cudaResViewFormatSignedInt1] = 4,
+                                          [cudaResViewFormatSignedInt2] = 8,
+                                          [cudaResViewFormatSignedInt4] = 16,
+                                          [cudaResViewFormatHalf1] = 2,
+                                          [cudaResViewFormatHalf2] = 4,
+                                          [cudaResViewFormatHalf4] = 8,
+                                          [cudaResViewFormatFloat1] = 4,
+                                          [cudaResViewFormatFloat2] = 8,
+                                          [cudaResViewFormatFloat4] = 16,
+                                          [cudaResViewFormatUnsignedBlockCompressed1] = 8,
+                                          [cudaResViewFormatUnsignedBlockCompressed4] = 8,
+                                          [cudaResViewFormatSignedBlockCompressed4] = 8};
     const unsigned index = (unsigned)format;
     if (index == cudaResViewFormatNone)
         return 0;
@@ -204,8 +216,8 @@ static size_t view_element(enum cudaResourceViewFormat format) {
 }
 
 /* Returns whether an array can be seen like this: with elements as large as its own, and in its
- * own extent, in blocks of 4 by 4 where the view is compressed. CUDA ignores the view of memory that
- * is no array. */
+ * own extent, in blocks of 4 by 4 where the view is compressed. CUDA ignores the view of memory
+ * that is no array. */
 static bool is_valid_view(const struct cudaResourceViewDesc *view,
                           const struct cudaResourceDesc *resource) {
     const acu_sim_array *array = array_of(resource);
