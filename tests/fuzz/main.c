@@ -361,7 +361,7 @@ int main(int argc, char **argv) {
     const uint64_t seed = strtoull(argv[1], NULL, 10);
     const unsigned long calls = argc > 2 ? strtoul(argv[2], NULL, 10) : 600;
     const unsigned long programs = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
-    const char *numbers = argc > 4 && strcmp(argv[4], "all") ? argv[4] : NULL;
+    const char *numbers = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
     int result = 0;
     wanted_operations = argc > 5 ? argv[5] : NULL;
     if (!count_weights(false)) {

@@ -442,6 +442,8 @@ static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
     case cudaLaunchAttributePreferredSharedMemoryCarveout:
         good &= a->val.sharedMemCarveout <= 100;
         break;
+    default:
+        break;
     }
     return good ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -486,7 +486,7 @@ static cudaError_t get_requirements(acu_sim_array *const *levels, unsigned count
 
 /* Halves the longest side of the tile until a piece of memory is large enough for its elements. */
 static void shrink_tile(size_t element, unsigned *width, unsigned *height, unsigned *depth) {
-    while (*width * *height * *depth * element > MAPPED_PIECE) {
+    while (element * *width * *height * *depth > MAPPED_PIECE) {
         unsigned *side = *height >= *width ? height : width;
         if (*depth > 1 && *depth >= *side)
             side = depth;
