@@ -301,7 +301,7 @@ CASE(names_of_the_driver) {
 
 /* ---- the last error ---- */
 
-/* It is forgotten by a call that only asks. */
+/* A call that only asks forgets the last error. */
 CASE(a_question_that_forgets_the_last_error) {
     void *found = NULL;
     if (driver() < runtime()) {
