@@ -449,3 +449,30 @@ LONE_CASE(nodes_whose_memory_was_freed) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
     OK(cuGraphBatchMemOpNodeSetParams(node, &params));
 }
+
+static void set_number(void *number) {
+    *(int *)number = 1;
+}
+
+/* Random programs made nodes without values, which instances with host functions never finished. */
+CASE(nodes_without_values) {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 0};
+    int called = 0;
+    const struct cudaHostNodeParams host = {set_number, &called};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t none = NULL, function = NULL;
+    things t = {0};
+    IS(get(&t));
+    OK(cuCtxGetCurrent(&params.ctx));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&none, graph, NULL, 0, &params));
+    OK(cudaGraphAddHostNode(&function, graph, &none, 1, &host));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
+    OK(cuStreamSynchronize(t.waits));
+    EQUAL(called, 1);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    IS(give_back(&t));
+}

@@ -283,6 +283,24 @@ static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params,
     return body ? embed_child(node, body, is_moved(&params->graph)) : cudaSuccess;
 }
 
+/* Gives a child graph node a copy of another graph instead of its own graph, which is freed. CUDA
+ * copies the graph, whichever ownership is asked for, if the runtime knows ownerships. */
+static cudaError_t replace_child(acu_sim_node *node, struct cudaGraphNodeParams params) {
+    acu_sim_graph *copy = NULL, *old = node->bodies[0];
+    if (acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership,
+                      cudaGraphChildGraphOwnershipMove))
+        params.graph.ownership = cudaGraphChildGraphOwnershipClone;
+    SIM_TRY(validate_child(&params.graph, node->graph));
+    SIM_TRY(make_body(&params, &copy));
+    if (embed_child(node, copy, false)) {
+        acu_sim_graph_free(copy);
+        return cudaErrorMemoryAllocation;
+    }
+    node->bodies[0] = node->bodies[--node->body_count];
+    acu_sim_graph_free(old);
+    return cudaSuccess;
+}
+
 void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
     const acu_sim_op *op = node->op;
     const struct cudaMemsetParams *fill = &op->with.fill.params;
@@ -353,6 +371,8 @@ cudaError_t acu_sim_node_make_op(const acu_sim_node *node, const struct cudaGrap
 
 static cudaError_t set_params(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
     acu_sim_op *op;
+    if (params->type == cudaGraphNodeTypeGraph && params->type == node->op->type)
+        return replace_child(node, *params);
     SIM_TRY(acu_sim_node_make_op(node, params, &op));
     acu_sim_op_release(node->op);
     node->op = op;

@@ -149,11 +149,14 @@ static bool plan_child(builder *b, const acu_sim_node *node) {
     return good;
 }
 
-/* Adds a step for each wait and each write, one after the other. */
+/* Adds a step for each wait and each write, one after the other; an idle one for a node that has
+ * none, because edges begin and end at steps. */
 static bool plan_values(builder *b, const acu_sim_node *node) {
     unsigned count;
     acu_sim_op *const *each = acu_sim_values_each(node->op, &count);
     b->plan->values = true;
+    if (!count && b->linked)
+        return add_step(b->plan, node->op, true);
     for (unsigned i = 0; i < count; i++) {
         const bool idle = !each[i]->run;
         if (idle && !b->linked)
