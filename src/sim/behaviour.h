@@ -118,8 +118,8 @@ static inline bool acu_sim_behaviour_shared_size_is_wide(void) {
 
 /* ---- graphs ---- */
 
-/* cudaGraphExecUpdate() pairs nodes by their edges only. In 11.7 and 11.8 pairs must also have been
- * made in the same order: updating_with_nodes_made_in_another_order. */
+/* cudaGraphExecUpdate() pairs nodes by their edges. In 11.7 and 11.8 the nodes of a pair are those
+ * that were made as the same one: updating_with_nodes_made_in_another_order. */
 static inline bool acu_sim_behaviour_update_pairs_by_edges(void) {
     return acu_sim_runtime_since(12000);
 }

@@ -424,6 +424,8 @@ static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *de
     if (!result) {
         graph->had_memory |= acu_sim_graph_memory_is_op(*op);
         result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
+        if (result)
+            (void)acu_sim_graph_skip_id(graph);
     }
     if (result)
         acu_sim_op_release(*op);

@@ -2,7 +2,7 @@
  * Changing executable graphs: one node, or all nodes by those of another graph of the same shape.
  *
  * The nodes of the two graphs are paired, beginning with the nodes that no other depends on, then
- * against the edges, in the order in which the edges were made.
+ * against the edges, in the order in which the edges were made. Older runtimes pair by ids.
  */
 #include "sim/graph/update.h"
 
@@ -243,14 +243,21 @@ static void forget_pairs(const acu_sim_graph *graph) {
         node->pair = NULL;
 }
 
-static void pair(acu_sim_node *a, acu_sim_node *b, acu_sim_node **stack, size_t *count) {
+static void pair(acu_sim_node *a, acu_sim_node *b) {
     a->pair = b;
     b->pair = a;
-    stack[(*count)++] = a;
 }
 
-/* Pairs the nodes that a pair depends on; returns false if they do not correspond. */
-static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_node **stack,
+/* Returns whether the two nodes of a pair have one type. */
+static bool is_same_type(acu_sim_node *a, acu_sim_node *b, cudaGraphExecUpdateResultInfo *info) {
+    if (a->op->type != b->op->type)
+        refuse(info, cudaGraphExecUpdateErrorNodeTypeChanged, b, NULL);
+    return a->op->type == b->op->type;
+}
+
+/* Pairs the nodes that a pair depends on, and appends them to the queue; returns false if they do
+ * not correspond. */
+static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_node **queue,
                         size_t *count, cudaGraphExecUpdateResultInfo *info) {
     if (mine->before.count != other->before.count) {
         refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, NULL);
@@ -258,25 +265,15 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
     }
     for (size_t i = 0; i < mine->before.count; i++) {
         acu_sim_node *a = dependency(mine, i), *b = dependency(other, i);
-        if (!a->pair && !b->pair)
-            pair(a, b, stack, count);
+        if (!a->pair && !b->pair) {
+            pair(a, b);
+            queue[(*count)++] = a;
+        }
         if (a->pair != b || acu_sim_edge_list_differ(&mine->before, &other->before, i)) {
             refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, b);
             return false;
         }
     }
-    return true;
-}
-
-static bool is_made_in_same_order(const acu_sim_graph *mine, const acu_sim_graph *other,
-                                  cudaGraphExecUpdateResultInfo *info) {
-    size_t i = 0, j = 0;
-    acu_sim_node *a, *b;
-    while ((a = next_node(mine, &i)) != NULL && (b = next_node(other, &j)) != NULL)
-        if (a->pair != b) {
-            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
-            return false;
-        }
     return true;
 }
 
@@ -287,14 +284,13 @@ static size_t count_last(const acu_sim_graph *graph) {
     return count;
 }
 
-/* Pairs all nodes; returns false if the shapes differ. `stack` has room for all nodes. */
-static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_sim_node **stack,
-                     cudaGraphExecUpdateResultInfo *info) {
+/* Pairs all nodes by their edges, beginning with those that no other depends on; returns false if
+ * the shapes or the types of a pair differ. `queue` has room for all nodes. */
+static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
+                          acu_sim_node **queue, cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0, count = 0;
     acu_sim_node *a, *b;
-    forget_pairs(mine);
-    forget_pairs(other);
-    if (acu_sim_behaviour_update_pairs_by_edges() && count_last(mine) > count_last(other)) {
+    if (count_last(mine) > count_last(other)) {
         refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
         return false;
     }
@@ -303,14 +299,56 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
             refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
             return false;
         }
-        pair(a, b, stack, &count);
+        pair(a, b);
+        queue[count++] = a;
     }
-    while (count) {
-        a = stack[--count];
-        if (!pair_before(a, a->pair, stack, &count, info))
+    for (size_t next = 0; next < count; next++) {
+        a = queue[next];
+        if (!is_same_type(a, a->pair, info) || !pair_before(a, a->pair, queue, &count, info))
             return false;
     }
-    return acu_sim_behaviour_update_pairs_by_edges() || is_made_in_same_order(mine, other, info);
+    return true;
+}
+
+/* Returns whether the same nodes, by their ids, depend on both. */
+static bool is_same_after(const acu_sim_node *a, const acu_sim_node *b) {
+    bool same = a->after.count == b->after.count;
+    for (size_t i = 0; same && i < a->after.count; i++)
+        same = ((const acu_sim_node *)(const void *)a->after.nodes[i])->id ==
+               ((const acu_sim_node *)(const void *)b->after.nodes[i])->id;
+    return same;
+}
+
+/* Pairs all nodes by their ids, in which those count that were destroyed, and those that failed to
+ * be made; returns false if the shapes or the types of a pair differ. */
+static bool pair_by_ids(const acu_sim_graph *mine, const acu_sim_graph *other,
+                        cudaGraphExecUpdateResultInfo *info) {
+    for (size_t i = 0; i < mine->size; i++) {
+        acu_sim_node *a = mine->nodes[i], *b = other->nodes[i];
+        if (!a && !b)
+            continue;
+        if (!a || !b || !is_same_after(a, b)) {
+            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
+            return false;
+        }
+        pair(a, b);
+        if (!is_same_type(a, b, info))
+            return false;
+    }
+    return true;
+}
+
+/* Pairs all nodes; returns false if the graphs do not correspond. */
+static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other,
+                     cudaGraphExecUpdateResultInfo *info) {
+    forget_pairs(mine);
+    forget_pairs(other);
+    if (!acu_sim_behaviour_update_pairs_by_edges())
+        return pair_by_ids(mine, other, info);
+    acu_sim_node **queue = malloc((mine->count + 1) * sizeof(acu_sim_node *));
+    const bool good = queue && pair_by_edges(mine, other, queue, info);
+    free(queue);
+    return good;
 }
 
 /* Returns whether a node can be updated. A node may lack a pair only where my graph has more last
@@ -331,7 +369,6 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                      cudaGraphExecUpdateResultInfo *info) {
     acu_sim_node *node;
     const bool by_edges = acu_sim_behaviour_update_pairs_by_edges();
-    /* Where the order counts in which nodes were made, those count that were destroyed, too. */
     if (by_edges ? mine->count != other->count : mine->size != other->size) {
         refuse(info,
                by_edges ? cudaGraphExecUpdateErrorTopologyChanged
@@ -339,9 +376,7 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                NULL, NULL);
         return false;
     }
-    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
-    bool good = stack && pair_all(mine, other, stack, info);
-    free(stack);
+    bool good = pair_all(mine, other, info);
     for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
         good = validate_pair(node, info);
         for (unsigned k = 0; good && k < node->body_count; k++)
