@@ -207,18 +207,16 @@ static bool runs_as_kernel(const acu_sim_op *op) {
     }
 }
 
-/* Each handle must have a node, and there may be one executable graph of a graph with handles, of
- * what it was cloned from, and of the other clones. */
+/* Each handle must have a node, and no copy may exist of a graph with handles. */
 static cudaError_t validate_conditions(const acu_sim_graph *graph,
                                        cudaGraphInstantiateParams *params) {
-    const acu_sim_exec *exec = acu_sim_graph_has_conditions(graph) ? execs : NULL;
     for (size_t i = 0; i < graph->condition_count; i++)
         if (!graph->conditions[i].used)
             return refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
                           cudaErrorInvalidValue);
-    while (exec && exec->graph->family != graph->family)
-        exec = exec->next;
-    return exec ? cudaErrorNotSupported : cudaSuccess;
+    return acu_sim_graph_has_conditions(graph) && acu_sim_graph_has_copies(graph)
+               ? cudaErrorNotSupported
+               : cudaSuccess;
 }
 
 /* Returns why a graph cannot be instantiated, or a graph in its nodes. */

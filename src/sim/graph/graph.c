@@ -28,12 +28,28 @@ cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {
 
 /* ---- life ---- */
 
+static void release_origin(acu_sim_origin *origin) {
+    while (origin && !--origin->refs) {
+        acu_sim_origin *from = origin->from;
+        free(origin);
+        origin = from;
+    }
+}
+
+bool acu_sim_graph_has_copies(const acu_sim_graph *graph) {
+    return graph->origin->refs > 1;
+}
+
 acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
     acu_sim_graph *graph = calloc(1, sizeof *graph);
-    if (!graph || !acu_sim_set_add(&handles, graph)) {
+    acu_sim_origin *origin = calloc(1, sizeof *origin);
+    if (!graph || !origin || !acu_sim_set_add(&handles, graph)) {
+        free(origin);
         free(graph);
         return NULL;
     }
+    origin->refs = 1;
+    graph->origin = origin;
     graph->device = device;
     graph->family = graph->id = ++last_id;
     return graph;
@@ -69,6 +85,7 @@ void acu_sim_graph_free(acu_sim_graph *graph) {
         if (graph->nodes[i])
             acu_sim_node_free(graph->nodes[i]);
     acu_sim_user_objects_clear(graph);
+    release_origin(graph->origin);
     free(graph->conditions);
     free(graph->nodes);
     free(graph);
@@ -123,6 +140,8 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
         acu_sim_graph_free(copy);
         return NULL;
     }
+    graph->origin->refs++;
+    copy->origin->from = graph->origin;
     copy->source = graph->id;
     copy->family = graph->family;
     copy->copied = copy->size;

@@ -14,8 +14,15 @@
 #include "sim/graph/conditional.h"
 #include "sim/graph/user_object.h"
 
+/* What is known of a graph for as long as the graph or a copy of it exists. */
+typedef struct acu_sim_origin {
+    size_t refs;                 /* the graph, and the origins of what was copied from it */
+    struct acu_sim_origin *from; /* of the graph that this one is a copy of; NULL: of none */
+} acu_sim_origin;
+
 struct acu_sim_graph {
     acu_sim_device *device;
+    acu_sim_origin *origin;
     unsigned id;
     unsigned source;           /* the id of the graph that this is a copy of; 0: of none */
     unsigned family;           /* the id of the graph that all copies began with, or its own */
@@ -50,6 +57,10 @@ acu_sim_graph *acu_sim_graph_new(acu_sim_device *device);
 acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph);
 /* Frees a graph and its nodes; NULL is fine. */
 void acu_sim_graph_free(acu_sim_graph *graph);
+
+/* Returns whether a copy of the graph, or a copy of such a copy, exists: a clone, in a child graph
+ * node, or an executable graph. */
+bool acu_sim_graph_has_copies(const acu_sim_graph *graph);
 
 /* Gives a graph to the program, which made it at `where`, or takes it back. */
 void acu_sim_graph_publish(acu_sim_graph *graph, const void *where);
