@@ -59,7 +59,8 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
     cudaError_t why = activates ? acu_sim_device_activate(d) : cudaSuccess;
     if (!why || why == cudaErrorDevicesUnavailable) { /* the device is current then, too */
         acu_sim_self()->device = device;
-        acu_sim_self()->bound = activates || lost; /* GPUs name a context then, on 11 as well */
+        /* GPUs name a context on 11, too, where the device has one or has lost it. */
+        acu_sim_self()->bound = activates || lost || acu_sim_device_has_primary(d);
         acu_sim_self()->context = NULL;
     }
     return why;
@@ -71,6 +72,10 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
     for (int i = 0; i < len; i++)
         if (!acu_sim_device_at(device_arr[i]))
             SIM_TRY(cudaErrorInvalidDevice);
+    if (len) { /* the next call of the runtime that needs a context chooses one */
+        acu_sim_self()->bound = false;
+        acu_sim_self()->context = NULL;
+    }
     return cudaSuccess;
 }
 

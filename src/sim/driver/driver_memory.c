@@ -43,11 +43,9 @@ cudaError_t acu_sim_cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsign
     if (!dptr)
         return cudaErrorInvalidValue;
     *dptr = 0;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
+    if (!bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    if (!bytesize)
-        return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_cudaMallocManaged(&at, bytesize, flags));
     *dptr = (CUdeviceptr)(uintptr_t)at;
     return cudaSuccess;

@@ -12,12 +12,12 @@
 
 /* ---- in streams ---- */
 
-/* Submits a batch of operations; an empty one does nothing. */
+/* Submits a batch of operations; an empty one does nothing, but is a node where it is captured. */
 static cudaError_t submit_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params) {
     acu_sim_stream *stream;
     SIM_TRY(acu_sim_stream_usable(handle, &stream));
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
-    if (!params.count && !params.flags)
+    if (!params.count && !params.flags && !stream->capture)
         return cudaSuccess;
     params.ctx = acu_sim_context_handle(stream->context);
     return acu_sim_values_submit(stream, &params);

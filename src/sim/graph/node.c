@@ -290,6 +290,8 @@ static cudaError_t replace_child(acu_sim_node *node, struct cudaGraphNodeParams 
     if (acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership,
                       cudaGraphChildGraphOwnershipMove))
         params.graph.ownership = cudaGraphChildGraphOwnershipClone;
+    if (acu_sim_graph_has_memory(node->graph))
+        return cudaErrorNotSupported;
     SIM_TRY(validate_child(&params.graph, node->graph));
     SIM_TRY(make_body(&params, &copy));
     if (embed_child(node, copy, false)) {

@@ -164,6 +164,9 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
     if (e && given && params && params->type == cudaGraphNodeTypeEmpty &&
         given->op->type == cudaGraphNodeTypeEmpty)
         return cudaSuccess;
+    if (e && given && params && params->type == given->op->type &&
+        acu_sim_graph_memory_is_op(given->op))
+        return cudaErrorNotSupported;
     SIM_TRY(n && params ? set_node_params(n, params) : cudaErrorInvalidValue);
     acu_sim_exec_discard_plan(e);
     return cudaSuccess;

@@ -226,11 +226,11 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
 static cudaError_t validate_timed(const acu_sim_event *event) {
     if (is_lost(event))
         return cudaErrorInvalidValue;
-    if (!event || event->flags & cudaEventDisableTiming)
-        return cudaErrorInvalidResourceHandle;
-    if (event->capture)
+    if (event && event->capture)
         return acu_sim_capture_refuse(event->capture, true);
-    return event->record ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    return event && event->record && !(event->flags & cudaEventDisableTiming)
+               ? cudaSuccess
+               : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
