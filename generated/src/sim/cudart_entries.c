@@ -93,7 +93,7 @@ SIM_ENTRY(cudaCtxResetPersistingL2Cache, cudaCtxResetPersistingL2Cache,
 cudaError_t acu_sim_entry_cudaCtxResetPersistingL2Cache(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_cudaCtxResetPersistingL2Cache();
     return acu_sim_call_end(&call, result);
@@ -4041,7 +4041,7 @@ SIM_ENTRY(cudaProfilerStop, cudaProfilerStop, cudaProfilerStop)
 cudaError_t acu_sim_entry_cudaProfilerStop(void) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result)

@@ -51,16 +51,23 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
     return declared && declared < most ? declared : most;
 }
 
+/* Returns how much of the shared memory the function prefers: by its attribute, or else by the
+ * preference between shared memory and the first-level cache. */
+static size_t preferred_shared(const acu_sim_function *function, size_t all) {
+    const enum cudaFuncCache cache =
+        function->cache ? function->cache : function->module->context->cache;
+    if (function->set.carveout >= 0)
+        return all * (size_t)function->set.carveout / 100;
+    return cache == cudaFuncCachePreferL1 ? 0 : cache == cudaFuncCachePreferEqual ? all / 2 : all;
+}
+
 /* Returns how much of a multiprocessor's shared memory the blocks may take: all, or what the
  * program prefers, of the sizes that a GPU offers; but as much as one block needs. */
 static size_t shared_capacity(const acu_sim_function *function, size_t of_block) {
     enum { KIB = 1 << 10 };
     static const unsigned offered[] = {8, 16, 32, 64, 100, 132, 164, 196}; /* below the largest */
     const size_t all = device_limit(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
-    const int carveout = function->set.carveout;
-    size_t wanted = carveout < 0 ? all : all * (size_t)carveout / 100;
-    if (carveout < 0 && function->module->context->cache == cudaFuncCachePreferL1)
-        wanted = 0;
+    size_t wanted = preferred_shared(function, all);
     if (wanted < of_block)
         wanted = of_block;
     for (size_t i = 0; i < sizeof offered / sizeof *offered; i++)
@@ -300,22 +307,24 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
     return acu_sim_kernel_set(f, (int)attr, value);
 }
 
-/* Validates a hint to the hardware, which changes nothing here. `known`: the driver knows the
- * value. */
-static cudaError_t validate_hint(const void *func, bool known) {
-    acu_sim_function *f;
-    SIM_TRY(find(func, &f));
+/* Finds the function that a hint to the hardware is for. `known`: the driver knows the value. */
+static cudaError_t validate_hint(const void *func, bool known, acu_sim_function **function) {
+    SIM_TRY(find(func, function));
     if (acu_sim_kernel_of(func) && !acu_sim_behaviour_hints_take_kernels())
         return cudaErrorInvalidDeviceFunction;
     return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
-    return validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig));
+    acu_sim_function *f;
+    SIM_TRY(validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig), &f));
+    f->cache = cacheConfig;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
-    return validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config));
+    acu_sim_function *f;
+    return validate_hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config), &f);
 }
 
 cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {

@@ -20,6 +20,7 @@ struct acu_sim_function {
     acu_sim_entry *entry;
     acu_sim_settings set;       /* the settings that launches of this function use */
     acu_sim_settings of_kernel; /* the settings of its kernel on the device */
+    enum cudaFuncCache cache;   /* cudaFuncCachePreferNone: what its context prefers */
     uint32_t own; /* a bit for each attribute that was set on the function itself: these no longer
                      follow the kernel's settings */
 };

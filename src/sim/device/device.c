@@ -72,10 +72,8 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
     for (int i = 0; i < len; i++)
         if (!acu_sim_device_at(device_arr[i]))
             SIM_TRY(cudaErrorInvalidDevice);
-    if (len) { /* the next call of the runtime that needs a context chooses one */
-        acu_sim_self()->bound = false;
-        acu_sim_self()->context = NULL;
-    }
+    acu_sim_self()->bound = false; /* until a call of the runtime needs a context */
+    acu_sim_self()->context = NULL;
     return cudaSuccess;
 }
 
@@ -114,13 +112,16 @@ cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigne
     return acu_sim_device_activate(d);
 }
 
-/* After a reset, mapped host memory is not reported. */
+/* After a reset, mapped host memory is not reported; and where no context is current, the flags are
+ * those that were set, not those that the context took. */
 cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_device *d = acu_sim_device_now();
     if (!flags)
         return cudaErrorInvalidValue;
     *flags = acu_sim_device_context_flags(d) &
              ~(d->was_reset && !d->active ? (unsigned)cudaDeviceMapHost : 0);
+    if (d->active && !acu_sim_self()->bound)
+        *flags |= d->flags;
     return cudaSuccess;
 }
 
@@ -340,7 +341,7 @@ cudaError_t acu_sim_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *gr
 }
 
 cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
-    return cudaSuccess;
+    return acu_sim_require_by_driver(SIM_NEEDS_CONTEXT); /* the runtime gets no context for it */
 }
 
 /* ---- peers ---- */

@@ -130,7 +130,9 @@ cudaError_t acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute at
 
 cudaError_t acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
     acu_sim_function *f;
-    return find_function(hfunc, is_cache(config), &f);
+    SIM_TRY(find_function(hfunc, is_cache(config), &f));
+    f->cache = (enum cudaFuncCache)config;
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cuFuncGetName(const char **name, CUfunction hfunc) {

@@ -258,9 +258,9 @@ static bool is_same_type(acu_sim_node *a, acu_sim_node *b, cudaGraphExecUpdateRe
     return a->op->type == b->op->type;
 }
 
-/* Pairs the nodes that a pair depends on, and appends them to the queue; returns false if they do
+/* Pairs the nodes that a pair depends on, and puts them on the stack; returns false if they do
  * not correspond. */
-static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_node **queue,
+static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_node **stack,
                         size_t *count, cudaGraphExecUpdateResultInfo *info) {
     if (mine->before.count != other->before.count) {
         refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, NULL);
@@ -270,7 +270,7 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
         acu_sim_node *a = dependency(mine, i), *b = dependency(other, i);
         if (!a->pair && !b->pair) {
             pair(a, b);
-            queue[(*count)++] = a;
+            stack[(*count)++] = a;
         }
         if (a->pair != b || acu_sim_edge_list_differ(&mine->before, &other->before, i)) {
             refuse(info, cudaGraphExecUpdateErrorTopologyChanged, other, b);
@@ -288,9 +288,9 @@ static size_t count_last(const acu_sim_graph *graph) {
 }
 
 /* Pairs all nodes by their edges, beginning with those that no other depends on; returns false if
- * the shapes or the types of a pair differ. `queue` has room for all nodes. */
+ * the shapes or the types of a pair differ. `stack` has room for all nodes. */
 static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
-                          acu_sim_node **queue, cudaGraphExecUpdateResultInfo *info) {
+                          acu_sim_node **stack, cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0, count = 0;
     acu_sim_node *a, *b;
     if (count_last(mine) > count_last(other)) {
@@ -303,11 +303,11 @@ static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
             return false;
         }
         pair(a, b);
-        queue[count++] = a;
+        stack[count++] = a;
     }
-    for (size_t next = 0; next < count; next++) {
-        a = queue[next];
-        if (!is_same_type(a, a->pair, info) || !pair_before(a, a->pair, queue, &count, info))
+    while (count) {
+        a = stack[--count];
+        if (!pair_before(a, a->pair, stack, &count, info) || !is_same_type(a, a->pair, info))
             return false;
     }
     return true;
@@ -348,9 +348,9 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other,
     forget_pairs(other);
     if (!acu_sim_behaviour_update_pairs_by_edges())
         return pair_by_ids(mine, other, info);
-    acu_sim_node **queue = malloc((mine->count + 1) * sizeof(acu_sim_node *));
-    const bool good = queue && pair_by_edges(mine, other, queue, info);
-    free(queue);
+    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
+    const bool good = stack && pair_by_edges(mine, other, stack, info);
+    free(stack);
     return good;
 }
 

@@ -14,10 +14,12 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     return d->sticky;
 }
 
-/* The context takes the flag of synchronous copies when it waits for its work: with a capture it
- * does not, which the call does not report. */
+/* A thread without a context gets the device's, if there is one. The context takes the flag of
+ * synchronous copies when it waits for its work: with a capture it does not, which the call does
+ * not report. */
 cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
     SIM_TRY(acu_sim_device_set_flags(acu_sim_device_now(), flags));
+    acu_sim_self()->bound |= acu_sim_device_has_primary(acu_sim_device_now());
     if (flags & cudaDeviceSyncMemops && acu_sim_capture_allows_context(acu_sim_context_now()))
         acu_sim_device_now()->lacking_flags |= cudaDeviceSyncMemops;
     return cudaSuccess;
