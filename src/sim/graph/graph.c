@@ -28,30 +28,28 @@ cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {
 
 /* ---- life ---- */
 
-static void release_origin(acu_sim_origin *origin) {
-    while (origin && !--origin->refs) {
-        acu_sim_origin *from = origin->from;
-        free(origin);
-        origin = from;
-    }
+/* Takes one use back; the last one frees the number. NULL is fine. */
+static void end_use(size_t *uses) {
+    if (uses && !--*uses)
+        free(uses);
 }
 
 bool acu_sim_graph_has_copies(const acu_sim_graph *graph) {
-    return graph->origin->refs > 1;
+    return *graph->uses > 1;
 }
 
 acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
     acu_sim_graph *graph = calloc(1, sizeof *graph);
-    acu_sim_origin *origin = calloc(1, sizeof *origin);
-    if (!graph || !origin || !acu_sim_set_add(&handles, graph)) {
-        free(origin);
+    size_t *uses = malloc(sizeof *uses);
+    if (!graph || !uses || !acu_sim_set_add(&handles, graph)) {
+        free(uses);
         free(graph);
         return NULL;
     }
-    origin->refs = 1;
-    graph->origin = origin;
+    *uses = 1;
+    graph->uses = uses;
     graph->device = device;
-    graph->family = graph->id = ++last_id;
+    graph->id = ++last_id;
     return graph;
 }
 
@@ -85,7 +83,8 @@ void acu_sim_graph_free(acu_sim_graph *graph) {
         if (graph->nodes[i])
             acu_sim_node_free(graph->nodes[i]);
     acu_sim_user_objects_clear(graph);
-    release_origin(graph->origin);
+    end_use(graph->uses);
+    end_use(graph->original_uses);
     free(graph->conditions);
     free(graph->nodes);
     free(graph);
@@ -140,10 +139,9 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
         acu_sim_graph_free(copy);
         return NULL;
     }
-    graph->origin->refs++;
-    copy->origin->from = graph->origin;
+    ++*graph->uses;
+    copy->original_uses = graph->uses;
     copy->source = graph->id;
-    copy->family = graph->family;
     copy->copied = copy->size;
     copy->had_memory = graph->had_memory;
     return copy;

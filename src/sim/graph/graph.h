@@ -14,18 +14,12 @@
 #include "sim/graph/conditional.h"
 #include "sim/graph/user_object.h"
 
-/* What is known of a graph for as long as the graph or a copy of it exists. */
-typedef struct acu_sim_origin {
-    size_t refs;                 /* the graph, and the origins of what was copied from it */
-    struct acu_sim_origin *from; /* of the graph that this one is a copy of; NULL: of none */
-} acu_sim_origin;
-
 struct acu_sim_graph {
     acu_sim_device *device;
-    acu_sim_origin *origin;
+    size_t *uses;          /* how many there are: the graph itself, and each copy of it */
+    size_t *original_uses; /* those of the graph that this is a copy of; NULL: of none */
     unsigned id;
     unsigned source;           /* the id of the graph that this is a copy of; 0: of none */
-    unsigned family;           /* the id of the graph that all copies began with, or its own */
     acu_sim_node **nodes;      /* by id; NULL where a node was destroyed */
     size_t size, room;         /* elements of `nodes`: in use, and allocated */
     size_t count;              /* nodes that exist */
@@ -58,8 +52,8 @@ acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph);
 /* Frees a graph and its nodes; NULL is fine. */
 void acu_sim_graph_free(acu_sim_graph *graph);
 
-/* Returns whether a copy of the graph, or a copy of such a copy, exists: a clone, in a child graph
- * node, or an executable graph. */
+/* Returns whether a copy of the graph exists: a clone, in a child graph node, or an executable
+ * graph. Copies of copies do not count. */
 bool acu_sim_graph_has_copies(const acu_sim_graph *graph);
 
 /* Gives a graph to the program, which made it at `where`, or takes it back. */
