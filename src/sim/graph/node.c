@@ -412,8 +412,9 @@ static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependenc
 }
 
 /* CUDA looks at the parameters, then at the dependencies, and last at whether one of these is there
- * twice: an allocation that fails for that is remembered by the graph. Of a free CUDA looks at the
- * address after the dependencies, so that a wrong address is remembered, too. */
+ * twice: a node that fails for that has an id, and an allocation is remembered by the graph. Of a
+ * free CUDA looks at the address after the dependencies, so that the same is true of a wrong
+ * address. */
 static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
                                  const cudaGraphEdgeData *data, size_t count,
                                  struct cudaGraphNodeParams *params, acu_sim_op **op) {
@@ -421,16 +422,19 @@ static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *de
         SIM_TRY(acu_sim_nodes_validate(graph, dependencies, data, count, true));
         graph->had_memory = true;
     }
-    SIM_TRY(make_op(graph, params, NULL, op));
-    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
+    cudaError_t result = make_op(graph, params, NULL, op);
+    bool has_id = params->type == cudaGraphNodeTypeMemFree && !graph->moved;
     if (!result) {
-        graph->had_memory |= acu_sim_graph_memory_is_op(*op);
-        result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
+        result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
+        has_id = !result;
+        graph->had_memory |= has_id && acu_sim_graph_memory_is_op(*op);
+        if (!result)
+            result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
         if (result)
-            (void)acu_sim_graph_skip_id(graph);
+            acu_sim_op_release(*op);
     }
-    if (result)
-        acu_sim_op_release(*op);
+    if (result && has_id && !acu_sim_graph_skip_id(graph))
+        return cudaErrorMemoryAllocation;
     return result;
 }
 

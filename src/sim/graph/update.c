@@ -313,12 +313,19 @@ static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
     return true;
 }
 
+static bool has_after(const acu_sim_node *node, unsigned id) {
+    size_t i = 0;
+    while (i < node->after.count &&
+           ((const acu_sim_node *)(const void *)node->after.nodes[i])->id != id)
+        i++;
+    return i < node->after.count;
+}
+
 /* Returns whether the same nodes, by their ids, depend on both. */
 static bool is_same_after(const acu_sim_node *a, const acu_sim_node *b) {
     bool same = a->after.count == b->after.count;
     for (size_t i = 0; same && i < a->after.count; i++)
-        same = ((const acu_sim_node *)(const void *)a->after.nodes[i])->id ==
-               ((const acu_sim_node *)(const void *)b->after.nodes[i])->id;
+        same = has_after(b, ((const acu_sim_node *)(const void *)a->after.nodes[i])->id);
     return same;
 }
 
