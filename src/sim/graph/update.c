@@ -2,7 +2,8 @@
  * Changing executable graphs: one node, or all nodes by those of another graph of the same shape.
  *
  * The nodes of the two graphs are paired, beginning with the nodes that no other depends on, then
- * against the edges, in the order in which the edges were made. Older runtimes pair by ids.
+ * against the edges, in the order in which the edges were made. Older runtimes pair by ids, and so
+ * do all where one child graph is changed.
  */
 #include "sim/graph/update.h"
 
@@ -349,11 +350,11 @@ static bool pair_by_ids(const acu_sim_graph *mine, const acu_sim_graph *other,
 }
 
 /* Pairs all nodes; returns false if the graphs do not correspond. */
-static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other,
+static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, bool by_edges,
                      cudaGraphExecUpdateResultInfo *info) {
     forget_pairs(mine);
     forget_pairs(other);
-    if (!acu_sim_behaviour_update_pairs_by_edges())
+    if (!by_edges)
         return pair_by_ids(mine, other, info);
     acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
     const bool good = stack && pair_by_edges(mine, other, stack, info);
@@ -375,10 +376,9 @@ static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInf
 }
 
 /* Returns whether a graph can be updated, and pairs its nodes; else writes to `info` why not. */
-static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
+static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other, bool by_edges,
                      cudaGraphExecUpdateResultInfo *info) {
     acu_sim_node *node;
-    const bool by_edges = acu_sim_behaviour_update_pairs_by_edges();
     if (by_edges ? mine->count != other->count : mine->size != other->size) {
         refuse(info,
                by_edges ? cudaGraphExecUpdateErrorTopologyChanged
@@ -386,11 +386,11 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                NULL, NULL);
         return false;
     }
-    bool good = pair_all(mine, other, info);
+    bool good = pair_all(mine, other, by_edges, info);
     for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
         good = validate_pair(node, info);
         for (unsigned k = 0; good && k < node->body_count; k++)
-            good = validate(node->bodies[k], node->pair->bodies[k], info);
+            good = validate(node->bodies[k], node->pair->bodies[k], by_edges, info);
     }
     return good;
 }
@@ -422,7 +422,7 @@ cudaError_t acu_sim_update_graph(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     if (!other)
         return cudaErrorInvalidValue;
-    if (!validate(mine, other, &info))
+    if (!validate(mine, other, false, &info))
         return cudaErrorGraphExecUpdateFailure;
     copy_work(mine);
     return cudaSuccess;
@@ -441,7 +441,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
         resultInfo->result = cudaGraphExecUpdateSuccess;
         return cudaErrorNotSupported;
     }
-    if (!validate(exec->graph, graph, resultInfo))
+    if (!validate(exec->graph, graph, acu_sim_behaviour_update_pairs_by_edges(), resultInfo))
         return cudaErrorGraphExecUpdateFailure;
     if (!copy_conditions_and_objects(exec, graph))
         return cudaErrorMemoryAllocation;
