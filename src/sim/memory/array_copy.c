@@ -151,7 +151,7 @@ static bool has_run(const position *place, size_t count) {
         return !place->array;
     if (acu_sim_self()->call.by_driver) /* whose runs end with the row */
         return place->x <= array->pitch && count <= array->pitch - place->x;
-    return place->x < array->pitch && place->y < array->height &&
+    return place->x <= array->pitch && place->y < array->height && /* the end of a row, too */
            count <= (array->height - place->y) * array->pitch - place->x;
 }
 
@@ -189,6 +189,8 @@ static cudaError_t copy_run(position to, position from, size_t count, enum cudaM
     SIM_TRY(acu_sim_capture_allows(s, async ? SIM_ENQUEUES : SIM_REFUSES));
     if (!has_run(&to, count) || !has_run(&from, count))
         return cudaErrorInvalidValue;
+    advance(&to, 0, 1); /* from the end of a row to the next one */
+    advance(&from, 0, 1);
     while (count) {
         struct cudaMemcpy3DParms box;
         bool in_bytes;

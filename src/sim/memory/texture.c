@@ -97,16 +97,15 @@ static bool is_pitch(const acu_sim_device *device, size_t pitch) {
            pitch % attribute(device, cudaDevAttrTexturePitchAlignment) == 0;
 }
 
+/* CUDA does not compare the pitch with the rows. */
 static bool is_valid_pitched(const acu_sim_device *device,
                              const struct cudaResourceDesc *resource) {
-    const size_t element = acu_sim_array_format_size(&resource->res.pitch2D.desc);
     const size_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
     const size_t pitch = resource->res.pitch2D.pitchInBytes;
     const void *at = resource->res.pitch2D.devPtr;
     return width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
            height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
-           is_pitch(device, pitch) && pitch >= width * element && is_aligned(device, at) &&
-           is_memory(at);
+           is_pitch(device, pitch) && is_aligned(device, at) && is_memory(at);
 }
 
 /* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
