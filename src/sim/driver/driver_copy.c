@@ -97,14 +97,14 @@ static bool is_type(CUmemorytype type) {
 }
 
 /* Lays out memory; returns false if the rows do not fit into the pitch, or the slices into the
- * height. A pitch of 0 is that of rows as long as needed, a height of 0 that of slices; a height
- * counts only where there is more than one slice. */
+ * height. A pitch of 0 is that of rows as long as needed, a height of 0 that of slices. */
 static bool lay_out(const side *s, const box *b, struct cudaPitchedPtr *ptr) {
-    const bool has_height = s->height && (b->depth > 1 || s->z);
     ptr->ptr = s->type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)s->host
                                              : acu_sim_driver_pointer(s->device);
     ptr->pitch = ptr->xsize = s->pitch ? s->pitch : s->x + b->width;
-    ptr->ysize = has_height ? s->height : s->y + b->height;
+    ptr->ysize = s->height ? s->height : s->y + b->height;
+    if (acu_sim_range_is_loose(ptr->ptr))
+        return b->width <= ptr->pitch && b->height <= ptr->ysize;
     return s->x <= ptr->pitch && b->width <= ptr->pitch - s->x && s->y <= ptr->ysize &&
            b->height <= ptr->ysize - s->y;
 }

@@ -160,6 +160,8 @@ cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy) {
 static bool is_within_pitch(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
                             const struct cudaExtent *extent, size_t unit) {
     const size_t bytes = extent->width * unit;
+    if (acu_sim_range_is_loose(ptr->ptr))
+        return !ptr->pitch || ptr->pitch >= bytes;
     return (is_pitch(ptr->pitch) || (extent->height == 1 && extent->depth == 1)) &&
            (!ptr->pitch || (ptr->pitch >= bytes && pos->x <= ptr->pitch - bytes)) &&
            (!ptr->ysize || (extent->height <= ptr->ysize && pos->y <= ptr->ysize - extent->height));

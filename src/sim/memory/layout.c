@@ -26,7 +26,8 @@ bool acu_sim_layout_of_memory(const struct cudaPitchedPtr *ptr, const struct cud
         __builtin_add_overflow(offset, pos->x, &offset) ||
         (uintptr_t)ptr->ptr + offset < (uintptr_t)ptr->ptr)
         return false;
-    layout->at = ptr->ptr ? (char *)ptr->ptr + offset : NULL;
+    layout->base = ptr->ptr;
+    layout->at = ptr->ptr ? layout->base + offset : NULL;
     layout->pitch = ptr->pitch;
     return true;
 }
@@ -51,6 +52,12 @@ bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos
     return true;
 }
 
+/* Returns the address from which on the bytes of a box must be inside of an allocation: in a
+ * device's memory of a pool, CUDA does not look at what is skipped. */
+static const char *checked_from(const acu_sim_layout *layout) {
+    return acu_sim_range_is_loose(layout->base) ? layout->base : layout->at;
+}
+
 static bool find_memory(const void *address, size_t size, acu_sim_endpoint *endpoint) {
     const acu_sim_range *range = acu_sim_range_of(address);
     *endpoint = (acu_sim_endpoint){.pageable = true, .host = true};
@@ -71,17 +78,20 @@ static bool find_memory(const void *address, size_t size, acu_sim_endpoint *endp
 
 bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoint) {
     if (!layout->in_array)
-        return find_memory(layout->at, layout->size, endpoint);
+        return find_memory(checked_from(layout), layout->size, endpoint);
     *endpoint = (acu_sim_endpoint){.device = true};
     return true;
 }
 
 char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes) {
-    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)layout->at, 1);
+    const uintptr_t from = (uintptr_t)checked_from(layout);
+    const acu_sim_range *range = acu_sim_range_overlapping(from, 1);
     if (!range)
         return known || acu_sim_range_is_device_address(layout->at) ? NULL : layout->at;
     if (range->dormant || (writes && acu_sim_range_is_read_only(range)) ||
-        layout->size > range->base + range->size - (uintptr_t)layout->at)
+        layout->size > range->base + range->size - from ||
+        (acu_sim_range_is_loose(layout->base) &&
+         !acu_sim_range_is_device_address(layout->at + layout->size - 1)))
         return NULL;
     return acu_sim_range_bytes(range, layout->at);
 }

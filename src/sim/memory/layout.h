@@ -6,6 +6,7 @@
 
 /* One end of a copy, or what a fill fills: rows of bytes. */
 typedef struct acu_sim_layout {
+    char *base;    /* the address that the call gave, before what is skipped; NULL: an array's */
     char *at;      /* the first byte: an address as the program knows it, or inside of an array;
                     * NULL in an array to which no memory is mapped */
     size_t pitch;  /* bytes from one row to the next */

@@ -52,6 +52,11 @@ bool acu_sim_range_is_device_address(const void *address) {
     return acu_sim_virtual_is_reserved(address);
 }
 
+bool acu_sim_range_is_loose(const void *address) {
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
+    return range && range->pool && range->kind == SIM_DEVICE && !range->bytes;
+}
+
 bool acu_sim_range_has_grants(const acu_sim_range *range) {
     return range && (range->pool || range->bytes);
 }

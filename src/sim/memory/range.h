@@ -61,6 +61,10 @@ acu_sim_range *acu_sim_range_next(uintptr_t address);
 /* Returns whether only devices can have memory at the address, allocated or not. */
 bool acu_sim_range_is_device_address(const void *address);
 
+/* Returns whether the address is in a device's memory of a pool, of which a copy of a box may skip
+ * more than there is. */
+bool acu_sim_range_is_loose(const void *address);
+
 /* Returns whether the program grants access to the range to each device by itself, as in pools and
  * in mapped memory; false for NULL. */
 bool acu_sim_range_has_grants(const acu_sim_range *range);
