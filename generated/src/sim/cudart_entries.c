@@ -2937,7 +2937,7 @@ cudaError_t acu_sim_entry_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags,
                                                struct cudaMemLocation *location) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_DRIVER);
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result)

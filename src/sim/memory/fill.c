@@ -129,11 +129,11 @@ static cudaError_t fill_bytes(void *to, size_t pitch, int value, size_t width, s
 }
 
 cudaError_t acu_sim_cudaMemset(void *devPtr, int value, size_t count) {
-    return fill_bytes(devPtr, count, value, count, 1, NULL, false);
+    return fill_bytes(devPtr, 0, value, count, 1, NULL, false);
 }
 
 cudaError_t acu_sim_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream) {
-    return fill_bytes(devPtr, count, value, count, 1, stream, true);
+    return fill_bytes(devPtr, 0, value, count, 1, stream, true);
 }
 
 cudaError_t acu_sim_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
