@@ -74,6 +74,26 @@ CASE(textures_of_memory) {
     OK(cudaFree(memory));
 }
 
+/* The rows of a texture may be longer than its pitch. */
+CASE(textures_of_rows_beyond_the_pitch) {
+    char *memory = NULL;
+    cudaTextureObject_t texture = 0;
+    const struct cudaTextureDesc how = {.addressMode = {cudaAddressModeClamp}};
+    const struct cudaResourceDesc what = {.resType = cudaResourceTypePitch2D};
+    struct cudaResourceDesc rows = what;
+    OK(cudaMalloc((void **)&memory, 4096));
+    rows.res.pitch2D.devPtr = memory;
+    rows.res.pitch2D.desc = whole;
+    rows.res.pitch2D.width = 16;
+    rows.res.pitch2D.height = 4;
+    rows.res.pitch2D.pitchInBytes = 32;
+    OK(cudaCreateTextureObject(&texture, &rows, &how, NULL));
+    OK(cudaDestroyTextureObject(texture));
+    rows.res.pitch2D.pitchInBytes = 48;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &rows, &how, NULL));
+    OK(cudaFree(memory));
+}
+
 CASE(surfaces_of_memory) {
     char *memory = NULL;
     cudaSurfaceObject_t surface = 0;
@@ -123,6 +143,67 @@ CASE(driver_boxes_without_a_pitch) {
     box.dstPitch = 8;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&box));
     OK(cudaFree(memory));
+}
+
+/* Of a device's memory of a pool, CUDA does not look at what a box skips. */
+CASE(driver_boxes_in_memory_of_a_pool) {
+    CUdeviceptr pool = 0, plain = 0;
+    char row[64] = "";
+    CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = row,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstXInBytes = 16,
+                         .dstPitch = 64,
+                         .WidthInBytes = 64,
+                         .Height = 1,
+                         .Depth = 1};
+    OK(cuMemAlloc(&plain, 4096));
+    OK(cuMemAllocAsync(&pool, 64, 0));
+    OK(cuStreamSynchronize(0));
+    box.dstDevice = plain;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&box)); /* beyond the pitch */
+    box.dstDevice = pool;
+    OK(cuMemcpy3D(&box)); /* that, and beyond the memory */
+    box.WidthInBytes = 65;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&box));
+    OK(cuMemFree(plain));
+    OK(cuMemFree(pool));
+}
+
+/* Rows must lie in the height also where there is one slice. */
+CASE(driver_boxes_beyond_the_height) {
+    char *memory = NULL, rows[256] = "";
+    CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = rows,
+                         .srcPitch = 64,
+                         .srcHeight = 2,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstPitch = 64,
+                         .WidthInBytes = 16,
+                         .Height = 2,
+                         .Depth = 1};
+    OK(cudaMalloc((void **)&memory, 256));
+    box.dstDevice = (CUdeviceptr)(uintptr_t)memory;
+    OK(cuMemcpy3D(&box));
+    box.srcY = 1;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&box));
+    OK(cudaFree(memory));
+}
+
+/* A run of bytes may begin where a row ends: that is the next row. */
+CASE(copies_to_arrays_from_the_end_of_a_row) {
+    cudaArray_t array = NULL;
+    unsigned in[3] = {1, 2, 3}, out[4] = {9, 9, 9, 9};
+    OK(cudaMallocArray(&array, &whole, 1, 4, 0));
+    OK(cudaMemcpy2DToArray(array, 0, 0, out, 4, 4, 4, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyToArray(array, 4, 0, in, 12, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyToArray(array, 4, 0, in, 16, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyToArray(array, 5, 0, in, 1, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyFromArray(out, array, 0, 0, 16, cudaMemcpyDeviceToHost));
+    EQUAL(out[0], 9);
+    EQUAL(out[1], 1);
+    EQUAL(out[3], 3);
+    OK(cudaFreeArray(array));
 }
 
 CASE(copies_to_arrays_in_no_direction) {
@@ -324,4 +405,30 @@ CASE(calls_for_the_thread) {
     OK(cudaThreadSetCacheConfig(cudaFuncCachePreferL1));
     OK(cudaThreadSetCacheConfig(cudaFuncCachePreferNone));
     FAILS(cudaErrorInvalidValue, cudaThreadSetCacheConfig((enum cudaFuncCache)9));
+}
+
+/* ---- the current context ---- */
+
+/* The next call of the runtime that needs a context gets one; setting flags does, too. */
+LONE_CASE(choosing_devices_gives_the_context_up) {
+    int device = 0;
+    unsigned flags = 7;
+    CUdevice current = -7;
+    OK(cudaFree(NULL));
+    OK(cudaSetDevice(0));
+    OK(cuCtxGetDevice(&current));
+    EQUAL(current, 0);
+    OK(cudaSetValidDevices(&device, 1));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice(&current));
+    FAILS(cudaErrorDeviceUninitialized, cudaCtxResetPersistingL2Cache());
+    OK(cudaProfilerStop());
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice(&current));
+    OK(cudaProfilerStart());
+    OK(cuCtxGetDevice(&current));
+    OK(cudaSetValidDevices(NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice(&current));
+    OK(cudaSetDeviceFlags(cudaDeviceScheduleYield));
+    OK(cuCtxGetDevice(&current));
+    OK(cudaGetDeviceFlags(&flags));
+    EQUAL(flags, cudaDeviceScheduleYield | cudaDeviceMapHost);
 }

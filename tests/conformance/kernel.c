@@ -485,3 +485,33 @@ CASE(occupancy) {
     (void)cudaGetLastError();
     OK(cudaLibraryUnload(library));
 }
+
+/* What a kernel prefers limits the shared memory that its blocks have together. */
+CASE(occupancy_by_preference) {
+    static const struct {
+        enum cudaFuncCache preference;
+        int small, large; /* blocks of 64 threads without shared memory, and with 48 KiB */
+    } expected[] = {{cudaFuncCachePreferNone, 32, 4},
+                    {cudaFuncCachePreferShared, 32, 4},
+                    {cudaFuncCachePreferL1, 8, 1},
+                    {cudaFuncCachePreferEqual, 32, 2}};
+    int blocks = -1;
+    cudaLibrary_t library = NULL;
+    if (runtime() < 13000) {
+        skip("older runtimes refuse preferences of a library's kernel");
+        return;
+    }
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        OK(cudaFuncSetCacheConfig(k, expected[i].preference));
+        OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 64, 0));
+        EQUAL(blocks, expected[i].small);
+        OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 64, 49152));
+        EQUAL(blocks, expected[i].large);
+    }
+    OK(cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 0));
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 64, 0));
+    EQUAL(blocks, 8); /* the attribute wins */
+    OK(cudaLibraryUnload(library));
+}

@@ -1,0 +1,241 @@
+/*
+ * What random programs found about graphs (tests/fuzz/): an H200 with driver 13.0 was asked on
+ * 13.0, 12.4 and 11.8.
+ */
+#include "graphs.h"
+#include "kernels.h"
+
+/* ---- updates ---- */
+
+/* Nodes are paired by ids in 11.7 and 11.8, and a node that fails to be made, because one of its
+ * dependencies stands there twice, has an id. */
+CASE(updating_after_a_node_failed) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t nodes[2] = {NULL, NULL}, none = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&nodes[0], graph, NULL, 0));
+    nodes[1] = nodes[0];
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecUpdate(exec, graph, &info));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&none, graph, nodes, 2));
+    SAYS(FROM(12000, cudaSuccess, cudaErrorGraphExecUpdateFailure),
+         cudaGraphExecUpdate(exec, graph, &info));
+    EQUAL(info.result,
+          FROM(12000, cudaGraphExecUpdateSuccess, cudaGraphExecUpdateErrorNotSupported));
+    (void)cudaGetLastError();
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* The last pair is looked at first: its types differ, while the edges of the first pair do. */
+CASE(updating_with_types_and_edges_that_differ) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t first = NULL, node = NULL, last = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
+    int calls = 0;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddEmptyNode(&first, graph, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&node, graph, &first, 1));
+    OK(cudaGraphAddEmptyNode(&node, graph, &first, 1));
+    OK(cudaGraphAddEmptyNode(&first, other, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&node, other, NULL, 0));
+    IS((last = add_host(other, &node, 1, &calls)) != NULL);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, other, &info));
+    EQUAL(info.result, FROM(12000, cudaGraphExecUpdateErrorNodeTypeChanged,
+                            cudaGraphExecUpdateErrorTopologyChanged));
+    IS(info.errorNode == FROM(12000, last, first));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+}
+
+/* The order in which edges were made does not count. */
+CASE(updating_with_edges_made_in_another_order) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t a = NULL, b = NULL, c = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddEmptyNode(&a, graph, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&b, graph, &a, 1));
+    OK(cudaGraphAddEmptyNode(&c, graph, &a, 1));
+    OK(cudaGraphAddEmptyNode(&a, other, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&b, other, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&c, other, &a, 1));
+    OK(cudaGraphAddDependencies(other, &a, &b, NULL, 1));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecUpdate(exec, other, &info));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+}
+
+/* A child graph's nodes are paired by ids, in which a node counts that was destroyed. */
+CASE(changing_a_child_graph_by_one_that_lost_a_node) {
+    cudaGraph_t graph = NULL, child = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL, lost = NULL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&child, 0));
+    OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+    OK(cudaGraphAddEmptyNode(&lost, child, NULL, 0));
+    OK(cudaGraphDestroyNode(lost));
+    FAILS(cudaErrorGraphExecUpdateFailure,
+          cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(child));
+}
+
+/* Adds a node that allocates, and one that frees the memory; returns the latter, NULL on error. */
+static cudaGraphNode_t add_memory(cudaGraph_t graph) {
+    struct cudaMemAllocNodeParams params = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                      .location = {cudaMemLocationTypeDevice, {0}}},
+        .bytesize = 4096};
+    cudaGraphNode_t made = NULL, freed = NULL;
+    return cudaGraphAddMemAllocNode(&made, graph, NULL, 0, &params) ||
+                   cudaGraphAddMemFreeNode(&freed, graph, &made, 1, params.dptr)
+               ? NULL
+               : freed;
+}
+
+CASE(nodes_of_memory_are_not_changed) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemFree};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    IS((node = add_memory(graph)) != NULL);
+    FAILS(cudaErrorNotSupported, cudaGraphExecNodeSetParams(exec, node, &params));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* Beside nodes of memory a child graph cannot be replaced, although the graph itself has none. */
+CASE(replacing_a_child_graph) {
+    cudaGraph_t graph = NULL, child = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&child, 0));
+    OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child));
+    params.graph.graph = child;
+    OK(cudaGraphNodeSetParams(node, &params));
+    IS(add_memory(graph) != NULL);
+    FAILS(cudaErrorNotSupported, cudaGraphNodeSetParams(node, &params));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(child));
+}
+
+/* ---- copies of graphs ---- */
+
+static cudaError_t add_condition(cudaGraph_t graph) {
+    cudaGraphNode_t node = NULL;
+    struct cudaGraphNodeParams params = {
+        .type = cudaGraphNodeTypeConditional,
+        .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
+    const cudaError_t result =
+        cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, 0, 1);
+    return result ? result : cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params);
+}
+
+/* A clone that was made before the condition forbids the graph's instances, but not its own. */
+CASE(conditions_of_a_graph_and_of_its_clone) {
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    NEEDS(ACU_FEATURE_GRAPH_CONDITIONAL_NODES);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphClone(&clone, graph));
+    OK(add_condition(graph));
+    OK(add_condition(clone));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphInstantiate(&second, clone, 0));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphInstantiate(&exec, graph, 0)); /* an instance of the clone does not count */
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(conditions_of_a_graph_that_is_a_child) {
+    cudaGraph_t graph = NULL, parent = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    NEEDS(ACU_FEATURE_GRAPH_CONDITIONAL_NODES);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&parent, 0));
+    OK(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph));
+    OK(add_condition(graph));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(parent));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(memory_of_a_graph_and_of_its_clone) {
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphClone(&clone, graph));
+    IS(add_memory(graph) != NULL);
+    IS(add_memory(clone) != NULL);
+    OK(cudaGraphInstantiate(&exec, clone, 0));
+    OK(cudaGraphInstantiate(&second, graph, 0));
+    OK(cudaGraphExecDestroy(exec));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* ---- captures ---- */
+
+/* CUDA_ERROR_CAPTURED_EVENT is reported before an event that keeps no times. */
+CASE(a_captured_event_without_times) {
+    cudaStream_t stream = new_stream();
+    cudaEvent_t event = new_event();
+    float ms = 7;
+    FAILS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&ms, event, event));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    YES(cudaEventRecord(event, stream));
+    SAYS(cudaErrorCapturedEvent, cudaEventElapsedTime(&ms, event, event));
+    (void)end_capture(stream);
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(what_captures_make_of_small_calls) {
+    cudaStream_t stream = new_stream();
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t nodes[2] = {NULL, NULL};
+    size_t count = 2;
+    struct cudaMemsetParams fill = {.pitch = 7};
+    CUdeviceptr managed = 7;
+    CUstreamBatchMemOpParams none;
+    char *memory = NULL;
+    OK(cudaMalloc((void **)&memory, 64));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    YES(cuStreamBatchMemOp((CUstream)stream, 0, &none, 0)); /* an empty batch is a node */
+    YES(cudaMemsetAsync(memory, 3, 64, stream));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&managed, 0, CU_MEM_ATTACH_HOST));
+    OK(cudaStreamEndCapture(stream, &graph));
+    EQUAL(count_nodes(graph), 2);
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    OK(cudaGraphMemsetNodeGetParams(nodes[1], &fill));
+    EQUAL(fill.width, 64);
+    EQUAL(fill.pitch, 0);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
