@@ -252,11 +252,21 @@ static void pair(acu_sim_node *a, acu_sim_node *b) {
     b->pair = a;
 }
 
-/* Returns whether the two nodes of a pair have one type. */
-static bool is_same_type(acu_sim_node *a, acu_sim_node *b, cudaGraphExecUpdateResultInfo *info) {
-    if (a->op->type != b->op->type)
-        refuse(info, cudaGraphExecUpdateErrorNodeTypeChanged, b, NULL);
-    return a->op->type == b->op->type;
+static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other, bool by_edges,
+                     cudaGraphExecUpdateResultInfo *info);
+
+/* Returns whether a node that has a pair can be updated, and the graphs in it. */
+static bool validate_pair(const acu_sim_node *mine, bool by_edges,
+                          cudaGraphExecUpdateResultInfo *info) {
+    enum cudaGraphExecUpdateResult result = acu_sim_update_validate(mine->op, mine->pair->op);
+    bool good = true;
+    if (!result && mine->body_count != mine->pair->body_count)
+        result = cudaGraphExecUpdateErrorParametersChanged;
+    if (result)
+        refuse(info, result, mine->pair, NULL);
+    for (unsigned i = 0; !result && good && i < mine->body_count; i++)
+        good = validate(mine->bodies[i], mine->pair->bodies[i], by_edges, info);
+    return !result && good;
 }
 
 /* Pairs the nodes that a pair depends on, and puts them on the stack; returns false if they do
@@ -289,7 +299,7 @@ static size_t count_last(const acu_sim_graph *graph) {
 }
 
 /* Pairs all nodes by their edges, beginning with those that no other depends on; returns false if
- * the shapes or the types of a pair differ. `stack` has room for all nodes. */
+ * the shapes differ, or if a node cannot be updated. `stack` has room for all nodes. */
 static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
                           acu_sim_node **stack, cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0, count = 0;
@@ -308,7 +318,7 @@ static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
     }
     while (count) {
         a = stack[--count];
-        if (!pair_before(a, a->pair, stack, &count, info) || !is_same_type(a, a->pair, info))
+        if (!pair_before(a, a->pair, stack, &count, info) || !validate_pair(a, true, info))
             return false;
     }
     return true;
@@ -331,7 +341,7 @@ static bool is_same_after(const acu_sim_node *a, const acu_sim_node *b) {
 }
 
 /* Pairs all nodes by their ids, in which those count that were destroyed, and those that failed to
- * be made; returns false if the shapes or the types of a pair differ. */
+ * be made; returns false if the shapes differ, or if a node cannot be updated. */
 static bool pair_by_ids(const acu_sim_graph *mine, const acu_sim_graph *other,
                         cudaGraphExecUpdateResultInfo *info) {
     for (size_t i = 0; i < mine->size; i++) {
@@ -343,42 +353,27 @@ static bool pair_by_ids(const acu_sim_graph *mine, const acu_sim_graph *other,
             return false;
         }
         pair(a, b);
-        if (!is_same_type(a, b, info))
+        if (!validate_pair(a, false, info))
             return false;
     }
     return true;
 }
 
-/* Pairs all nodes; returns false if the graphs do not correspond. */
-static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, bool by_edges,
-                     cudaGraphExecUpdateResultInfo *info) {
-    forget_pairs(mine);
-    forget_pairs(other);
-    if (!by_edges)
-        return pair_by_ids(mine, other, info);
-    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
-    const bool good = stack && pair_by_edges(mine, other, stack, info);
-    free(stack);
-    return good;
-}
-
-/* Returns whether a node can be updated. A node may lack a pair only where my graph has more last
- * nodes than the other one. */
-static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
-    enum cudaGraphExecUpdateResult result = !mine->pair
-                                                ? cudaGraphExecUpdateErrorTopologyChanged
-                                                : acu_sim_update_validate(mine->op, mine->pair->op);
-    if (!result && mine->body_count != mine->pair->body_count)
-        result = cudaGraphExecUpdateErrorParametersChanged;
-    if (result)
-        refuse(info, result, mine->pair, NULL);
-    return !result;
+/* Returns whether all nodes have a pair: those that depend on each other may have none. */
+static bool are_paired(const acu_sim_graph *graph, cudaGraphExecUpdateResultInfo *info) {
+    const acu_sim_node *node;
+    size_t i = 0;
+    do
+        node = next_node(graph, &i);
+    while (node && node->pair);
+    if (node)
+        refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
+    return !node;
 }
 
 /* Returns whether a graph can be updated, and pairs its nodes; else writes to `info` why not. */
 static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other, bool by_edges,
                      cudaGraphExecUpdateResultInfo *info) {
-    acu_sim_node *node;
     if (by_edges ? mine->count != other->count : mine->size != other->size) {
         refuse(info,
                by_edges ? cudaGraphExecUpdateErrorTopologyChanged
@@ -386,12 +381,13 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other, bool
                NULL, NULL);
         return false;
     }
-    bool good = pair_all(mine, other, by_edges, info);
-    for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
-        good = validate_pair(node, info);
-        for (unsigned k = 0; good && k < node->body_count; k++)
-            good = validate(node->bodies[k], node->pair->bodies[k], by_edges, info);
-    }
+    forget_pairs(mine);
+    forget_pairs(other);
+    if (!by_edges)
+        return pair_by_ids(mine, other, info);
+    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
+    const bool good = stack && pair_by_edges(mine, other, stack, info) && are_paired(mine, info);
+    free(stack);
     return good;
 }
 
