@@ -81,7 +81,9 @@ static CUresult map(CUarrayMapInfo info) {
 /* ---- bytes ---- */
 
 static CUDA_MEMCPY3D box(size_t x, size_t y, size_t z, size_t width, size_t height, size_t depth) {
-    return (CUDA_MEMCPY3D){.srcXInBytes = x,
+    return (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcXInBytes = x,
                            .srcY = y,
                            .srcZ = z,
                            .dstXInBytes = x,
@@ -104,7 +106,6 @@ static CUresult fill(CUarray array, CUDA_MEMCPY3D copy, int byte) {
     copy.srcHost = bytes;
     copy.srcPitch = copy.WidthInBytes;
     copy.srcHeight = copy.Height;
-    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.dstArray = array;
     const CUresult result = cuMemcpy3D(&copy);
     free(bytes);
@@ -119,7 +120,6 @@ static long long count(CUarray array, CUDA_MEMCPY3D copy, int byte) {
     if (!bytes)
         return -1;
     copy.dstXInBytes = copy.dstY = copy.dstZ = 0;
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.srcArray = array;
     copy.dstMemoryType = CU_MEMORYTYPE_HOST;
     copy.dstHost = bytes;
@@ -316,7 +316,6 @@ CASE(what_is_not_mapped_is_zero) {
     EQUAL(count(array, box(0, 0, 0, 2048, 300, 1), 0), 2048 * 300);
     OK(fill(plain, box(0, 0, 0, 2048, 300, 1), 0x12));
     CUDA_MEMCPY3D copy = box(0, 0, 0, 2048, 300, 1);
-    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     copy.srcArray = array;
     copy.dstArray = plain;
     OK(cuMemcpy3D(&copy));
