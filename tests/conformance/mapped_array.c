@@ -426,6 +426,7 @@ CASE(a_list_is_validated_as_a_whole) {
 CASE(memory_stays_as_long_as_it_is_mapped) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
+    CUmemAllocationProp properties;
     size_t before = 0, after = 0, all = 0;
     OK(make(&array, U32, 512, 300, 0, SPARSE));
     OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
@@ -433,6 +434,8 @@ CASE(memory_stays_as_long_as_it_is_mapped) {
     OK(fill(array, box(0, 0, 0, 512, 128, 1), 0x31));
     OK(cuMemGetInfo(&before, &all));
     OK(cuMemRelease(memory));
+    OK(cuMemGetAllocationPropertiesFromHandle(&properties, memory));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemRelease(memory));
     EQUAL(count(array, box(0, 0, 0, 512, 128, 1), 0x31), PIECE);
     OK(cuMemGetInfo(&after, &all));
     EQUAL(after, before);

@@ -132,9 +132,10 @@ static memory *memory_of(CUmemGenericAllocationHandle handle) {
     return acu_sim_set_has(&handles, m) ? m : NULL;
 }
 
-/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
+/* Releases the memory, if neither the program nor a mapping has a reference to it any more. The
+ * handle of memory that is mapped to an array can be used as long as the memory is there. */
 static void settle(memory *m) {
-    if (!m->held)
+    if (!m->held && !(m->for_arrays && m->mapped))
         acu_sim_set_remove(&handles, m);
     if (m->held || m->mapped)
         return;
@@ -366,7 +367,7 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
 
 cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
     memory *m = memory_of(handle);
-    if (!m)
+    if (!m || !m->held)
         return cudaErrorInvalidValue;
     m->held--;
     settle(m);
