@@ -6,7 +6,8 @@
  * is left out has its default: one device of 8 GiB, 9.0, and the versions of the headers. `runtime`
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
  * For tests: "guard=1" reports writes behind allocations and uses of freed ones, "seed=7" does one
- * operation at a time, in an order that the number decides.
+ * operation at a time, in an order that the number decides, and "budget=1GiB" is what the process
+ * should use of each device's memory: who exceeds it is notified.
  */
 #ifndef ACU_SIM_H
 #define ACU_SIM_H

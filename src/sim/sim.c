@@ -84,6 +84,9 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
     } else if (strcmp(key, "memory") == 0) {
         if (!read_size(value, &config->memory))
             return "a size up to 16TiB, like 8GiB";
+    } else if (strcmp(key, "budget") == 0) {
+        if (!read_size(value, &config->budget))
+            return "a size up to 16TiB, like 1GiB";
     } else if (strcmp(key, "cc") == 0) {
         if (!read_version(value, &major, &minor) || major < 5 || major > 12 || minor > 9)
             return "a compute capability from 5.0 to 12.9, like 9.0";
@@ -113,7 +116,7 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         config->seed = seed;
         config->seeded = true;
     } else {
-        return "one of devices, memory, cc, runtime, driver, leaks, guard, seed";
+        return "one of devices, memory, budget, cc, runtime, driver, leaks, guard, seed";
     }
     return NULL;
 }

@@ -58,6 +58,7 @@ typedef struct acu_sim_config {
     int devices;
     bool listed_twice; /* CUDA_VISIBLE_DEVICES lists a device twice; there are no devices then */
     uint64_t memory;   /* per device */
+    uint64_t budget;   /* the same, that a process should use; 0: none */
     int cc;            /* 90 */
     int runtime, driver;
     bool leaks;

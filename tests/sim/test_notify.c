@@ -2,6 +2,7 @@
 #include "sim_test.h"
 #include "../scratch.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,6 +23,176 @@ TEST(listeners_come_and_go) {
     FAILS(cudaErrorInvalidDevice, cudaDeviceRegisterAsyncNotification(2, hear, NULL, &callback));
     FAILS(cudaErrorInvalidDevice, cudaDeviceUnregisterAsyncNotification(-1, callback));
 }
+
+/* ---- a budget ---- */
+
+enum { MIB = 1 << 20 };
+#define TIGHT "devices=2,memory=1GiB,budget=4MiB"
+
+/* What a callback has heard, and what the callback does itself. */
+typedef struct ear {
+    cudaAsyncCallbackHandle_t handle;
+    atomic_int count, type, is_held, is_open;
+    atomic_ullong over;
+    _Atomic(cudaAsyncCallbackHandle_t) given;
+    void (*then)(struct ear *ear);
+    void *memory;
+    cudaError_t results[3];
+} ear;
+
+static void hear_over(cudaAsyncNotificationInfo_t *info, void *data,
+                      cudaAsyncCallbackHandle_t callback) {
+    ear *e = data;
+    atomic_store(&e->type, (int)info->type);
+    atomic_store(&e->over, info->info.overBudget.bytesOverBudget);
+    atomic_store(&e->given, callback);
+    if (e->then)
+        e->then(e);
+    atomic_fetch_add(&e->count, 1);
+}
+
+static void listen(int device, ear *e) {
+    OK(cudaDeviceRegisterAsyncNotification(device, hear_over, e, &e->handle));
+}
+
+static void wait_to_hear(ear *e, int count) {
+    while (atomic_load(&e->count) < count)
+        pause_briefly();
+}
+
+static void *take(size_t size) {
+    void *memory = NULL;
+    OK(cudaMalloc(&memory, size));
+    return memory;
+}
+
+TEST(too_much_memory_is_heard_of) {
+    ear first = {0}, second = {0}, other = {0};
+    acu_sim_reset(TIGHT);
+    listen(0, &first);
+    listen(0, &second);
+    listen(1, &other);
+    void *within = take(4 * MIB);
+    void *over = take(3 * MIB);
+    wait_to_hear(&first, 1);
+    wait_to_hear(&second, 1);
+    assert_int_equal(first.type, cudaAsyncNotificationTypeOverBudget);
+    assert_int_equal(first.over, 3 * MIB);
+    assert_int_equal(second.over, 3 * MIB);
+    assert_true(first.given == first.handle);
+    assert_true(second.given == second.handle);
+    /* What makes it worse is not heard of, only that the budget is exceeded once more. */
+    void *more = take(MIB);
+    OK(cudaFree(more));
+    OK(cudaFree(over));
+    over = take(2 * MIB);
+    wait_to_hear(&first, 2);
+    wait_to_hear(&second, 2);
+    assert_int_equal(first.over, 2 * MIB);
+    OK(cudaFree(within));
+    OK(cudaFree(over));
+    OK(cudaDeviceUnregisterAsyncNotification(0, first.handle));
+    OK(cudaDeviceUnregisterAsyncNotification(0, second.handle));
+    OK(cudaDeviceUnregisterAsyncNotification(1, other.handle));
+    assert_int_equal(first.count, 2);
+    assert_int_equal(other.count, 0);
+}
+
+TEST(pools_and_arrays_count_too) {
+    const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    ear e = {0};
+    cudaArray_t array;
+    void *memory;
+    acu_sim_reset("memory=1GiB,budget=48MiB");
+    listen(0, &e);
+    OK(cudaMallocArray(&array, &bytes, 4096, 4096, 0));
+    OK(cudaMallocAsync(&memory, 40 * MIB, NULL));
+    wait_to_hear(&e, 1);
+    OK(cudaFreeAsync(memory, NULL));
+    OK(cudaFreeArray(array));
+    OK(cudaDeviceUnregisterAsyncNotification(0, e.handle));
+}
+
+TEST(without_a_budget_nothing_is_heard) {
+    ear e = {0};
+    listen(0, &e);
+    OK(cudaFree(take(512 * MIB)));
+    OK(cudaDeviceUnregisterAsyncNotification(0, e.handle));
+    assert_int_equal(e.count, 0);
+}
+
+/* A callback may free what is too much, but not register callbacks. */
+static void free_it(ear *e) {
+    cudaAsyncCallbackHandle_t handle;
+    e->results[0] = cudaFree(e->memory);
+    e->results[1] = cudaDeviceRegisterAsyncNotification(0, hear, NULL, &handle);
+    e->results[2] = cudaDeviceUnregisterAsyncNotification(0, e->handle);
+}
+
+TEST(a_callback_calls_cuda) {
+    ear e = {.then = free_it};
+    size_t left, all;
+    acu_sim_reset(TIGHT);
+    e.memory = take(3 * MIB);
+    listen(0, &e);
+    void *over = take(2 * MIB);
+    wait_to_hear(&e, 1);
+    OK(e.results[0]);
+    SAYS(cudaErrorNotPermitted, e.results[1]);
+    SAYS(cudaErrorNotPermitted, e.results[2]);
+    OK(cudaMemGetInfo(&left, &all));
+    assert_int_equal(all - left, 2 * MIB);
+    OK(cudaFree(over));
+    OK(cudaDeviceUnregisterAsyncNotification(0, e.handle));
+}
+
+static void hold(ear *e) {
+    atomic_store(&e->is_held, 1);
+    while (!atomic_load(&e->is_open))
+        pause_briefly();
+}
+
+static void *open_it(void *data) {
+    ear *e = data;
+    pause_briefly();
+    atomic_store(&e->is_open, 1);
+    return NULL;
+}
+
+/* Makes a callback that does not return before another thread lets it. */
+static pthread_t begin_to_hear(ear *e) {
+    pthread_t thread;
+    listen(0, e);
+    (void)take(5 * MIB);
+    while (!atomic_load(&e->is_held))
+        pause_briefly();
+    assert_int_equal(pthread_create(&thread, NULL, open_it, e), 0);
+    return thread;
+}
+
+TEST(unregistering_waits_for_the_callback) {
+    ear e = {.then = hold};
+    acu_sim_reset(TIGHT ",seed=7");
+    pthread_t thread = begin_to_hear(&e);
+    OK(cudaDeviceUnregisterAsyncNotification(0, e.handle));
+    assert_int_equal(e.count, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    FAILS(cudaErrorInvalidValue, cudaDeviceUnregisterAsyncNotification(0, e.handle));
+    acu_sim_reset(MACHINE);
+}
+
+TEST(a_reset_waits_for_the_callback) {
+    ear e = {.then = hold};
+    acu_sim_reset(TIGHT);
+    pthread_t thread = begin_to_hear(&e);
+    acu_sim_reset(TIGHT);
+    assert_int_equal(e.count, 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    OK(cudaFree(take(5 * MIB)));
+    assert_int_equal(e.count, 1);
+}
+
+/* ---- the log ---- */
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's */
 static void hear_log(void *data, cudaLogLevel level, char *text, size_t length) {
@@ -110,6 +281,12 @@ TEST(no_tool_listens) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(listeners_come_and_go),
+        T(too_much_memory_is_heard_of),
+        T(pools_and_arrays_count_too),
+        T(without_a_budget_nothing_is_heard),
+        T(a_callback_calls_cuda),
+        T(unregistering_waits_for_the_callback),
+        T(a_reset_waits_for_the_callback),
         T(the_log_is_empty),
         T(links_have_what_the_attributes_say),
         T(banks_stay_as_they_are),

@@ -18,6 +18,10 @@ cudaError_t acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
 cudaError_t acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
 cudaError_t acu_sim_cuArrayDestroy(CUarray hArray);
 cudaError_t acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
+cudaError_t acu_sim_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                                 CUarray array, CUdevice device);
+cudaError_t acu_sim_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                               CUarray array);
 cudaError_t acu_sim_cuCtxAttach(CUcontext *pctx, unsigned int flags);
 cudaError_t acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                 unsigned int flags, CUdevice dev);
@@ -82,10 +86,15 @@ cudaError_t acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev);
 cudaError_t acu_sim_cuDevicePrimaryCtxReset(CUdevice dev);
 cudaError_t acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev);
 cudaError_t acu_sim_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
+cudaError_t acu_sim_cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
+                                                      void *userData,
+                                                      CUasyncCallbackHandle *callback);
 cudaError_t acu_sim_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                  void *value);
 cudaError_t acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool);
 cudaError_t acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev);
+cudaError_t acu_sim_cuDeviceUnregisterAsyncNotification(CUdevice device,
+                                                        CUasyncCallbackHandle callback);
 cudaError_t acu_sim_cuDriverGetVersion(int *driverVersion);
 cudaError_t acu_sim_cuEventCreate(CUevent *phEvent, unsigned int Flags);
 cudaError_t acu_sim_cuEventDestroy(CUevent hEvent);
@@ -307,6 +316,8 @@ cudaError_t acu_sim_cuMemHostRegister(void *p, size_t bytesize, unsigned int Fla
 cudaError_t acu_sim_cuMemHostUnregister(void *p);
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags);
+cudaError_t acu_sim_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
+                                       CUstream hStream);
 cudaError_t acu_sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps);
 cudaError_t acu_sim_cuMemPoolDestroy(CUmemoryPool pool);
 cudaError_t acu_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
@@ -398,6 +409,10 @@ cudaError_t acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
 cudaError_t acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray);
 cudaError_t acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
                                              unsigned int level);
+cudaError_t acu_sim_cuMipmappedArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice device);
+cudaError_t acu_sim_cuMipmappedArrayGetSparseProperties(
+    CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap);
 cudaError_t acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                CUmodule mod);
 cudaError_t acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name);

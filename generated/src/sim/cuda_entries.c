@@ -57,6 +57,28 @@ CUresult acu_sim_entry_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescrip
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements)
+CUresult acu_sim_entry_cuArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUarray array, CUdevice device) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArrayGetMemoryRequirements(memoryRequirements, array, device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuArrayGetSparseProperties, cuArrayGetSparseProperties, cuArrayGetSparseProperties)
+CUresult acu_sim_entry_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                                  CUarray array) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuArrayGetSparseProperties(sparseProperties, array);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuCtxAttach, cuCtxAttach, cuCtxAttach)
 CUresult acu_sim_entry_cuCtxAttach(CUcontext *pctx, unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -600,6 +622,21 @@ CUresult acu_sim_entry_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int fla
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuDeviceRegisterAsyncNotification, cuDeviceRegisterAsyncNotification,
+          cuDeviceRegisterAsyncNotification)
+CUresult acu_sim_entry_cuDeviceRegisterAsyncNotification(CUdevice device,
+                                                         CUasyncCallback callbackFunc,
+                                                         void *userData,
+                                                         CUasyncCallbackHandle *callback) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceRegisterAsyncNotification(device, callbackFunc, userData,
+                                                           callback);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute)
 CUresult acu_sim_entry_cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr,
                                                     void *value) {
@@ -630,6 +667,18 @@ CUresult acu_sim_entry_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
     if (!result)
         result = acu_sim_cuDeviceTotalMem(bytes, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuDeviceUnregisterAsyncNotification, cuDeviceUnregisterAsyncNotification,
+          cuDeviceUnregisterAsyncNotification)
+CUresult acu_sim_entry_cuDeviceUnregisterAsyncNotification(CUdevice device,
+                                                           CUasyncCallbackHandle callback) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuDeviceUnregisterAsyncNotification(device, callback);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -2246,6 +2295,29 @@ CUresult acu_sim_entry_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMemMapArrayAsync, cuMemMapArrayAsync, cuMemMapArrayAsync)
+CUresult acu_sim_entry_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
+                                          CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuMemMapArrayAsync(mapInfoList, count, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemMapArrayAsync, cuMemMapArrayAsync_ptsz, cuMemMapArrayAsync_ptsz)
+CUresult acu_sim_entry_cuMemMapArrayAsync_ptsz(CUarrayMapInfo *mapInfoList, unsigned int count,
+                                               CUstream hStream) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .own_default = true,
+                         .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_stream(SIM_NEEDS_CONTEXT, hStream);
+    if (!result)
+        result = acu_sim_cuMemMapArrayAsync(mapInfoList, count, hStream);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate)
 CUresult acu_sim_entry_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -3313,6 +3385,30 @@ CUresult acu_sim_entry_cuMipmappedArrayGetLevel(CUarray *pLevelArray,
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements,
+          cuMipmappedArrayGetMemoryRequirements)
+CUresult acu_sim_entry_cuMipmappedArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements, CUmipmappedArray mipmap, CUdevice device) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMipmappedArrayGetMemoryRequirements(memoryRequirements, mipmap, device);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMipmappedArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties,
+          cuMipmappedArrayGetSparseProperties)
+CUresult acu_sim_entry_cuMipmappedArrayGetSparseProperties(
+    CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUmipmappedArray mipmap) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuMipmappedArrayGetSparseProperties(sparseProperties, mipmap);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)
 CUresult acu_sim_entry_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                   CUmodule mod) {
@@ -4235,6 +4331,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      2000},
     {&acu_function_cuArrayGetDescriptor, "cuArrayGetDescriptor_v2",
      (acu_fn)acu_sim_entry_cuArrayGetDescriptor, false, 2000},
+    {&acu_function_cuArrayGetMemoryRequirements, "cuArrayGetMemoryRequirements",
+     (acu_fn)acu_sim_entry_cuArrayGetMemoryRequirements, false, 11060},
+    {&acu_function_cuArrayGetSparseProperties, "cuArrayGetSparseProperties",
+     (acu_fn)acu_sim_entry_cuArrayGetSparseProperties, false, 11010},
     {&acu_function_cuCtxAttach, "cuCtxAttach", (acu_fn)acu_sim_entry_cuCtxAttach, false, 2000},
     {&acu_function_cuCtxCreate, "cuCtxCreate_v4", (acu_fn)acu_sim_entry_cuCtxCreate, false, 2000},
     {&acu_function_cuCtxDestroy, "cuCtxDestroy_v2", (acu_fn)acu_sim_entry_cuCtxDestroy, false,
@@ -4334,12 +4434,16 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuDevicePrimaryCtxRetain, false, 7000},
     {&acu_function_cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2",
      (acu_fn)acu_sim_entry_cuDevicePrimaryCtxSetFlags, false, 11000},
+    {&acu_function_cuDeviceRegisterAsyncNotification, "cuDeviceRegisterAsyncNotification",
+     (acu_fn)acu_sim_entry_cuDeviceRegisterAsyncNotification, false, 12040},
     {&acu_function_cuDeviceSetGraphMemAttribute, "cuDeviceSetGraphMemAttribute",
      (acu_fn)acu_sim_entry_cuDeviceSetGraphMemAttribute, false, 11040},
     {&acu_function_cuDeviceSetMemPool, "cuDeviceSetMemPool",
      (acu_fn)acu_sim_entry_cuDeviceSetMemPool, false, 11020},
     {&acu_function_cuDeviceTotalMem, "cuDeviceTotalMem_v2", (acu_fn)acu_sim_entry_cuDeviceTotalMem,
      false, 2000},
+    {&acu_function_cuDeviceUnregisterAsyncNotification, "cuDeviceUnregisterAsyncNotification",
+     (acu_fn)acu_sim_entry_cuDeviceUnregisterAsyncNotification, false, 12040},
     {&acu_function_cuDriverGetVersion, "cuDriverGetVersion",
      (acu_fn)acu_sim_entry_cuDriverGetVersion, false, 2020},
     {&acu_function_cuEventCreate, "cuEventCreate", (acu_fn)acu_sim_entry_cuEventCreate, false,
@@ -4622,6 +4726,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuMemHostUnregister, "cuMemHostUnregister",
      (acu_fn)acu_sim_entry_cuMemHostUnregister, false, 4000},
     {&acu_function_cuMemMap, "cuMemMap", (acu_fn)acu_sim_entry_cuMemMap, false, 10020},
+    {&acu_function_cuMemMapArrayAsync, "cuMemMapArrayAsync",
+     (acu_fn)acu_sim_entry_cuMemMapArrayAsync, false, 11010},
+    {&acu_function_cuMemMapArrayAsync_ptds, "cuMemMapArrayAsync_ptsz",
+     (acu_fn)acu_sim_entry_cuMemMapArrayAsync_ptsz, true, 11010},
     {&acu_function_cuMemPoolCreate, "cuMemPoolCreate", (acu_fn)acu_sim_entry_cuMemPoolCreate, false,
      11020},
     {&acu_function_cuMemPoolDestroy, "cuMemPoolDestroy", (acu_fn)acu_sim_entry_cuMemPoolDestroy,
@@ -4798,6 +4906,10 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuMipmappedArrayDestroy, false, 5000},
     {&acu_function_cuMipmappedArrayGetLevel, "cuMipmappedArrayGetLevel",
      (acu_fn)acu_sim_entry_cuMipmappedArrayGetLevel, false, 5000},
+    {&acu_function_cuMipmappedArrayGetMemoryRequirements, "cuMipmappedArrayGetMemoryRequirements",
+     (acu_fn)acu_sim_entry_cuMipmappedArrayGetMemoryRequirements, false, 11060},
+    {&acu_function_cuMipmappedArrayGetSparseProperties, "cuMipmappedArrayGetSparseProperties",
+     (acu_fn)acu_sim_entry_cuMipmappedArrayGetSparseProperties, false, 11010},
     {&acu_function_cuModuleEnumerateFunctions, "cuModuleEnumerateFunctions",
      (acu_fn)acu_sim_entry_cuModuleEnumerateFunctions, false, 12040},
     {&acu_function_cuModuleGetFunction, "cuModuleGetFunction",

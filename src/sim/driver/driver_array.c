@@ -120,3 +120,69 @@ cudaError_t acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
                ? acu_sim_cudaFreeMipmappedArray((cudaMipmappedArray_t)(void *)hMipmappedArray)
                : cudaErrorInvalidResourceHandle;
 }
+
+/* ---- what the program must map ---- */
+
+/* The driver reports one error for all that is no array to be asked, and leaves what is reserved as
+ * it was. */
+static cudaError_t write_sparse(cudaError_t result, const struct cudaArraySparseProperties *from,
+                                CUDA_ARRAY_SPARSE_PROPERTIES *to) {
+    if (result)
+        return cudaErrorInvalidValue;
+    to->tileExtent.width = from->tileExtent.width;
+    to->tileExtent.height = from->tileExtent.height;
+    to->tileExtent.depth = from->tileExtent.depth;
+    to->miptailFirstLevel = from->miptailFirstLevel;
+    to->miptailSize = from->miptailSize;
+    to->flags = from->flags;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                               CUarray array) {
+    struct cudaArraySparseProperties sparse = {0};
+    if (!sparseProperties)
+        return cudaErrorInvalidValue;
+    return write_sparse(acu_sim_cudaArrayGetSparseProperties(&sparse, (cudaArray_t)(void *)array),
+                        &sparse, sparseProperties);
+}
+
+cudaError_t
+acu_sim_cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                            CUmipmappedArray mipmap) {
+    struct cudaArraySparseProperties sparse = {0};
+    if (!sparseProperties)
+        return cudaErrorInvalidValue;
+    return write_sparse(acu_sim_cudaMipmappedArrayGetSparseProperties(
+                            &sparse, (cudaMipmappedArray_t)(void *)mipmap),
+                        &sparse, sparseProperties);
+}
+
+static cudaError_t write_needs(cudaError_t result, const struct cudaArrayMemoryRequirements *from,
+                               CUDA_ARRAY_MEMORY_REQUIREMENTS *to) {
+    if (result)
+        return cudaErrorInvalidValue;
+    *to = (CUDA_ARRAY_MEMORY_REQUIREMENTS){.size = from->size, .alignment = from->alignment};
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                                 CUarray array, CUdevice device) {
+    struct cudaArrayMemoryRequirements needs = {0};
+    if (!memoryRequirements)
+        return cudaErrorInvalidValue;
+    return write_needs(
+        acu_sim_cudaArrayGetMemoryRequirements(&needs, (cudaArray_t)(void *)array, device), &needs,
+        memoryRequirements);
+}
+
+cudaError_t
+acu_sim_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
+                                              CUmipmappedArray mipmap, CUdevice device) {
+    struct cudaArrayMemoryRequirements needs = {0};
+    if (!memoryRequirements)
+        return cudaErrorInvalidValue;
+    return write_needs(acu_sim_cudaMipmappedArrayGetMemoryRequirements(
+                           &needs, (cudaMipmappedArray_t)(void *)mipmap, device),
+                       &needs, memoryRequirements);
+}

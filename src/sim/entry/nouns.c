@@ -3,13 +3,14 @@
 #include "sim/code/nvrtc.h"
 #include "sim/device/context.h"
 #include "sim/device/device_resource.h"
-#include "sim/device/notify.h"
+#include "sim/device/log.h"
 #include "sim/driver/driver.h"
 #include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
 #include "sim/graph/user_object.h"
 #include "sim/memory/array.h"
+#include "sim/memory/budget.h"
 #include "sim/memory/external_memory.h"
 #include "sim/memory/external_semaphore.h"
 #include "sim/memory/guard.h"
@@ -35,13 +36,14 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_event_noun,
     &acu_sim_graph_memory_noun,
     &acu_sim_module_noun,
-    &acu_sim_virtual_noun,
     &acu_sim_texture_noun,
     &acu_sim_array_noun,
+    &acu_sim_virtual_noun,
     &acu_sim_memory_noun,
     &acu_sim_pool_noun,
     &acu_sim_linker_noun,
-    &acu_sim_notify_noun,
+    &acu_sim_budget_noun,
+    &acu_sim_log_noun,
     &acu_sim_program_noun,
     &acu_sim_descriptor_noun,
     &acu_sim_user_object_noun,

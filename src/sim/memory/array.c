@@ -43,6 +43,15 @@ const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handl
     return m ? m->levels[0] : NULL;
 }
 
+acu_sim_array *const *acu_sim_array_mipmap_levels(cudaMipmappedArray_const_t handle,
+                                                  unsigned *count) {
+    const mipmapped *m = mipmap_of(handle);
+    if (!m)
+        return NULL;
+    *count = m->level_count;
+    return m->levels;
+}
+
 static cudaArray_t handle_of(acu_sim_array *array) {
     return (cudaArray_t)(void *)array;
 }
@@ -176,7 +185,8 @@ static cudaError_t validate_kind(const struct cudaChannelFormatDesc *desc,
     const bool is_flat = extent->height && !extent->depth;
     if (desc->f == cudaChannelFormatKindNV12 || (flags & cudaArrayTextureGather && !is_flat))
         return cudaErrorInvalidValue;
-    const unsigned never_sparse = cudaArrayDeferredMapping | cudaArraySurfaceLoadStore;
+    const unsigned never_sparse =
+        cudaArrayDeferredMapping | cudaArraySurfaceLoadStore | cudaArrayCubemap;
     return flags & cudaArraySparse && (!extent->height || flags & never_sparse)
                ? cudaErrorInvalidValue
                : cudaSuccess;
@@ -193,6 +203,8 @@ static void free_array(acu_sim_array *array) {
         array->next->before = array->before;
     acu_sim_set_remove(&array_handles, array);
     acu_sim_memory_wait_for_moves();
+    if (!array->is_level)
+        acu_sim_array_memory_release(array->memory);
     free(array->bytes);
     free(array);
 }
@@ -229,6 +241,17 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     return NULL;
 }
 
+/* Prepares an array, or all of its levels, for memory that the program maps; returns false without
+ * memory. */
+static bool add_memory(acu_sim_array *const *levels, unsigned count) {
+    if (has_memory(levels[0]->flags))
+        return true;
+    acu_sim_array_memory *memory = acu_sim_array_memory_new(levels, count);
+    for (unsigned i = 0; memory && i < count; i++)
+        levels[i]->memory = memory;
+    return memory != NULL;
+}
+
 /* Returns the bytes that an array takes of the device's memory. The limits of an extent keep the
  * product small enough. */
 static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
@@ -247,7 +270,9 @@ static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFo
     if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
     acu_sim_array *array = new_array(device, desc, extent, flags);
-    if (!array) {
+    if (!array || !add_memory(&array, 1)) {
+        if (array)
+            free_array(array);
         device->used -= size;
         return cudaErrorMemoryAllocation;
     }
@@ -312,6 +337,8 @@ static void free_mipmap(mipmapped *m) {
     if (m->next)
         m->next->before = m->before;
     acu_sim_set_remove(&mipmap_handles, m);
+    if (m->level_count)
+        acu_sim_array_memory_release(m->levels[0]->memory);
     for (unsigned i = 0; i < m->level_count; i++)
         free_array(m->levels[i]);
     m->device->used -= m->taken;
@@ -359,7 +386,7 @@ static bool make_levels(mipmapped *m, const struct cudaChannelFormatDesc *desc,
         m->levels[i]->is_level = true;
         m->level_count++;
     }
-    return m->levels && acu_sim_set_add(&mipmap_handles, m);
+    return m->levels && add_memory(m->levels, levels) && acu_sim_set_add(&mipmap_handles, m);
 }
 
 cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
@@ -451,84 +478,30 @@ cudaError_t acu_sim_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArr
                                                     : cudaErrorInvalidValue;
 }
 
-enum { MAPPED_PIECE = 64 << 10 }; /* the smallest piece of memory that is mapped to an array */
-
-static size_t rounded(size_t value, size_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
-static bool has_slices(const acu_sim_array *array) {
-    return array->extent.depth && !(array->flags & (cudaArrayLayered | cudaArrayCubemap));
-}
-
-/* Returns the bytes that a GPU needs for an array: rows of 64 bytes, in blocks of rows that depend
- * on how many there are. An H200 answered this for levels of 32 to 1000 rows. */
-static size_t needed_size(const acu_sim_array *array) {
-    const size_t most = has_slices(array) ? 32 : 128;
-    size_t block = 8;
-    while (block < most && block < array->height)
-        block *= 2;
-    return rounded(array->pitch, 64) * rounded(array->height, block) * array->depth;
-}
-
 /* CUDA does not look at the device, and clears the answer about arrays with memory of their own. */
-static cudaError_t get_requirements(acu_sim_array *const *levels, unsigned count,
+static cudaError_t get_requirements(const acu_sim_array *array,
                                     struct cudaArrayMemoryRequirements *needs) {
     *needs = (struct cudaArrayMemoryRequirements){0};
-    if (!(levels[0]->flags & cudaArrayDeferredMapping))
+    if (!(array->flags & cudaArrayDeferredMapping))
         return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < count; i++)
-        needs->size += needed_size(levels[i]);
-    needs->size = rounded(needs->size, MAPPED_PIECE);
-    needs->alignment = MAPPED_PIECE;
+    needs->size = array->memory->shape.size;
+    needs->alignment = SIM_PIECE;
     return cudaSuccess;
 }
 
-/* Halves the longest side of the tile until a piece of memory is large enough for its elements. */
-static void shrink_tile(size_t element, unsigned *width, unsigned *height, unsigned *depth) {
-    while (element * *width * *height * *depth > MAPPED_PIECE) {
-        unsigned *side = *height >= *width ? height : width;
-        if (*depth > 1 && *depth >= *side)
-            side = depth;
-        *side /= 2;
-    }
-}
-
-/* Returns whether a level is smaller than a tile, so that it lies in the tail of all such levels.
- */
-static bool is_in_tail(const acu_sim_array *level, const struct cudaArraySparseProperties *sparse) {
-    return level->width < sparse->tileExtent.width || level->height < sparse->tileExtent.height ||
-           (has_slices(level) && level->depth < sparse->tileExtent.depth);
-}
-
-static cudaError_t get_sparse_properties(acu_sim_array *const *levels, unsigned count,
+static cudaError_t get_sparse_properties(const acu_sim_array *array,
                                          struct cudaArraySparseProperties *sparse) {
-    const acu_sim_array *first = levels[0];
-    unsigned tail = 0;
     *sparse = (struct cudaArraySparseProperties){0};
-    if (!(first->flags & cudaArraySparse))
+    if (!(array->flags & cudaArraySparse))
         return cudaErrorInvalidValue;
-    sparse->tileExtent.width = has_slices(first) ? 64 : 256;
-    sparse->tileExtent.height = has_slices(first) ? 32 : 256;
-    sparse->tileExtent.depth = has_slices(first) ? 32 : 1;
-    shrink_tile(first->element, &sparse->tileExtent.width, &sparse->tileExtent.height,
-                &sparse->tileExtent.depth);
-    while (tail < count && !is_in_tail(levels[tail], sparse))
-        tail++;
-    for (unsigned i = tail; i < count; i++)
-        sparse->miptailSize += needed_size(levels[i]) / (first->is_level ? levels[i]->depth : 1);
-    sparse->miptailSize = rounded(sparse->miptailSize, MAPPED_PIECE);
-    if (first->is_level)
-        sparse->miptailFirstLevel = tail;
-    else if (tail < count)
-        sparse->flags = cudaArraySparsePropertiesSingleMipTail;
+    *sparse = array->memory->shape.sparse;
     return cudaSuccess;
 }
 
 cudaError_t
 acu_sim_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements,
                                        cudaArray_t array, int device) {
-    acu_sim_array *a = acu_sim_array_of(array);
+    const acu_sim_array *a = acu_sim_array_of(array);
     (void)device;
     if (!memoryRequirements)
         return cudaErrorInvalidValue;
@@ -538,12 +511,12 @@ acu_sim_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memor
         *memoryRequirements = (struct cudaArrayMemoryRequirements){0};
         return cudaErrorInvalidValue;
     }
-    return get_requirements(&a, 1, memoryRequirements);
+    return get_requirements(a, memoryRequirements);
 }
 
 cudaError_t acu_sim_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
                                                  cudaArray_t array) {
-    acu_sim_array *a = acu_sim_array_of(array);
+    const acu_sim_array *a = acu_sim_array_of(array);
     if (!sparseProperties)
         return cudaErrorInvalidValue;
     if (!a)
@@ -552,7 +525,7 @@ cudaError_t acu_sim_cudaArrayGetSparseProperties(struct cudaArraySparsePropertie
         *sparseProperties = (struct cudaArraySparseProperties){0};
         return cudaErrorInvalidValue;
     }
-    return get_sparse_properties(&a, 1, sparseProperties);
+    return get_sparse_properties(a, sparseProperties);
 }
 
 cudaError_t acu_sim_cudaMipmappedArrayGetMemoryRequirements(
@@ -562,8 +535,7 @@ cudaError_t acu_sim_cudaMipmappedArrayGetMemoryRequirements(
     (void)device;
     if (!memoryRequirements)
         return cudaErrorInvalidValue;
-    return m ? get_requirements(m->levels, m->level_count, memoryRequirements)
-             : cudaErrorInvalidResourceHandle;
+    return m ? get_requirements(m->levels[0], memoryRequirements) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t
@@ -572,7 +544,7 @@ acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *
     const mipmapped *m = mipmap_of(mipmap);
     if (!sparseProperties)
         return cudaErrorInvalidValue;
-    return m ? get_sparse_properties(m->levels, m->level_count, sparseProperties)
+    return m ? get_sparse_properties(m->levels[0], sparseProperties)
              : cudaErrorInvalidResourceHandle;
 }
 

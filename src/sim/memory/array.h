@@ -2,10 +2,10 @@
 #ifndef ACU_SIM_MEMORY_ARRAY_H
 #define ACU_SIM_MEMORY_ARRAY_H
 
+#include "sim/memory/array_layout.h"
+#include "sim/memory/array_memory.h"
 #include "sim/noun.h"
 #include "sim/sim.h"
-
-typedef struct acu_sim_array acu_sim_array;
 
 struct acu_sim_array {
     acu_sim_device *device;
@@ -16,7 +16,9 @@ struct acu_sim_array {
     size_t element;              /* bytes of an element */
     size_t pitch;                /* bytes of a row */
     unsigned flags;
-    char *bytes;                  /* the elements, row by row and slice by slice */
+    char *bytes; /* the elements, row by row and slice by slice; NULL: memory is mapped */
+    acu_sim_array_memory *memory; /* what is mapped, of all levels; NULL: the array has `bytes` */
+    acu_sim_array_place place;    /* where the elements are in that memory */
     bool is_level;                /* a level of a mipmapped array, which owns the level */
     const void *where;            /* where the program made the array; NULL for a level */
     acu_sim_array *next, *before; /* in the list of all arrays but levels */
@@ -27,6 +29,9 @@ acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
 
 /* Returns the first level of a mipmapped array; NULL if there is no such mipmapped array. */
 const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handle);
+/* Returns the levels of a mipmapped array, and how many they are; NULL if there is none. */
+acu_sim_array *const *acu_sim_array_mipmap_levels(cudaMipmappedArray_const_t handle,
+                                                  unsigned *count);
 
 /* Returns the bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);

@@ -191,6 +191,10 @@ static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_opt
 
 /* ---- operations ---- */
 
+static bool is_there(const acu_sim_layout *end) {
+    return end->array ? acu_sim_array_memory_is_there(end->array) : end->at != NULL;
+}
+
 /* Lays both ends out where their bytes are now. The bytes stay there until
  * acu_sim_memory_move_end(), which the caller must call also after a failure. */
 static bool find_bytes(const acu_sim_op *op, acu_sim_layout *to, acu_sim_layout *from) {
@@ -209,7 +213,31 @@ static bool find_bytes(const acu_sim_op *op, acu_sim_layout *to, acu_sim_layout 
         from->pitch = from->width;
         from->slice = from->pitch * copy->extent.height;
     }
-    return found && to->at && from->at;
+    return found && is_there(to) && is_there(from);
+}
+
+/* Returns where a byte of a row is, and shortens `count` to the bytes that follow there; NULL where
+ * no memory is mapped to an array. */
+static char *find_run(const acu_sim_layout *end, size_t x, size_t y, size_t z, size_t *count) {
+    size_t run;
+    if (!end->array)
+        return end->at + z * end->slice + y * end->pitch + x;
+    char *at = acu_sim_array_memory_at(end->array, end->x + x, end->y + y, end->z + z, &run);
+    *count = run < *count ? run : *count;
+    return at;
+}
+
+/* Copies a row from or to an array to which the program maps memory. */
+static void copy_row(const acu_sim_layout *to, const acu_sim_layout *from, size_t y, size_t z) {
+    for (size_t x = 0, count; x < to->width; x += count) {
+        count = to->width - x;
+        const char *source = find_run(from, x, y, z, &count);
+        char *target = find_run(to, x, y, z, &count);
+        if (target && source)
+            memmove(target, source, count);
+        else if (target)
+            memset(target, 0, count);
+    }
 }
 
 static cudaError_t run(acu_sim_op *op) {
@@ -218,14 +246,17 @@ static cudaError_t run(acu_sim_op *op) {
     const bool found = find_bytes(op, &to, &from);
     for (size_t z = 0; found && z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
-            memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
-                    to.width);
+            if (to.array || from.array)
+                copy_row(&to, &from, y, z);
+            else
+                memmove(to.at + z * to.slice + y * to.pitch,
+                        from.at + z * from.slice + y * from.pitch, to.width);
+    const bool lacks_memory = (to.array && !is_there(&to)) || (from.array && !is_there(&from));
     acu_sim_memory_move_end();
     if (found)
         return cudaSuccess;
     /* An array to which no memory is mapped ends the context in another way than an address. */
-    return (to.in_array && !to.at) || (from.in_array && !from.at) ? cudaErrorLaunchFailure
-                                                                  : cudaErrorIllegalAddress;
+    return lacks_memory ? cudaErrorLaunchFailure : cudaErrorIllegalAddress;
 }
 
 /* Copies the source aside, so that the program may change it once the call returns. Returns false

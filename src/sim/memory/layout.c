@@ -1,7 +1,6 @@
 /* Where the bytes of a copy or fill lie, and what memory that is. */
 #include "sim/memory/layout.h"
 
-#include "sim/memory/array.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/range.h"
 
@@ -14,6 +13,7 @@ bool acu_sim_layout_of_memory(const struct cudaPitchedPtr *ptr, const struct cud
                               acu_sim_layout *layout) {
     size_t rows, slices, skipped, offset;
     layout->in_array = false;
+    layout->array = NULL;
     if (__builtin_mul_overflow(extent->width, element, &layout->width) ||
         __builtin_mul_overflow(ptr->pitch, ptr->ysize, &layout->slice) ||
         __builtin_mul_overflow(layout->slice, extent->depth - 1, &slices) ||
@@ -47,8 +47,14 @@ bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos
                                .slice = array->pitch * array->height,
                                .width = extent->width * unit,
                                .in_array = true};
-    if (array->bytes)
+    if (array->bytes) {
         layout->at = array->bytes + pos->z * layout->slice + pos->y * layout->pitch + pos->x * unit;
+        return true;
+    }
+    layout->array = array;
+    layout->x = pos->x * unit;
+    layout->y = pos->y;
+    layout->z = pos->z;
     return true;
 }
 

@@ -2,18 +2,23 @@
 #ifndef ACU_SIM_MEMORY_LAYOUT_H
 #define ACU_SIM_MEMORY_LAYOUT_H
 
+#include "sim/memory/array.h"
 #include "sim/sim.h"
 
 /* One end of a copy, or what a fill fills: rows of bytes. */
 typedef struct acu_sim_layout {
     char *base;    /* the address that the call gave, before what is skipped; NULL: an array's */
     char *at;      /* the first byte: an address as the program knows it, or inside of an array;
-                    * NULL in an array to which no memory is mapped */
+                    * NULL in an array to which the program maps memory */
     size_t pitch;  /* bytes from one row to the next */
     size_t slice;  /* bytes from one slice to the next */
     size_t width;  /* bytes of a row that are copied */
     size_t size;   /* bytes from the first to the last one that is copied; 0 in an array */
     bool in_array; /* `at` is the simulator's own, and no address of the program */
+    /* An array to which the program maps memory, and the position in it, with x in bytes; NULL: the
+     * rows are at `at`. */
+    const acu_sim_array *array;
+    size_t x, y, z;
 } acu_sim_layout;
 
 /* The memory at one end of a copy. */

@@ -14,6 +14,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/device/need.h"
+#include "sim/memory/budget.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
@@ -60,6 +61,7 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     if (bytes > total || device->used > total - bytes)
         return false;
     device->used += bytes;
+    acu_sim_budget_look(device, bytes);
     return true;
 }
 

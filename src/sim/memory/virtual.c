@@ -35,14 +35,17 @@ typedef struct reservation {
     struct reservation *next;
 } reservation;
 
-typedef struct memory {
-    unsigned held, mapped; /* references: the program's, and those of mappings */
+typedef struct acu_sim_created {
+    unsigned held;   /* references of the program */
+    uint64_t mapped; /* references of mappings, also to arrays */
     int file;
     size_t size; /* in bytes */
+    char *bytes; /* where the simulator accesses them; NULL: nothing was mapped to an array yet */
     acu_sim_device *device;
     CUmemAllocationProp properties;
+    bool for_arrays;   /* it can be mapped to arrays, and to nothing else */
     const void *where; /* the call that created it */
-    struct memory *next;
+    struct acu_sim_created *next;
 } memory;
 
 typedef struct mapping {
@@ -129,9 +132,10 @@ static memory *memory_of(CUmemGenericAllocationHandle handle) {
     return acu_sim_set_has(&handles, m) ? m : NULL;
 }
 
-/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
+/* Releases the memory, if neither the program nor a mapping has a reference to it any more. The
+ * handle of memory that is mapped to an array can be used as long as the memory is there. */
 static void settle(memory *m) {
-    if (!m->held)
+    if (!m->held && !(m->for_arrays && m->mapped))
         acu_sim_set_remove(&handles, m);
     if (m->held || m->mapped)
         return;
@@ -141,6 +145,8 @@ static void settle(memory *m) {
             break;
         }
     m->device->used -= m->size;
+    if (m->bytes)
+        munmap(m->bytes, m->size);
     close(m->file);
     free(m);
 }
@@ -177,11 +183,44 @@ static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
                   .size = size,
                   .device = device,
                   .properties = *properties,
+                  .for_arrays = properties->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL,
                   .where = SIM_CALLER,
                   .next = memories};
+    m->properties.allocFlags.usage = 0; /* which CUDA does not report */
     memories = m;
     *made = m;
     return cudaSuccess;
+}
+
+/* ---- for arrays ---- */
+
+acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
+                                            const acu_sim_device *device) {
+    memory *m = memory_of(handle);
+    return m && m->for_arrays && m->device == device ? m : NULL;
+}
+
+size_t acu_sim_created_size(const acu_sim_created *m) {
+    return m->size;
+}
+
+char *acu_sim_created_bytes(acu_sim_created *m) {
+    if (m->bytes)
+        return m->bytes;
+    void *at = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
+    return m->bytes = at == MAP_FAILED ? NULL : at;
+}
+
+void acu_sim_created_hold(acu_sim_created *m) {
+    if (m)
+        m->mapped++;
+}
+
+void acu_sim_created_let_go(acu_sim_created *m) {
+    if (!m)
+        return;
+    m->mapped--;
+    settle(m);
 }
 
 /* ---- mapping ---- */
@@ -328,7 +367,7 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
 
 cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
     memory *m = memory_of(handle);
-    if (!m)
+    if (!m || !m->held)
         return cudaErrorInvalidValue;
     m->held--;
     settle(m);
@@ -362,7 +401,7 @@ cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
     memory *m = memory_of(handle);
     reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (flags || !m || !r || !is_multiple(size) || ptr % GRANULARITY)
+    if (flags || !m || m->for_arrays || !r || !is_multiple(size) || ptr % GRANULARITY)
         return cudaErrorInvalidValue;
     if (offset || size > m->size)
         return cudaErrorNotSupported;

@@ -69,6 +69,7 @@ struct acu_sim_op {
         acu_sim_kernel_launch *launch;
         acu_sim_batch *batch;
         acu_sim_semaphores *semaphores;
+        struct acu_sim_array_changes *array_changes;
         struct {
             acu_sim_op *wait; /* the mark of a graph launch, which ends with this operation */
             acu_sim_op *next;
