@@ -94,6 +94,25 @@ CASE(textures_of_rows_beyond_the_pitch) {
     OK(cudaFree(memory));
 }
 
+/* A view of a mipmapped array must name a format. */
+CASE(views_of_mipmapped_arrays) {
+    cudaMipmappedArray_t mipmap = NULL;
+    cudaTextureObject_t texture = 7;
+    const struct cudaExtent square = {16, 16, 0};
+    const struct cudaTextureDesc how = {
+        .addressMode = {cudaAddressModeClamp, cudaAddressModeClamp}};
+    struct cudaResourceDesc what = {.resType = cudaResourceTypeMipmappedArray};
+    struct cudaResourceViewDesc view = {.width = 16, .height = 16, .lastMipmapLevel = 1};
+    OK(cudaMallocMipmappedArray(&mipmap, &whole, square, 2, 0));
+    what.res.mipmap.mipmap = mipmap;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, &view));
+    EQUAL(texture, 0);
+    view.format = cudaResViewFormatUnsignedInt1;
+    OK(cudaCreateTextureObject(&texture, &what, &how, &view));
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaFreeMipmappedArray(mipmap));
+}
+
 CASE(surfaces_of_memory) {
     char *memory = NULL;
     cudaSurfaceObject_t surface = 0;
@@ -405,6 +424,45 @@ CASE(calls_for_the_thread) {
     OK(cudaThreadSetCacheConfig(cudaFuncCachePreferL1));
     OK(cudaThreadSetCacheConfig(cudaFuncCachePreferNone));
     FAILS(cudaErrorInvalidValue, cudaThreadSetCacheConfig((enum cudaFuncCache)9));
+}
+
+/* ---- managed memory ---- */
+
+static int attribute_of(char *at, size_t size, enum cudaMemRangeAttribute attribute) {
+    int value = -77;
+    return cudaMemRangeGetAttribute(&value, sizeof value, attribute, at, size) ? -78 : value;
+}
+
+/* What is not said about all pages is not said. */
+CASE(advice_about_a_part) {
+    enum { ALL = 65536, HALF = ALL / 2, PAGE = 4096 };
+    const struct cudaMemLocation device = {cudaMemLocationTypeDevice, {0}};
+    char *memory = NULL;
+    OK(cudaMallocManaged((void **)&memory, ALL, cudaMemAttachGlobal));
+    OK(cudaMemAdvise(memory + 100, 1, cudaMemAdviseSetReadMostly, device));
+    OK(cudaMemAdvise(memory, HALF, cudaMemAdviseSetPreferredLocation, device));
+    EQUAL(attribute_of(memory, PAGE, cudaMemRangeAttributeReadMostly), 1);
+    EQUAL(attribute_of(memory, PAGE + 1, cudaMemRangeAttributeReadMostly), 0);
+    EQUAL(attribute_of(memory, HALF, cudaMemRangeAttributePreferredLocation), 0);
+    EQUAL(attribute_of(memory, HALF + 1, cudaMemRangeAttributePreferredLocation),
+          cudaInvalidDeviceId);
+    EQUAL(attribute_of(memory + HALF, HALF, cudaMemRangeAttributePreferredLocation),
+          cudaInvalidDeviceId);
+    OK(cudaMemAdvise(memory, ALL, cudaMemAdviseSetReadMostly, device));
+    EQUAL(attribute_of(memory, ALL, cudaMemRangeAttributeReadMostly), 1);
+    OK(cudaMemAdvise(memory, ALL, cudaMemAdviseUnsetReadMostly, device));
+    EQUAL(attribute_of(memory, ALL, cudaMemRangeAttributeReadMostly), 0);
+    OK(cudaFree(memory));
+}
+
+/* NULL is refused before the place is looked at. */
+CASE(moving_no_memory) {
+    const struct cudaMemLocation nowhere = {cudaMemLocationTypeDevice, {99}};
+    char *memory = NULL;
+    OK(cudaMallocManaged((void **)&memory, 4096, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidDevice, cudaMemPrefetchAsync(memory, 4096, nowhere, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(NULL, 4096, nowhere, 0, 0));
+    OK(cudaFree(memory));
 }
 
 /* ---- the current context ---- */

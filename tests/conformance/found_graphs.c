@@ -88,8 +88,7 @@ CASE(changing_a_child_graph_by_one_that_lost_a_node) {
     OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
     OK(cudaGraphAddEmptyNode(&lost, child, NULL, 0));
     OK(cudaGraphDestroyNode(lost));
-    FAILS(cudaErrorGraphExecUpdateFailure,
-          cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+    FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecChildGraphNodeSetParams(exec, node, child));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(child));
@@ -137,13 +136,61 @@ CASE(replacing_a_child_graph) {
     OK(cudaGraphDestroy(child));
 }
 
+/* ---- attributes of kernel nodes ---- */
+
+static cudaError_t set_value(cudaGraphNode_t node, int id, int value) {
+    cudaLaunchAttributeValue all;
+    memset(&all, 0, sizeof all);
+    memcpy(&all, &value, sizeof value);
+    return cudaGraphKernelNodeSetAttribute(node, (cudaLaunchAttributeID)id, &all);
+}
+
+/* CUDA looks at the values of some attributes only. */
+CASE(values_of_attributes_of_nodes) {
+    CUmodule module = NULL;
+    cudaGraph_t graph = NULL;
+    CUgraphNode made = NULL;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1};
+    NEEDS(ACU_FEATURE_LAUNCH_ATTRIBUTES);
+    register_kernels();
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&params.func, module, "nothing"));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode(&made, (CUgraph)graph, NULL, 0, &params));
+    const cudaGraphNode_t node = (cudaGraphNode_t)made;
+    OK(set_value(node, cudaLaunchAttributeClusterSchedulingPolicyPreference, -1));
+    OK(set_value(node, cudaLaunchAttributeClusterSchedulingPolicyPreference, 4));
+    if (runtime() >= 12040) {
+        OK(set_value(node, cudaLaunchAttributeMemSyncDomainMap, 3));
+        FAILS(cudaErrorInvalidValue, set_value(node, cudaLaunchAttributeMemSyncDomainMap, 4));
+        FAILS(cudaErrorInvalidValue,
+              set_value(node, cudaLaunchAttributeDeviceUpdatableKernelNode, 2));
+        OK(set_value(node, cudaLaunchAttributeDeviceUpdatableKernelNode, 1));
+        FAILS(cudaErrorNotSupported,
+              set_value(node, cudaLaunchAttributeDeviceUpdatableKernelNode, 0));
+    }
+    if (runtime() >= 13000) {
+        FAILS(cudaErrorInvalidValue,
+              set_value(node, cudaLaunchAttributePreferredClusterDimension, 1));
+        FAILS(cudaErrorInvalidValue,
+              set_value(node, cudaLaunchAttributeNvlinkUtilCentricScheduling, 2));
+    }
+    OK(cudaGraphDestroy(graph));
+    OK(cuModuleUnload(module));
+}
+
 /* ---- copies of graphs ---- */
 
 static cudaError_t add_condition(cudaGraph_t graph) {
     cudaGraphNode_t node = NULL;
-    struct cudaGraphNodeParams params = {
-        .type = cudaGraphNodeTypeConditional,
-        .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional,
+                                         .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
     const cudaError_t result =
         cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, 0, 1);
     return result ? result : cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params);

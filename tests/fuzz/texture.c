@@ -151,6 +151,103 @@ static void unmapped_array(void) {
     answer(cudaFreeArray(made), "%s", "");
 }
 
+/* A tile of a sparse array, or all of one with deferred mapping, and what to do there; sometimes
+ * something is wrong. */
+static CUarrayMapInfo any_mapping(CUarray array, bool sparse, CUmemGenericAllocationHandle memory) {
+    CUarrayMapInfo info;
+    const unsigned wrong = one_in(3) ? below(10) : 10;
+    memset(&info, 0, sizeof info);
+    info.resourceType = CU_RESOURCE_TYPE_ARRAY;
+    info.resource.array = array;
+    if (sparse) {
+        info.subresource.sparseLevel.offsetX =
+            (unsigned)(wrong == 0 ? ONE_OF(64, 256) : ONE_OF(0, 128));
+        info.subresource.sparseLevel.offsetY =
+            (unsigned)(wrong == 1 ? ONE_OF(1, 256) : ONE_OF(0, 128));
+        info.subresource.sparseLevel.extentWidth =
+            (unsigned)(wrong == 2 ? ONE_OF(0, 64, 256) : 128);
+        info.subresource.sparseLevel.extentHeight =
+            (unsigned)(wrong == 3 ? ONE_OF(0, 64, 256) : 128);
+        info.subresource.sparseLevel.extentDepth = (unsigned)(wrong == 4 ? ONE_OF(0, 2) : 1);
+        info.subresource.sparseLevel.level = wrong == 5;
+        info.subresource.sparseLevel.layer = wrong == 6;
+    }
+    info.memOperationType = (CUmemOperationType)(wrong == 7 ? ONE_OF(0, 7) : ONE_OF(1, 1, 2));
+    info.memHandleType = CU_MEM_HANDLE_TYPE_GENERIC;
+    info.memHandle.memHandle = memory;
+    info.offset = (unsigned long long)(wrong == 8 ? ONE_OF(1, 1 << 22) : ONE_OF(0, 0, 65536));
+    info.deviceBitMask = (unsigned)(wrong == 9 ? ONE_OF(0, 2) : 1);
+    return info;
+}
+
+static void print_bytes(CUarray array, unsigned x) {
+    unsigned in = 0x01020304, out = 7;
+    CUDA_MEMCPY3D box;
+    memset(&box, 0, sizeof box);
+    box.srcMemoryType = CU_MEMORYTYPE_HOST;
+    box.srcHost = &in;
+    box.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    box.dstArray = array;
+    box.dstXInBytes = x * sizeof in;
+    box.WidthInBytes = sizeof in;
+    box.Height = box.Depth = 1;
+    call("cuMemcpy3D(it at %u)", x);
+    CUresult result = cuMemcpy3D(&box);
+    memset(&box, 0, sizeof box);
+    box.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    box.srcArray = array;
+    box.srcXInBytes = x * sizeof in;
+    box.dstMemoryType = CU_MEMORYTYPE_HOST;
+    box.dstHost = &out;
+    box.WidthInBytes = sizeof out;
+    box.Height = box.Depth = 1;
+    result = result ? result : cuMemcpy3D(&box);
+    answer(result, "%x", out);
+}
+
+/* Maps memory to an array; what no memory is mapped to is read only where the array is sparse. */
+static void mapped_array(void) {
+    const bool sparse = one_in(2);
+    const CUDA_ARRAY3D_DESCRIPTOR shape = {
+        256, 256,
+        0,   CU_AD_FORMAT_UNSIGNED_INT32,
+        1,   sparse ? CUDA_ARRAY3D_SPARSE : CUDA_ARRAY3D_DEFERRED_MAPPING};
+    CUmemAllocationProp properties;
+    CUmemGenericAllocationHandle memory = 0;
+    CUarray array = NULL;
+    memset(&properties, 0, sizeof properties);
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.allocFlags.usage = sparse != one_in(6) ? CU_MEM_CREATE_USAGE_TILE_POOL : 0;
+    call("cuArray3DCreate({256, 256}, %s)", sparse ? "sparse" : "deferred");
+    CUresult result = cuArray3DCreate(&array, &shape);
+    answer(result, "%s", array ? "new" : "NULL");
+    if (result)
+        return;
+    call("cuMemCreate(4 MiB, %d)", (int)properties.allocFlags.usage);
+    result = cuMemCreate(&memory, 4 * MIB, &properties, 0);
+    answer(result, "%s", memory ? "new" : "0");
+    for (unsigned i = below(4); memory && i; i--) {
+        const chosen_stream s = any_stream();
+        CUarrayMapInfo info = any_mapping(array, sparse, memory);
+        const unsigned count = one_in(12) ? 0 : 1;
+        call("cuMemMapArrayAsync({%u %u, %u %u %u, %u %u, %d, %llu, %u}, %u, %s)",
+             info.subresource.sparseLevel.offsetX, info.subresource.sparseLevel.offsetY,
+             info.subresource.sparseLevel.extentWidth, info.subresource.sparseLevel.extentHeight,
+             info.subresource.sparseLevel.extentDepth, info.subresource.sparseLevel.level,
+             info.subresource.sparseLevel.layer, (int)info.memOperationType, info.offset,
+             info.deviceBitMask, count, s.name);
+        answer(cuMemMapArrayAsync(&info, count, s.handle), "%s", "");
+        settle(s);
+    }
+    if (sparse)
+        print_bytes(array, (unsigned)ONE_OF(0, 100, 130));
+    call("cuArrayDestroy(it)");
+    answer(cuArrayDestroy(array), "%s", "");
+    call("cuMemRelease(it)");
+    answer(memory ? cuMemRelease(memory) : CUDA_SUCCESS, "%s", "");
+}
+
 /* ---- textures and surfaces ---- */
 
 typedef struct resource {
@@ -310,11 +407,11 @@ static void surface(void) {
 }
 
 const operation texture_operations[] = {
-    OPERATION(create_mipmap, 2, true),   OPERATION(get_level, 3, false),
-    OPERATION(destroy_mipmap, 1, false), OPERATION(planes, 1, false),
-    OPERATION(plane_of_array, 1, false), OPERATION(requirements, 2, false),
-    OPERATION(unmapped_array, 1, false), OPERATION(create_texture, 6, false),
-    OPERATION(ask_texture, 4, false),    OPERATION(destroy_texture, 2, false),
-    OPERATION(create_surface, 3, false), OPERATION(surface, 3, false),
-    OPERATION(NULL, 0, false),
+    OPERATION(create_mipmap, 2, true),    OPERATION(get_level, 3, false),
+    OPERATION(destroy_mipmap, 1, false),  OPERATION(planes, 1, false),
+    OPERATION(plane_of_array, 1, false),  OPERATION(requirements, 2, false),
+    OPERATION(unmapped_array, 1, false),  OPERATION(mapped_array, 2, false),
+    OPERATION(create_texture, 6, false),  OPERATION(ask_texture, 4, false),
+    OPERATION(destroy_texture, 2, false), OPERATION(create_surface, 3, false),
+    OPERATION(surface, 3, false),         OPERATION(NULL, 0, false),
 };

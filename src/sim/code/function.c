@@ -429,7 +429,8 @@ static bool is_launch_attribute(cudaLaunchAttributeID id) {
            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
 }
 
-static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
+/* `in_graph`: a node has the attribute, which CUDA lets have any scheduling policy. */
+static cudaError_t validate_attribute(const cudaLaunchAttribute *a, bool in_graph) {
     bool good = is_launch_attribute(a->id);
     switch ((int)a->id) {
     case cudaLaunchAttributeSynchronizationPolicy:
@@ -442,8 +443,8 @@ static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
                    ? cudaSuccess
                    : cudaErrorInvalidClusterSize;
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-        good &= (unsigned)a->val.clusterSchedulingPolicyPreference <=
-                cudaClusterSchedulingPolicyLoadBalancing;
+        good &= in_graph || (unsigned)a->val.clusterSchedulingPolicyPreference <=
+                                cudaClusterSchedulingPolicyLoadBalancing;
         break;
     case cudaLaunchAttributeMemSyncDomain:
         good &= (unsigned)a->val.memSyncDomain <= cudaLaunchMemSyncDomainRemote;
@@ -457,13 +458,13 @@ static cudaError_t validate_attribute(const cudaLaunchAttribute *a) {
     return good ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, unsigned cluster[3],
-                                             bool *cooperative) {
+cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, bool in_graph,
+                                             unsigned cluster[3], bool *cooperative) {
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *a = &config->attrs[i];
-        SIM_TRY(validate_attribute(a));
+        SIM_TRY(validate_attribute(a, in_graph));
         if (a->id == cudaLaunchAttributeCooperative)
             *cooperative = a->val.cooperative != 0;
         if (a->id == cudaLaunchAttributeClusterDimension) {
@@ -515,7 +516,7 @@ cudaError_t acu_sim_function_max_cluster_size(const acu_sim_function *f,
     const unsigned grid[3] = {config->gridDim.x, config->gridDim.y, config->gridDim.z};
     unsigned cluster[3] = {0};
     bool cooperative;
-    SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
+    SIM_TRY(acu_sim_function_read_attributes(config, false, cluster, &cooperative));
     SIM_TRY(acu_sim_function_validate_cluster(f, grid, cluster));
     unsigned most = f->set.big_clusters ? 16 : 8;
     *size = acu_sim_function_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;

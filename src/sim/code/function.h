@@ -59,9 +59,10 @@ unsigned acu_sim_function_occupancy(const acu_sim_function *function, unsigned t
 size_t acu_sim_function_shared_for(const acu_sim_function *function, size_t blocks);
 
 /* Reads the attributes of a launch: writes the size of its clusters, and whether it is cooperative,
- * where an attribute says so. Returns the error of the first attribute that is unknown or wrong. */
-cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, unsigned cluster[3],
-                                             bool *cooperative);
+ * where an attribute says so. Returns the error of the first attribute that is unknown or wrong.
+ * `in_graph`: of a node, in which CUDA looks at less. */
+cudaError_t acu_sim_function_read_attributes(const cudaLaunchConfig_t *config, bool in_graph,
+                                             unsigned cluster[3], bool *cooperative);
 
 /* Completes and validates the size of the clusters of a launch, all 0 if none was given. A launch
  * must give one where the kernel asks for that, and must give the kernel's own if that is fixed. */

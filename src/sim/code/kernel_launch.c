@@ -225,8 +225,8 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
 
 static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
                             const cudaLaunchConfig_t *config, bool in_graph) {
-    cudaError_t attributes =
-        acu_sim_function_read_attributes(config, prepared->cluster, &prepared->cooperative);
+    cudaError_t attributes = acu_sim_function_read_attributes(config, in_graph, prepared->cluster,
+                                                              &prepared->cooperative);
     /* CUDA looks at the size of a block before it looks at clusters of none. */
     if (attributes == cudaErrorInvalidClusterSize && !in_graph)
         SIM_TRY(validate_block(prepared, device));
@@ -475,7 +475,7 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     unsigned cluster[3];
     bool cooperative;
     if (stream->capture)
-        SIM_TRY(acu_sim_function_read_attributes(config, cluster, &cooperative));
+        SIM_TRY(acu_sim_function_read_attributes(config, false, cluster, &cooperative));
     cudaError_t result = prepare_with_events(stream, function, config, args, extra, &prepared);
     if (result && stream->capture)
         acu_sim_capture_invalidate(stream->capture);

@@ -227,12 +227,46 @@ cudaGraphEdgeData acu_sim_kernel_node_edge(const acu_sim_node *from, const acu_s
                  : (cudaGraphEdgeData){0};
 }
 
+/* Returns the error of a value that a node's attribute cannot have. A node that graphs update from
+ * the device stays one. */
+static cudaError_t validate_value(const acu_sim_node *node, cudaLaunchAttributeID id,
+                                  const cudaLaunchAttributeValue *value) {
+    const unsigned domains =
+        (unsigned)acu_sim_device_attribute(acu_sim_device_now(), cudaDevAttrMemSyncDomainCount);
+    const cudaLaunchAttribute *before = find_attribute(node->op->with.launch, id);
+    const cudaLaunchAttribute *cluster =
+        find_attribute(node->op->with.launch, cudaLaunchAttributeClusterDimension);
+    const int updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
+    bool good = true;
+    switch ((int)id) {
+    case cudaLaunchAttributeMemSyncDomainMap:
+        good =
+            value->memSyncDomainMap.default_ < domains && value->memSyncDomainMap.remote < domains;
+        break;
+    case cudaLaunchAttributePreferredClusterDimension: /* beside a size of clusters only */
+        good = cluster && cluster->val.clusterDim.x;
+        break;
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+        if (before && before->val.deviceUpdatableKernelNode.deviceUpdatable && !updatable)
+            return cudaErrorNotSupported;
+        good = updatable == 0 || updatable == 1;
+        break;
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+        good = value->nvlinkUtilCentricScheduling <= 1;
+        break;
+    default:
+        break;
+    }
+    return good ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     const cudaLaunchAttributeValue *value) {
     acu_sim_node *node = kernel_node_of(hNode);
     if (!node || !value || !is_node_attribute(attr))
         return cudaErrorInvalidValue;
+    SIM_TRY(validate_value(node, attr, value));
     return set_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
 }
 

@@ -9,6 +9,8 @@
 #include "sim/stream/capture.h"
 #include "sim/stream/stream.h"
 
+#include <stdlib.h>
+
 acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
     acu_sim_range *range = acu_sim_range_of(address);
     return range && range->kind == SIM_MANAGED && size &&
@@ -37,31 +39,91 @@ cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location) {
     }
 }
 
-static void advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
-                   struct cudaMemLocation location) {
+/* ---- what was advised ---- */
+
+enum { PAGE = 4096 };
+
+static const acu_sim_advice no_advice = {.preferred = {.id = cudaInvalidDeviceId}};
+
+/* Makes a part begin at the offset; returns false without memory. */
+static bool split(acu_sim_range *range, size_t at) {
+    acu_sim_advice *part = range->advice, *rest;
+    while (part && part->end < at)
+        part = part->next;
+    if (!at || !part || part->end == at)
+        return true;
+    if (!(rest = malloc(sizeof *rest)))
+        return false;
+    *rest = *part;
+    part->end = at;
+    part->next = rest;
+    return true;
+}
+
+static void advise_part(acu_sim_advice *part, enum cudaMemoryAdvise advice,
+                        struct cudaMemLocation location) {
     bool device = location.type == cudaMemLocationTypeDevice;
     bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
     uint64_t bit = known ? (uint64_t)1 << location.id : 0;
     switch (advice) {
     case cudaMemAdviseSetReadMostly:
     case cudaMemAdviseUnsetReadMostly:
-        range->read_mostly = advice == cudaMemAdviseSetReadMostly;
+        part->read_mostly = advice == cudaMemAdviseSetReadMostly;
         break;
     case cudaMemAdviseSetPreferredLocation:
-        range->preferred = location;
+        part->preferred = location;
         break;
     case cudaMemAdviseUnsetPreferredLocation:
-        range->preferred = (struct cudaMemLocation){.id = cudaInvalidDeviceId};
+        part->preferred = no_advice.preferred;
         break;
     case cudaMemAdviseSetAccessedBy:
-        range->accessed_by |= bit;
-        range->cpu_accesses |= !device;
+        part->accessed_by |= bit;
+        part->cpu_accesses |= !device;
         break;
     case cudaMemAdviseUnsetAccessedBy:
-        range->accessed_by &= ~bit;
-        range->cpu_accesses &= device;
+        part->accessed_by &= ~bit;
+        part->cpu_accesses &= device;
         break;
     }
+}
+
+/* Advises about all pages that have some of the bytes; returns false without memory. */
+static bool advise(acu_sim_range *range, const void *address, size_t count,
+                   enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+    const size_t offset = (uintptr_t)address - range->base;
+    const size_t from = offset / PAGE * PAGE;
+    const size_t pages = (offset + count + PAGE - 1) / PAGE * PAGE;
+    const size_t to = pages < range->size ? pages : range->size;
+    if (!range->advice && (range->advice = malloc(sizeof *range->advice))) {
+        *range->advice = no_advice;
+        range->advice->end = range->size;
+    }
+    if (!range->advice || !split(range, from) || !split(range, to))
+        return false;
+    size_t begin = 0;
+    for (acu_sim_advice *part = range->advice; part; begin = part->end, part = part->next)
+        if (begin >= from && begin < to)
+            advise_part(part, advice, location);
+    return true;
+}
+
+/* Returns what was advised about all pages that have some of the bytes. */
+static acu_sim_advice advice_about(const acu_sim_range *range, const void *address, size_t count) {
+    const size_t from = (uintptr_t)address - range->base, to = from + count;
+    acu_sim_advice all = no_advice;
+    size_t begin = 0;
+    for (const acu_sim_advice *part = range->advice; part; begin = part->end, part = part->next) {
+        if (part->end <= from || begin >= to)
+            continue;
+        if (begin <= from)
+            all = *part;
+        all.read_mostly &= part->read_mostly;
+        all.cpu_accesses &= part->cpu_accesses;
+        all.accessed_by &= part->accessed_by;
+        if (all.preferred.type != part->preferred.type || all.preferred.id != part->preferred.id)
+            all.preferred = no_advice.preferred;
+    }
+    return all;
 }
 
 static bool places_have_types(void) {
@@ -118,8 +180,7 @@ cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMem
     SIM_TRY(validate_device(advice, location));
     if (!range)
         return cudaErrorInvalidValue;
-    advise(range, advice, location);
-    return cudaSuccess;
+    return advise(range, devPtr, count, advice, location) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 /* Returns the error of a place that no memory can be moved to, which a capture does not hide. */
@@ -141,7 +202,7 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
     SIM_TRY(validate_target(location, flags));
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
-    if (!count)
+    if (!count || !devPtr)
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_managed_validate_location(location));
     if (!range)
@@ -178,38 +239,38 @@ static int number_of(struct cudaMemLocation location) {
     }
 }
 
-static void list_accessors(const acu_sim_range *range, int *list, size_t room) {
+static void list_accessors(const acu_sim_advice *advice, int *list, size_t room) {
     size_t used = 0;
     for (int i = 0; i < SIM_DEVICES && used < room; i++)
-        if (range->accessed_by >> i & 1)
+        if (advice->accessed_by >> i & 1)
             list[used++] = i;
-    if (range->cpu_accesses && used < room)
+    if (advice->cpu_accesses && used < room)
         list[used++] = cudaCpuDeviceId;
     while (used < room)
         list[used++] = cudaInvalidDeviceId;
 }
 
-static cudaError_t get_attribute(const acu_sim_range *range, enum cudaMemRangeAttribute attribute,
-                                 int *data, size_t size) {
+static cudaError_t get_attribute(const acu_sim_range *range, const acu_sim_advice *advice,
+                                 enum cudaMemRangeAttribute attribute, int *data, size_t size) {
     bool list = attribute == cudaMemRangeAttributeAccessedBy;
     if (!data || !acu_sim_driver_knows(&acu_cuda_type_CUmem_range_attribute_enum, attribute) ||
         (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
         return cudaErrorInvalidValue;
     switch (attribute) {
     case cudaMemRangeAttributeReadMostly:
-        *data = range->read_mostly;
+        *data = advice->read_mostly;
         break;
     case cudaMemRangeAttributeAccessedBy:
-        list_accessors(range, data, size / sizeof(int));
+        list_accessors(advice, data, size / sizeof(int));
         break;
     case cudaMemRangeAttributePreferredLocation:
-        *data = number_of(range->preferred);
+        *data = number_of(advice->preferred);
         break;
     case cudaMemRangeAttributePreferredLocationType:
-        *data = (int)range->preferred.type;
+        *data = (int)advice->preferred.type;
         break;
     case cudaMemRangeAttributePreferredLocationId:
-        *data = range->preferred.id;
+        *data = advice->preferred.id;
         break;
     case cudaMemRangeAttributeLastPrefetchLocation:
         *data = number_of(range->prefetched);
@@ -231,8 +292,9 @@ cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
     const acu_sim_range *range = acu_sim_managed_range(devPtr, count);
     if (!data || !dataSizes || !attributes || !numAttributes || !range)
         return cudaErrorInvalidValue;
+    const acu_sim_advice advice = advice_about(range, devPtr, count);
     for (size_t i = 0; i < numAttributes; i++)
-        SIM_TRY(get_attribute(range, attributes[i], data[i], dataSizes[i]));
+        SIM_TRY(get_attribute(range, &advice, attributes[i], data[i], dataSizes[i]));
     return cudaSuccess;
 }
 

@@ -108,6 +108,10 @@ void acu_sim_range_remove(acu_sim_range *range) {
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
     if (range->external)
         acu_sim_external_release(range->external);
+    for (acu_sim_advice *next; range->advice; range->advice = next) {
+        next = range->advice->next;
+        free(range->advice);
+    }
     free(range);
     if (--count)
         return;
@@ -124,7 +128,7 @@ acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kin
     *range =
         (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
     range->context = acu_sim_context_on(device);
-    range->preferred.id = range->prefetched.id = cudaInvalidDeviceId;
+    range->prefetched.id = cudaInvalidDeviceId;
     if (acu_sim_range_add(range))
         return range;
     free(range);

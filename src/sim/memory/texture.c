@@ -265,6 +265,11 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc) ||
         (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc)))
         return cudaErrorInvalidValue;
+    if (pResViewDesc && pResDesc->resType == cudaResourceTypeMipmappedArray &&
+        pResViewDesc->format == cudaResViewFormatNone) {
+        *pTexObject = 0; /* CUDA refuses this case late */
+        return cudaErrorInvalidValue;
+    }
     content.resource = *pResDesc;
     content.texture = *pTexDesc;
     complete(&content);
