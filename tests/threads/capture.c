@@ -77,7 +77,6 @@ cudaError_t end_capture(int capture, cudaGraph_t *made) {
     me->captures[capture].size = (unsigned)nodes;
     for (stream *s = me->streams; s < me->streams + STREAMS; s++)
         s->capture = s->capture == capture ? NONE : s->capture;
-    me->lent.capture = me->lent.capture == capture ? NONE : me->lent.capture;
     for (event *e = me->events; e < me->events + EVENTS; e++)
         e->capture = e->capture == capture ? ENDED : e->capture;
     return result;
