@@ -297,12 +297,14 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
         acu_sim_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;
     }
-    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id)
-        result = cudaErrorStreamCaptureWrongThread;
-    else if (capture->status == cudaStreamCaptureStatusInvalidated)
-        result = cudaErrorStreamCaptureInvalidated;
-    else
+    const bool is_elsewhere =
+        capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id;
+    if (capture->status != cudaStreamCaptureStatusInvalidated)
         result = validate_joined(capture);
+    else if (!is_elsewhere)
+        result = cudaErrorStreamCaptureInvalidated;
+    if (!result && is_elsewhere)
+        result = cudaErrorStreamCaptureWrongThread;
     if (!result && capture->again && expected_node(capture))
         result = cudaErrorGraphRecaptureFailure;
     acu_sim_graph *made = capture->graph;
