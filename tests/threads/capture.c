@@ -173,9 +173,9 @@ static void ask(void) {
     size_t count = 77;
     if (!s)
         return;
-    (void)CALL(cudaStreamGetCaptureInfo(s->handle, &status, &id, &into, &dependencies, NULL,
-                                        &count),
-               "cudaStreamGetCaptureInfo(%s)", s->name);
+    (void)CALL(
+        cudaStreamGetCaptureInfo(s->handle, &status, &id, &into, &dependencies, NULL, &count),
+        "cudaStreamGetCaptureInfo(%s)", s->name);
     wrote(" %d %s %s %zu", (int)status, id ? "id" : "0", into ? "graph" : "NULL", count);
 }
 
@@ -246,10 +246,10 @@ static void do_forbidden(void) {
 }
 
 const operation capture_operations[] = {
-    OPERATION(begin, 12, SAFE),        OPERATION(begin_wrongly, 1, SAFE),
-    OPERATION(fork_stream, 8, SAFE),   OPERATION(join_streams, 4, SAFE),
-    OPERATION(end, 10, SAFE),          OPERATION(end_wrongly, 1, SAFE),
-    OPERATION(ask, 3, SAFE),           OPERATION(exchange, 4, SAFE),
-    OPERATION(put_work, 40, SAFE),     OPERATION(allocate_in_graph, 3, SAFE),
-    OPERATION(do_forbidden, 3, SAFE),  OPERATION(NULL, 0, SAFE),
+    OPERATION(begin, 12, SAFE),       OPERATION(begin_wrongly, 1, SAFE),
+    OPERATION(fork_stream, 8, SAFE),  OPERATION(join_streams, 4, SAFE),
+    OPERATION(end, 10, SAFE),         OPERATION(end_wrongly, 1, SAFE),
+    OPERATION(ask, 3, SAFE),          OPERATION(exchange, 4, SAFE),
+    OPERATION(put_work, 40, SAFE),    OPERATION(allocate_in_graph, 3, SAFE),
+    OPERATION(do_forbidden, 3, SAFE), OPERATION(NULL, 0, SAFE),
 };

@@ -121,20 +121,19 @@ static cudaError_t add_copy(addition *a) {
 
 static cudaError_t add_fill(addition *a) {
     const struct cudaMemsetParams p = fill_parameters(a->made->to);
-    return CALL(cudaGraphAddMemsetNode(&a->made->handle, a->graph->handle, a->after,
-                                       a->after_count, &p),
-                "cudaGraphAddMemsetNode(%s, %zu, %s, %u, %zu)", a->graph->name, a->after_count,
-                a->made->to->name, p.value, p.width);
+    return CALL(
+        cudaGraphAddMemsetNode(&a->made->handle, a->graph->handle, a->after, a->after_count, &p),
+        "cudaGraphAddMemsetNode(%s, %zu, %s, %u, %zu)", a->graph->name, a->after_count,
+        a->made->to->name, p.value, p.width);
 }
 
 static cudaError_t add_host_call(addition *a) {
     const struct cudaHostNodeParams p = {run_host_call, new_host_call(a->made->to)};
     if (!p.userData)
         return cudaErrorMemoryAllocation;
-    return CALL(cudaGraphAddHostNode(&a->made->handle, a->graph->handle, a->after, a->after_count,
-                                     &p),
-                "cudaGraphAddHostNode(%s, %zu, %s)", a->graph->name, a->after_count,
-                a->made->to->name);
+    return CALL(
+        cudaGraphAddHostNode(&a->made->handle, a->graph->handle, a->after, a->after_count, &p),
+        "cudaGraphAddHostNode(%s, %zu, %s)", a->graph->name, a->after_count, a->made->to->name);
 }
 
 static cudaError_t add_of_kind(addition *a) {
@@ -148,9 +147,9 @@ static cudaError_t add_of_kind(addition *a) {
     case CALLS:
         return add_host_call(a);
     default:
-        return CALL(cudaGraphAddEmptyNode(&a->made->handle, a->graph->handle, a->after,
-                                          a->after_count),
-                    "cudaGraphAddEmptyNode(%s, %zu)", a->graph->name, a->after_count);
+        return CALL(
+            cudaGraphAddEmptyNode(&a->made->handle, a->graph->handle, a->after, a->after_count),
+            "cudaGraphAddEmptyNode(%s, %zu)", a->graph->name, a->after_count);
     }
 }
 
@@ -364,10 +363,10 @@ static void change(void) {
 }
 
 const operation graph_operations[] = {
-    OPERATION(create_graph, 3, SAFE),      OPERATION(add_nodes, 10, SAFE),
-    OPERATION(add_child, 8, SAFE),         OPERATION(clone_graph, 2, SAFE),
-    OPERATION(destroy_graph, 6, SAFE),     OPERATION(capture_by_recipe, 8, SAFE),
-    OPERATION(instantiate, 14, UNSAFE),    OPERATION(destroy_exec, 5, UNSAFE),
-    OPERATION(launch, 22, SAFE),           OPERATION(update, 12, SAFE),
-    OPERATION(change, 8, SAFE),            OPERATION(NULL, 0, SAFE),
+    OPERATION(create_graph, 3, SAFE),   OPERATION(add_nodes, 10, SAFE),
+    OPERATION(add_child, 8, SAFE),      OPERATION(clone_graph, 2, SAFE),
+    OPERATION(destroy_graph, 6, SAFE),  OPERATION(capture_by_recipe, 8, SAFE),
+    OPERATION(instantiate, 14, UNSAFE), OPERATION(destroy_exec, 5, UNSAFE),
+    OPERATION(launch, 22, SAFE),        OPERATION(update, 12, SAFE),
+    OPERATION(change, 8, SAFE),         OPERATION(NULL, 0, SAFE),
 };

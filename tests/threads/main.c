@@ -17,8 +17,8 @@ worker workers[THREADS];
 unsigned worker_count;
 phase now;
 
-static const operation *const tables[] = {stream_operations, memory_operations,
-                                          capture_operations, graph_operations};
+static const operation *const tables[] = {stream_operations, memory_operations, capture_operations,
+                                          graph_operations};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 static struct {
@@ -380,10 +380,11 @@ static int run_child(void) {
 
 int main(int argc, char **argv) {
     if (argc < 2) {
-        (void)fprintf(stderr, "usage: threads SEED [CALLS [PROGRAMS [NUMBERS [MEETINGS]]]]\n"
-                              "  one program for each seed from SEED on, of 600 steps;\n"
-                              "  NUMBERS, such as 3,17-20, leaves out the other steps (all: none);\n"
-                              "  MEETINGS, such as relay,hold, leaves out the others\n");
+        (void)fprintf(stderr,
+                      "usage: threads SEED [CALLS [PROGRAMS [NUMBERS [MEETINGS]]]]\n"
+                      "  one program for each seed from SEED on, of 600 steps;\n"
+                      "  NUMBERS, such as 3,17-20, leaves out the other steps (all: none);\n"
+                      "  MEETINGS, such as relay,hold, leaves out the others\n");
         return 2;
     }
     const uint64_t seed = strtoull(argv[1], NULL, 10);

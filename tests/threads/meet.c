@@ -191,8 +191,11 @@ static void intrude(unsigned kind, const worker *leader, const stream *captured)
         if (made)
             (void)CALL(cudaGraphDestroy(made), "cudaGraphDestroy()");
     } else if (kind == 1) {
-        (void)CALL(cudaEventQuery(leader->lent.last), "cudaEventQuery(%s.last)",
-                   leader->lent.name);
+        (void)CALL(cudaEventQuery(leader->lent.last), "cudaEventQuery(%s.last)", leader->lent.name);
+    } else if (kind == 2) {
+        (void)CALL(cudaStreamQuery(captured->handle), "cudaStreamQuery(%s of another)",
+                   captured->name);
+        intrude(0, leader, captured);
     } else {
         leave(&me->lent);
         (void)CALL(cudaStreamWaitEvent(me->lent.handle, leader->lent.last, 0),
@@ -202,7 +205,7 @@ static void intrude(unsigned kind, const worker *leader, const stream *captured)
 
 static void do_what_is_forbidden(const worker *leader) {
     const stream *captured = leader->captures[COMMON].origin;
-    const unsigned kind = below(13);
+    const unsigned kind = below(14);
     (void)exchange_mode(ONE_OF(0, 0, 1, 2));
     if (!captured)
         return;

@@ -175,8 +175,7 @@ static void create_pool(void) {
     const struct cudaMemPoolProps properties = {
         .allocType = cudaMemAllocationTypePinned,
         .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
-    if (!me->pool &&
-        CALL(cudaMemPoolCreate(&me->pool, &properties), "cudaMemPoolCreate()"))
+    if (!me->pool && CALL(cudaMemPoolCreate(&me->pool, &properties), "cudaMemPoolCreate()"))
         me->pool = NULL;
 }
 
@@ -223,9 +222,9 @@ static void wait_for_device(void) {
 }
 
 const operation memory_operations[] = {
-    OPERATION(check_any, 6, UNSAFE),        OPERATION(allocate, 6, UNSAFE),
-    OPERATION(free_memory, 5, UNSAFE),      OPERATION(allocate_wrongly, 1, UNSAFE),
-    OPERATION(create_pool, 2, UNSAFE),      OPERATION(use_pool, 3, UNSAFE),
-    OPERATION(copy_and_wait, 4, LEGACY),    OPERATION(fill_and_wait, 3, LEGACY),
-    OPERATION(wait_for_device, 2, LEGACY),  OPERATION(NULL, 0, SAFE),
+    OPERATION(check_any, 6, UNSAFE),       OPERATION(allocate, 6, UNSAFE),
+    OPERATION(free_memory, 5, UNSAFE),     OPERATION(allocate_wrongly, 1, UNSAFE),
+    OPERATION(create_pool, 2, UNSAFE),     OPERATION(use_pool, 3, UNSAFE),
+    OPERATION(copy_and_wait, 4, LEGACY),   OPERATION(fill_and_wait, 3, LEGACY),
+    OPERATION(wait_for_device, 2, LEGACY), OPERATION(NULL, 0, SAFE),
 };

@@ -123,9 +123,9 @@ static void use_wrongly(void) {
         (void)CALL(cudaEventRecord(NULL, s->handle), "cudaEventRecord(NULL, %s)", s->name);
         break;
     case 3:
-        (void)CALL(cuLaunchKernel(computing_function(), 1, 1, 1, 2000, 1, 1, 0, s->handle, NULL,
-                                  NULL),
-                   "cuLaunchKernel(2000 threads, %s)", s->name);
+        (void)CALL(
+            cuLaunchKernel(computing_function(), 1, 1, 1, 2000, 1, 1, 0, s->handle, NULL, NULL),
+            "cuLaunchKernel(2000 threads, %s)", s->name);
         break;
     default:
         (void)CALL(cudaStreamWaitEvent(s->handle, s->last, 7), "cudaStreamWaitEvent(%s, 7)",
@@ -206,10 +206,10 @@ static void ask_time(void) {
 }
 
 const operation stream_operations[] = {
-    OPERATION(create, 3, SAFE),         OPERATION(destroy, 2, UNSAFE),
-    OPERATION(synchronize, 4, UNSAFE),  OPERATION(describe, 2, SAFE),
-    OPERATION(use_wrongly, 3, SAFE),    OPERATION(clear_error, 3, SAFE),
-    OPERATION(create_event, 4, SAFE),   OPERATION(record, 5, SAFE),
-    OPERATION(wait, 6, SAFE),           OPERATION(wait_on_host, 3, UNSAFE),
-    OPERATION(ask_time, 2, UNSAFE),     OPERATION(NULL, 0, SAFE),
+    OPERATION(create, 3, SAFE),        OPERATION(destroy, 2, UNSAFE),
+    OPERATION(synchronize, 4, UNSAFE), OPERATION(describe, 2, SAFE),
+    OPERATION(use_wrongly, 3, SAFE),   OPERATION(clear_error, 3, SAFE),
+    OPERATION(create_event, 4, SAFE),  OPERATION(record, 5, SAFE),
+    OPERATION(wait, 6, SAFE),          OPERATION(wait_on_host, 3, UNSAFE),
+    OPERATION(ask_time, 2, UNSAFE),    OPERATION(NULL, 0, SAFE),
 };

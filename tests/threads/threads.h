@@ -71,8 +71,9 @@ typedef struct graph {
     bool allocates;  /* has nodes that allocate memory */
     unsigned number; /* another one for each graph in the slot */
     node nodes[NODES];
-    unsigned count;      /* of `nodes`: those that were added one by one */
-    unsigned last[BASES]; /* for each memory: one more than the index of the node that used it last */
+    unsigned count; /* of `nodes`: those that were added one by one */
+    unsigned
+        last[BASES]; /* for each memory: one more than the index of the node that used it last */
     char name[8];
 } graph;
 
@@ -92,7 +93,7 @@ typedef struct host_call {
 
 typedef struct worker {
     unsigned index;
-    unsigned number; /* of the step */
+    unsigned number;        /* of the step */
     uint64_t state, values; /* of its choices; of the numbers that its work is given */
     stream streams[STREAMS], lent;
     event events[EVENTS];
