@@ -93,7 +93,7 @@ cudaError_t answer(long long code) {
         enum cudaStreamCaptureStatus status = (enum cudaStreamCaptureStatus)9;
         const cudaStream_t handle = me->streams[i].handle;
         const bool fails = handle && cudaStreamIsCapturing(handle, &status);
-        states[i] = !handle ? '-' : fails ? '?' : (char)('0' + (int)status);
+        states[i] = !handle ? '-' : fails ? '?' : "0123456789"[status];
     }
     wrote(" = %lld %d %s", code, (int)cudaPeekAtLastError(), states);
     return (cudaError_t)code;
@@ -217,8 +217,8 @@ static void run_phase(unsigned number, unsigned steps) {
         choose_phase(number);
     meet_all();
     seed_choices(program.seed, 3000000 + number);
-    if (one_in(3))
-        meet_if_wanted(one_in(3) ? HOLD : FORBID, 4000000 + number);
+    if (one_in(2))
+        meet_if_wanted(one_in(12) ? HOLD : FORBID, 4000000 + number);
     meet_all();
     seed_choices(program.seed, (5000000 + number) * THREADS + me->index);
     (void)exchange_mode(ONE_OF(0, 0, 1, 1, 2));

@@ -93,21 +93,38 @@ static void end_for_another(const worker *leader) {
         (void)CALL(cudaGraphDestroy(made), "cudaGraphDestroy()");
 }
 
-static void launch_common(cudaGraph_t made) {
-    stream *on = any_free_stream();
-    cudaGraphExec_t instance = NULL;
+/* The instance of the common graph; who has the turn uses it. */
+static cudaGraphExec_t common;
+
+static void instantiate_common(cudaGraph_t made) {
     const int mode = me->mode;
     (void)exchange_mode(cudaStreamCaptureModeRelaxed);
-    if (on && !CALL(cudaGraphInstantiate(&instance, made, 0), "cudaGraphInstantiate()")) {
-        for (unsigned i = 0; i < SHARED_MEMORIES; i++)
-            acquire(&shared[i], on);
-        for (unsigned i = 1 + below(3); i > 0; i--)
-            (void)CALL(cudaGraphLaunch(instance, on->handle), "cudaGraphLaunch(%s)", on->name);
-        for (unsigned i = 0; i < SHARED_MEMORIES; i++)
-            give_up(&shared[i], on);
-        (void)CALL(cudaGraphExecDestroy(instance), "cudaGraphExecDestroy()");
-    }
+    if (CALL(cudaGraphInstantiate(&common, made, 0), "cudaGraphInstantiate(common)"))
+        common = NULL;
     (void)CALL(cudaGraphDestroy(made), "cudaGraphDestroy()");
+    (void)exchange_mode(mode);
+}
+
+static void launch_common(void) {
+    const stream *on = any_free_stream();
+    if (!common || !on)
+        return;
+    for (unsigned i = 0; i < SHARED_MEMORIES; i++)
+        acquire(&shared[i], on);
+    for (unsigned i = 1 + below(3); i > 0; i--)
+        (void)CALL(cudaGraphLaunch(common, on->handle), "cudaGraphLaunch(common, %s)", on->name);
+    for (unsigned i = 0; i < SHARED_MEMORIES; i++)
+        give_up(&shared[i], on);
+}
+
+static void destroy_common(void) {
+    const cudaGraphExec_t handle = common;
+    const int mode = me->mode;
+    common = NULL;
+    if (!handle)
+        return;
+    (void)exchange_mode(cudaStreamCaptureModeRelaxed);
+    (void)CALL(cudaGraphExecDestroy(handle), "cudaGraphExecDestroy(common)");
     (void)exchange_mode(mode);
 }
 
@@ -122,7 +139,8 @@ static void end_together(void) {
     for (worker *w = workers; w < workers + worker_count; w++)
         w->lent.capture = NONE;
     if (made)
-        launch_common(made);
+        instantiate_common(made);
+    launch_common();
 }
 
 static void act_together(const roles *r, unsigned turn) {
@@ -132,8 +150,12 @@ static void act_together(const roles *r, unsigned turn) {
         take_part(&workers[r->leader]);
     else if (turn == worker_count)
         end_for_another(&workers[r->leader]);
-    else
+    else if (turn == worker_count + 1)
         end_together();
+    else
+        launch_common();
+    if (turn == worker_count + 3)
+        destroy_common();
 }
 
 /* ---- what a capture of another thread forbids ---- */
@@ -193,7 +215,7 @@ static void intrude(unsigned kind, const worker *leader, const stream *captured)
     } else if (kind == 1) {
         (void)CALL(cudaEventQuery(leader->lent.last), "cudaEventQuery(%s.last)", leader->lent.name);
     } else if (kind == 2) {
-        (void)CALL(cudaStreamQuery(captured->handle), "cudaStreamQuery(%s of another)",
+        (void)CALL(cudaStreamSynchronize(captured->handle), "cudaStreamSynchronize(%s of another)",
                    captured->name);
         intrude(0, leader, captured);
     } else {
@@ -295,7 +317,7 @@ static void act_held(unsigned turn) {
 /* ---- turns ---- */
 
 static unsigned count_turns(meeting kind) {
-    static const unsigned more[MEETINGS] = {0, 2, 0, 1};
+    static const unsigned more[MEETINGS] = {0, 4, 0, 1};
     return kind == FORBID ? 3 : worker_count + more[kind];
 }
 
@@ -304,7 +326,8 @@ static const worker *actor(meeting kind, const roles *r, unsigned turn) {
         return &workers[turn == 1 ? r->other : r->leader];
     if (turn < worker_count)
         return follower(r, turn);
-    return &workers[kind == TOGETHER && turn == worker_count ? r->other : r->leader];
+    const bool is_other = kind == TOGETHER && (turn - worker_count) % 2 == 0;
+    return &workers[is_other ? r->other : r->leader];
 }
 
 static void act(meeting kind, const roles *r, unsigned turn) {
