@@ -86,15 +86,18 @@ void call(const char *format, ...) {
     va_end(arguments);
 }
 
-/* A letter for each stream: - no stream, 0 to 2 its status, else an error. */
+/* A letter for a stream: - no stream, 0 to 2 its status, else an error. */
+static char letter_of(cudaStream_t handle) {
+    enum cudaStreamCaptureStatus status = (enum cudaStreamCaptureStatus)9;
+    if (!handle)
+        return '-';
+    return cudaStreamIsCapturing(handle, &status) ? '?' : "0123456789"[status];
+}
+
 cudaError_t answer(long long code) {
     char states[STREAMS + 1] = {0};
-    for (unsigned i = 0; i < STREAMS; i++) {
-        enum cudaStreamCaptureStatus status = (enum cudaStreamCaptureStatus)9;
-        const cudaStream_t handle = me->streams[i].handle;
-        const bool fails = handle && cudaStreamIsCapturing(handle, &status);
-        states[i] = !handle ? '-' : fails ? '?' : "0123456789"[status];
-    }
+    for (unsigned i = 0; i < STREAMS; i++)
+        states[i] = letter_of(me->streams[i].handle);
     wrote(" = %lld %d %s", code, (int)cudaPeekAtLastError(), states);
     return (cudaError_t)code;
 }
