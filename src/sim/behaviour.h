@@ -124,6 +124,12 @@ static inline bool acu_sim_behaviour_update_pairs_by_edges(void) {
     return acu_sim_runtime_since(12000);
 }
 
+/* cudaGraphExecUpdate() looks at the nodes in the order in which they are paired, the last ones
+ * first. 11.8 does in the order in which they were made: updating_looks_at_the_last_node_first. */
+static inline bool acu_sim_behaviour_update_validates_as_paired(void) {
+    return acu_sim_runtime_since(12000);
+}
+
 /* cudaGraphExecUpdate() writes no result where there is no instance or no graph. 11.7 and 11.8
  * write an error: updating_nothing, which GPUs were asked in random programs (tests/fuzz/) on 11.8,
  * 12.4 and 13.0 only. */

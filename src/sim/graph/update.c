@@ -287,9 +287,10 @@ static size_t count_last(const acu_sim_graph *graph) {
     return count;
 }
 
-/* Pairs all nodes; returns false if the shapes differ. `stack` has room for all nodes. */
+/* Pairs all nodes; returns false if the shapes differ. `stack` has room for all nodes, and `order`
+ * for those of my graph that have a pair: in the order in which they were looked at. */
 static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_sim_node **stack,
-                     cudaGraphExecUpdateResultInfo *info) {
+                     acu_sim_node **order, cudaGraphExecUpdateResultInfo *info) {
     size_t i = 0, j = 0, count = 0;
     acu_sim_node *a, *b;
     forget_pairs(mine);
@@ -307,15 +308,20 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
     }
     while (count) {
         a = stack[--count];
+        *order++ = a;
         if (!pair_before(a, a->pair, stack, &count, info))
             return false;
     }
     return acu_sim_behaviour_update_pairs_by_edges() || is_made_in_same_order(mine, other, info);
 }
 
-/* Returns whether a node can be updated. A node may lack a pair only where my graph has more last
- * nodes than the other one. */
+static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
+                     cudaGraphExecUpdateResultInfo *info);
+
+/* Returns whether a node can be updated, and the graphs in it. A node may lack a pair only where my
+ * graph has more last nodes than the other one. */
 static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
+    bool good = true;
     enum cudaGraphExecUpdateResult result = !mine->pair
                                                 ? cudaGraphExecUpdateErrorTopologyChanged
                                                 : acu_sim_update_validate(mine->op, mine->pair->op);
@@ -323,13 +329,29 @@ static bool validate_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInf
         result = cudaGraphExecUpdateErrorParametersChanged;
     if (result)
         refuse(info, result, mine->pair, NULL);
-    return !result;
+    for (unsigned i = 0; !result && good && i < mine->body_count; i++)
+        good = validate(mine->bodies[i], mine->pair->bodies[i], info);
+    return !result && good;
+}
+
+/* Pairs all nodes, and returns whether all can be updated. */
+static bool validate_all(const acu_sim_graph *mine, const acu_sim_graph *other,
+                         acu_sim_node **order, acu_sim_node **stack,
+                         cudaGraphExecUpdateResultInfo *info) {
+    acu_sim_node *node;
+    bool good = pair_all(mine, other, stack, order, info);
+    if (acu_sim_behaviour_update_validates_as_paired())
+        for (; good && *order; order++)
+            good = validate_pair(*order, info);
+    else
+        for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;)
+            good = validate_pair(node, info);
+    return good;
 }
 
 /* Returns whether a graph can be updated, and pairs its nodes; else writes to `info` why not. */
 static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                      cudaGraphExecUpdateResultInfo *info) {
-    acu_sim_node *node;
     const bool by_edges = acu_sim_behaviour_update_pairs_by_edges();
     /* Where the order counts in which nodes were made, those count that were destroyed, too. */
     if (by_edges ? mine->count != other->count : mine->size != other->size) {
@@ -339,14 +361,9 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other,
                NULL, NULL);
         return false;
     }
-    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
-    bool good = stack && pair_all(mine, other, stack, info);
-    free(stack);
-    for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
-        good = validate_pair(node, info);
-        for (unsigned k = 0; good && k < node->body_count; k++)
-            good = validate(node->bodies[k], node->pair->bodies[k], info);
-    }
+    acu_sim_node **order = calloc(2 * (mine->count + 1), sizeof(acu_sim_node *));
+    const bool good = order && validate_all(mine, other, order, order + mine->count + 1, info);
+    free(order);
     return good;
 }
 
