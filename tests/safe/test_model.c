@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-enum { MEMORIES = 5, ELEMENTS = 32, STREAMS = 7, STEPS = 300, SEEDS = 10, WAYS_SEEDS = 20 };
+enum { MEMORIES = 5, ELEMENTS = 32, STREAMS = 7, STEPS = 300, SEEDS = 10, WAYS_SEEDS = 60 };
 
 static acu_stream *streams[2][STREAMS];
 static acu_kernel *add[2], *scale[2];
@@ -177,12 +177,15 @@ static void do_work(work *w) {
 
 /* ---- and what goes on around it ---- */
 
+/* How the work was done, for the message. */
+static const char *way = "one after another";
+
 static void check(unsigned m, acu_stream *on, unsigned seed) {
     float back[ELEMENTS];
     OK(acu_buffer_read_typed(memories[m], 0, ACU_F32, back, ELEMENTS, on));
     for (unsigned i = 0; i < ELEMENTS; i++)
         if (back[i] != model[m][i])
-            fail_msg("seed %u: element %u of memory %u is %g, not %g", seed, i, m, back[i],
+            fail_msg("seed %u, %s: element %u of memory %u is %g, not %g", seed, way, i, m, back[i],
                      model[m][i]);
 }
 
@@ -411,7 +414,8 @@ static void wait_for_all(void) {
 }
 
 /* The model has what the work should leave. */
-static void check_all(const char *way, unsigned seed) {
+static void check_all(const char *how, unsigned seed) {
+    way = how;
     wait_for_all();
     for (unsigned m = 0; m < MEMORIES; m++)
         check(m, any_stream(device_of[m]), seed);
@@ -419,10 +423,10 @@ static void check_all(const char *way, unsigned seed) {
         fail_msg("seed %u, %s: host functions came in another order", seed, way);
 }
 
-static void launch_from_start(acu_exec *exec, const char *way, unsigned seed) {
+static void launch_from_start(acu_exec *exec, const char *how, unsigned seed) {
     begin_from_start();
     OK(acu_exec_launch(exec, any_stream((int)any((unsigned)devices))));
-    check_all(way, seed);
+    check_all(how, seed);
 }
 
 static void execute(captured *c, unsigned seed) {
