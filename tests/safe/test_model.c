@@ -379,17 +379,18 @@ static void choose_notes(captured *c) {
     }
 }
 
-/* Work of the same shape, with other numbers, on other parts of the same memories. */
+/* Work of the same shape, with other numbers, on other parts of the same memories. A fill has as
+ * many elements as before: it may be several rows, whose number CUDA does not update. */
 static void choose_other_numbers(captured *c) {
     for (work *w = c->works; w < c->works + c->work_count; w++) {
-        const unsigned count = 1 + any(ELEMENTS);
         w->value = 1 + (float)any(3);
         w->note.value = any(1000);
+        if (w->kind == COPY)
+            w->count = 1 + any(ELEMENTS);
         if (w->kind != FILL && w->kind != COPY)
             continue;
-        w->count = count;
-        w->to_at = any(ELEMENTS - count + 1);
-        w->from_at = any(ELEMENTS - count + 1);
+        w->to_at = any(ELEMENTS - w->count + 1);
+        w->from_at = any(ELEMENTS - w->count + 1);
     }
 }
 
