@@ -332,6 +332,16 @@ CASE(ending_in_another_thread_before_all_joined) {
     OK(cudaStreamDestroy(it.stream));
 }
 
+CASE(ending_what_is_invalid_in_another_thread) {
+    ending it = {.stream = new_stream()};
+    OK(cudaStreamBeginCapture(it.stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(it.stream));
+    SAYS(cudaErrorStreamCaptureInvalidated, in_a_thread(&it));
+    EQUAL(status_of(it.stream), cudaStreamCaptureStatusNone);
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(it.stream));
+}
+
 /* ---- forks and joins ---- */
 
 CASE(a_fork_and_its_join) {

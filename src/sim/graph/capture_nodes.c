@@ -290,7 +290,7 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
  * freed; only a call on another stream than the origin does not end the capture. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
-    cudaError_t result = cudaSuccess;
+    cudaError_t result;
     if (!capture)
         return cudaErrorIllegalState;
     if (capture->origin != stream) {
@@ -299,10 +299,9 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
     }
     const bool is_elsewhere =
         capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id;
-    if (capture->status != cudaStreamCaptureStatusInvalidated)
-        result = validate_joined(capture);
-    else if (!is_elsewhere)
-        result = cudaErrorStreamCaptureInvalidated;
+    result = capture->status == cudaStreamCaptureStatusInvalidated
+                 ? cudaErrorStreamCaptureInvalidated
+                 : validate_joined(capture);
     if (!result && is_elsewhere)
         result = cudaErrorStreamCaptureWrongThread;
     if (!result && capture->again && expected_node(capture))
