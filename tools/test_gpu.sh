@@ -77,10 +77,12 @@ build_all() {
     objects smoke "$root"/tests/gpu/*.c
     define=$more objects conformance "$root"/tests/conformance/*.c
     define=$more objects fuzz "$root"/tests/fuzz/*.c
+    define=$more objects threads "$root"/tests/threads/*.c
     define=$more objects examples "$root"/examples/*.c
     program gpu_smoke "$build"/objects/smoke/*.o
     program conformance "$build"/objects/conformance/*.o "$build"/objects/sim/*.o
     program fuzz "$build"/objects/fuzz/*.o "$build"/objects/sim/*.o
+    program threads "$build"/objects/threads/*.o "$build"/objects/sim/*.o
     for example in "$build"/objects/examples/*.o; do
         program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
     done

@@ -313,6 +313,35 @@ CASE(ending_in_another_thread) {
     OK(cudaStreamDestroy(it.stream));
 }
 
+CASE(ending_in_another_thread_before_all_joined) {
+    ending it = {.stream = new_stream()};
+    cudaStream_t other = new_stream();
+    cudaEvent_t event = new_event();
+    cudaGraph_t graph = NULL;
+    int calls = 0;
+    OK(cudaStreamBeginCapture(it.stream, cudaStreamCaptureModeThreadLocal));
+    YES(cudaEventRecord(event, it.stream));
+    YES(cudaStreamWaitEvent(other, event, 0));
+    YES(cudaLaunchHostFunc(other, on_host, &calls));
+    SAYS(cudaErrorStreamCaptureUnjoined, in_a_thread(&it));
+    EQUAL(status_of(it.stream), cudaStreamCaptureStatusNone);
+    SAYS(cudaErrorIllegalState, cudaStreamEndCapture(it.stream, &graph));
+    (void)cudaGetLastError();
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(other));
+    OK(cudaStreamDestroy(it.stream));
+}
+
+CASE(ending_what_is_invalid_in_another_thread) {
+    ending it = {.stream = new_stream()};
+    OK(cudaStreamBeginCapture(it.stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(it.stream));
+    SAYS(cudaErrorStreamCaptureInvalidated, in_a_thread(&it));
+    EQUAL(status_of(it.stream), cudaStreamCaptureStatusNone);
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(it.stream));
+}
+
 /* ---- forks and joins ---- */
 
 CASE(a_fork_and_its_join) {

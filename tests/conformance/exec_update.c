@@ -284,6 +284,35 @@ CASE(updating_with_another_type) {
     OK(cudaGraphDestroy(other));
 }
 
+/* Random programs of several threads showed the order, on 11.8, 12.4 and 13.0 (tests/threads/). */
+CASE(updating_looks_at_the_last_node_first) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
+    cudaGraphNode_t first = NULL, last = NULL;
+    void *device = NULL;
+    int calls = 0;
+    OK(cudaMalloc(&device, 64));
+    struct cudaMemsetParams fill = {
+        .dst = device, .pitch = 16, .elementSize = 1, .width = 8, .height = 2};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    first = add_host(graph, NULL, 0, &calls);
+    OK(cudaGraphAddMemsetNode(&last, graph, &first, 1, &fill));
+    fill.width = 4;
+    OK(cudaGraphAddEmptyNode(&first, other, NULL, 0));
+    OK(cudaGraphAddMemsetNode(&last, other, &first, 1, &fill));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, other, &info));
+    EQUAL(info.result, FROM(12000, cudaGraphExecUpdateErrorParametersChanged,
+                            cudaGraphExecUpdateErrorNodeTypeChanged));
+    IS(info.errorNode == FROM(12000, last, first));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+    OK(cudaFree(device));
+}
+
 CASE(updating_with_another_kind_of_memory) {
     cudaGraph_t graph = NULL, other = NULL;
     cudaGraphExec_t exec = NULL;

@@ -1,11 +1,13 @@
 """Records what the fuzzer's programs answer, and compares it with what another CUDA answers.
 
     answers.py record FUZZ FILE FIRST COUNT [JOBS]   runs COUNT programs from seed FIRST on, and writes FILE (.xz)
-    answers.py compare FUZZ FILE FLOOR [JOBS]        runs the same programs, and prints the first difference of each;
-                                                     fails if fewer than FLOOR programs are the same to the end
+    answers.py compare FUZZ FILE FLOOR [JOBS [COUNT]] runs the same programs, or the first COUNT of them, and prints the
+                                                     first difference of each; fails if fewer than FLOOR programs are
+                                                     the same to the end
     answers.py shrink FUZZ SEED NUMBER [JOBS]        prints the shortest program in which call NUMBER of the program
                                                      still returns and writes the same
 
+FUZZ is fuzz, or threads (tests/threads/), whose command line is the same.
 A file has what the calls of each program returned, without the calls: the fuzzer makes the same calls again for as
 long as the answers are the same. Environment variables (ANYCUDA_CUDART, ANYCUDA_SIM) choose the CUDA.
 """
@@ -72,10 +74,10 @@ def agreed(program: Program, recorded: list[str]) -> int:
     return min(len(program), len(recorded))
 
 
-def compare(fuzz: str, file: Path, floor: int, jobs: int) -> bool:
+def compare(fuzz: str, file: Path, floor: int, jobs: int, limit: int | None = None) -> bool:
     """Prints the first difference of each program that differs; returns whether enough programs are the same."""
     recorded = load(file)
-    seeds = range(min(recorded), max(recorded) + 1)
+    seeds = range(min(recorded), max(recorded) + 1)[:limit]
     lines = same = 0
     for seed, program in zip(seeds, run_all(fuzz, seeds, jobs), strict=True):
         count = agreed(program, recorded[seed])
@@ -86,8 +88,8 @@ def compare(fuzz: str, file: Path, floor: int, jobs: int) -> bool:
             print(f"{seed}: {' = '.join(program[count])}; recorded: {recorded[seed][count]}")
         else:
             print(f"{seed}: {len(program)} lines; recorded: {len(recorded[seed])}")
-    mean = lines / len(recorded)
-    print(f"{file.name}: {same} of {len(recorded)} programs are the same to the end, the mean one for {mean:.1f} lines")
+    mean = lines / len(seeds)
+    print(f"{file.name}: {same} of {len(seeds)} programs are the same to the end, the mean one for {mean:.1f} lines")
     return same >= floor
 
 
@@ -127,7 +129,8 @@ def main(arguments: list[str]) -> int:
             record(fuzz, Path(file), range(int(first), int(first) + int(count)), int(jobs[0]) if jobs else 2)
             return 0
         case ["compare", fuzz, file, floor, *jobs]:
-            return 0 if compare(fuzz, Path(file), int(floor), int(jobs[0]) if jobs else 2) else 1
+            more = [int(number) for number in jobs]
+            return 0 if compare(fuzz, Path(file), int(floor), *(more or [2])) else 1
         case ["shrink", fuzz, seed, number, *jobs]:
             shrink(fuzz, int(seed), int(number), int(jobs[0]) if jobs else 2)
             return 0

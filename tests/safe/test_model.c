@@ -1,13 +1,14 @@
 /*
  * Work at random on many streams of two devices, some of it captured and replayed, some of it held
- * up: what is in memory afterwards is what one thing after another would have left there. Nobody
- * orders anything, since buffers do that.
+ * up: what is in memory afterwards is what one thing after another would have left there, whether
+ * the work was executed, captured and replayed, or updated and replayed. Nobody orders anything,
+ * since buffers do that.
  */
 #include "kernels.h"
 
 #include <time.h>
 
-enum { MEMORIES = 5, ELEMENTS = 32, STREAMS = 7, STEPS = 300, SEEDS = 10 };
+enum { MEMORIES = 5, ELEMENTS = 32, STREAMS = 7, STEPS = 300, SEEDS = 10, WAYS_SEEDS = 60 };
 
 static acu_stream *streams[2][STREAMS];
 static acu_kernel *add[2], *scale[2];
@@ -30,12 +31,19 @@ static acu_stream *any_stream(int device) {
 
 /* ---- work: on the device, and on the model ---- */
 
+/* What host functions of one stream note, one after the other. */
+typedef struct note {
+    uint64_t *sum, *model; /* the stream's, and what it should be */
+    unsigned value;
+} note;
+
 typedef struct work {
-    enum { FILL, COPY, DOUBLE, SUM, HOLD_UP, BY_MEMORY_OF_THE_GRAPH } kind;
+    enum { FILL, COPY, SCALE, SUM, HOLD_UP, NOTE, BY_OTHER_MEMORY } kind;
     acu_stream *on;
     unsigned to, a, b; /* memories */
     unsigned to_at, from_at, count;
     float value;
+    note note;
     acu_stream *others[3]; /* of the same device */
 } work;
 
@@ -45,6 +53,11 @@ static void hold_up(void *data) {
     (void)nanosleep(&time, NULL);
 }
 
+static void write_note(void *data) {
+    const note *it = data;
+    *it->sum = *it->sum * 31 + it->value;
+}
+
 static void issue_fill(const work *w) {
     acu_buffer *part = NULL;
     OK(acu_buffer_slice(memories[w->to], w->to_at, w->count, &part));
@@ -52,18 +65,25 @@ static void issue_fill(const work *w) {
     OK(acu_buffer_release(part));
 }
 
-/* The graph allocates memory on one stream; others write to it, read from it and free it. */
-static void issue_by_memory_of_the_graph(const work *w) {
+/* Memory is allocated on one stream, by the graph in a capture; others write to it, read from it
+ * and free it. */
+static void issue_by_other_memory(const work *w) {
     acu_buffer *between = NULL;
-    OK(acu_stream_capture_alloc(w->on, ACU_F32, ELEMENTS, &between));
+    bool is_captured = false;
+    OK(acu_stream_is_capturing(w->on, &is_captured));
+    if (is_captured)
+        OK(acu_stream_capture_alloc(w->on, ACU_F32, ELEMENTS, &between));
+    else
+        OK(acu_buffer_create(w->on, ACU_F32, ELEMENTS, &between));
     OK(acu_buffer_copy(between, memories[w->a], w->others[0]));
     OK(acu_stream_call_function(w->others[0], hold_up, NULL));
     OK(acu_buffer_copy(memories[w->to], between, w->others[1]));
-    OK(acu_graph_memory_free(between, w->others[2]));
+    if (is_captured)
+        OK(acu_graph_memory_free(between, w->others[2]));
     OK(acu_buffer_release(between));
 }
 
-static void issue(const work *w) {
+static void issue(work *w) {
     switch (w->kind) {
     case FILL:
         issue_fill(w);
@@ -72,9 +92,9 @@ static void issue(const work *w) {
         OK(acu_buffer_copy_range(memories[w->to], w->to_at, memories[w->a], w->from_at, w->count,
                                  w->on));
         break;
-    case DOUBLE:
+    case SCALE:
         OK(acu_launch(w->on, scale[device_of[w->to]], acu_grid_1d(ELEMENTS, 32), memories[w->to],
-                      2.0f, ELEMENTS));
+                      w->value, ELEMENTS));
         break;
     case SUM:
         OK(acu_launch(w->on, add[device_of[w->to]], acu_grid_1d(ELEMENTS, 32),
@@ -84,22 +104,27 @@ static void issue(const work *w) {
     case HOLD_UP:
         OK(acu_stream_call_function(w->on, hold_up, NULL));
         break;
-    case BY_MEMORY_OF_THE_GRAPH:
-        issue_by_memory_of_the_graph(w);
+    case NOTE:
+        OK(acu_stream_call_function(w->on, write_note, &w->note));
+        break;
+    case BY_OTHER_MEMORY:
+        issue_by_other_memory(w);
         break;
     }
 }
 
 static void apply(const work *w) {
     float *to = model[w->to];
-    for (unsigned i = 0; i < ELEMENTS && w->kind == DOUBLE; i++)
-        to[i] *= 2;
+    for (unsigned i = 0; i < ELEMENTS && w->kind == SCALE; i++)
+        to[i] *= w->value;
     for (unsigned i = 0; i < ELEMENTS && w->kind == SUM; i++)
         to[i] = model[w->a][i] + model[w->b][i];
     for (unsigned i = 0; i < w->count && w->kind == FILL; i++)
         to[w->to_at + i] = w->value;
-    if (w->kind == COPY || w->kind == BY_MEMORY_OF_THE_GRAPH)
+    if (w->kind == COPY || w->kind == BY_OTHER_MEMORY)
         memcpy(&to[w->to_at], &model[w->a][w->from_at], w->count * sizeof(float));
+    if (w->kind == NOTE)
+        *w->note.model = *w->note.model * 31 + w->note.value;
 }
 
 static work any_fill(unsigned m, acu_stream *on) {
@@ -133,7 +158,7 @@ static work any_work(unsigned m, acu_stream *on) {
     case 0:
         return any_fill(m, on);
     case 1:
-        return (work){.kind = DOUBLE, .on = on, .to = m};
+        return (work){.kind = SCALE, .on = on, .to = m, .value = 2};
     case 2:
     case 3:
     case 4:
@@ -145,19 +170,22 @@ static work any_work(unsigned m, acu_stream *on) {
     }
 }
 
-static void do_work(const work *w) {
+static void do_work(work *w) {
     issue(w);
     apply(w);
 }
 
 /* ---- and what goes on around it ---- */
 
+/* How the work was done, for the message. */
+static const char *way = "one after another";
+
 static void check(unsigned m, acu_stream *on, unsigned seed) {
     float back[ELEMENTS];
     OK(acu_buffer_read_typed(memories[m], 0, ACU_F32, back, ELEMENTS, on));
     for (unsigned i = 0; i < ELEMENTS; i++)
         if (back[i] != model[m][i])
-            fail_msg("seed %u: element %u of memory %u is %g, not %g", seed, i, m, back[i],
+            fail_msg("seed %u, %s: element %u of memory %u is %g, not %g", seed, way, i, m, back[i],
                      model[m][i]);
 }
 
@@ -180,7 +208,6 @@ typedef struct captured {
     size_t stream_count;
     work works[CAPTURED_WORK];
     size_t work_count;
-    bool allocates;
 } captured;
 
 static acu_stream *any_captured(const captured *c, int device) {
@@ -198,13 +225,13 @@ static bool is_captured_on(const captured *c, int device) {
     return false;
 }
 
-static work any_work_by_memory_of_the_graph(const captured *c, unsigned m) {
+static work any_work_by_other_memory(const captured *c, unsigned m) {
     const int device = device_of[m];
     unsigned from = any(MEMORIES);
     if (from == m || device_of[from] != device)
         return any_fill(m, any_captured(c, device));
     return (work){
-        .kind = BY_MEMORY_OF_THE_GRAPH,
+        .kind = BY_OTHER_MEMORY,
         .on = any_captured(c, device),
         .to = m,
         .a = from,
@@ -223,9 +250,15 @@ static void choose_work(captured *c) {
         if (any(4) == 0)
             c->works[i] = (work){.kind = HOLD_UP, .on = c->streams[any((unsigned)c->stream_count)]};
         else if (any(8) == 0)
-            c->works[i] = any_work_by_memory_of_the_graph(c, m);
-        c->allocates = c->allocates || c->works[i].kind == BY_MEMORY_OF_THE_GRAPH;
+            c->works[i] = any_work_by_other_memory(c, m);
     }
+}
+
+static bool allocates(const captured *c) {
+    for (size_t i = 0; i < c->work_count; i++)
+        if (c->works[i].kind == BY_OTHER_MEMORY)
+            return true;
+    return false;
 }
 
 static void choose_streams(captured *c) {
@@ -240,15 +273,19 @@ static void choose_streams(captured *c) {
     }
 }
 
-static void capture(const captured *c, acu_graph **graph) {
-    OK(acu_stream_begin_capture(c->streams[0], NULL));
-    for (size_t i = 1; i < c->stream_count; i++) /* each joins by any of those before it */
-        OK(acu_stream_wait_stream(c->streams[i], c->streams[(i * 7 + c->work_count) % i]));
+static void issue_all(captured *c) {
     for (size_t i = 0; i < c->work_count; i++) {
         issue(&c->works[i]);
         if (i % 5 == 4)
             OK(acu_stream_wait_stream(c->streams[i % c->stream_count], c->works[i].on));
     }
+}
+
+static void capture(captured *c, acu_graph **graph) {
+    OK(acu_stream_begin_capture(c->streams[0], NULL));
+    for (size_t i = 1; i < c->stream_count; i++) /* each joins by any of those before it */
+        OK(acu_stream_wait_stream(c->streams[i], c->streams[(i * 7 + c->work_count) % i]));
+    issue_all(c);
     OK(acu_stream_join(c->streams[0], &c->streams[1], c->stream_count - 1));
     OK(acu_stream_end_capture(c->streams[0], graph));
 }
@@ -271,9 +308,9 @@ static void replay(void) {
     OK(acu_graph_release(graph));
     for (unsigned times = any(3); times > 0; times--)
         launch(&c, exec);
-    if (!c.allocates) { /* CUDA does not update what allocates */
+    if (!allocates(&c)) { /* CUDA does not update what allocates */
         for (size_t i = 0; i < c.work_count; i++)
-            c.works[i].value = 1 + (float)any(1000);
+            c.works[i].value = c.works[i].kind == SCALE ? 2 : 1 + (float)any(1000);
         capture(&c, &changed);
         OK(acu_exec_update(exec, changed, NULL));
         OK(acu_graph_release(changed));
@@ -285,7 +322,7 @@ static void replay(void) {
 static void step(unsigned seed) {
     const unsigned m = any_target();
     acu_stream *on = any_stream(device_of[m]);
-    const work w = any_work(m, on);
+    work w = any_work(m, on);
     if (m == 0 || any(8) == 0)
         OK(acu_stream_call_function(on, hold_up, NULL));
     switch (any(12)) {
@@ -303,23 +340,169 @@ static void step(unsigned seed) {
     }
 }
 
-static void try_with(unsigned seed) {
-    chance_begins(seed);
+static void create_memories(void) {
     for (unsigned m = 0; m < MEMORIES; m++) {
         device_of[m] = (int)m % devices;
         OK(acu_buffer_create(any_stream(device_of[m]), ACU_F32, ELEMENTS, &memories[m]));
-        exchange(m);
-    }
-    for (int i = 0; i < STEPS; i++)
-        step(seed);
-    for (unsigned m = 0; m < MEMORIES; m++) {
-        check(m, any_stream(device_of[m]), seed);
-        OK(acu_buffer_release(memories[m]));
     }
 }
 
-static void memory_is_as_if_one_thing_came_after_another(void **state) {
-    (void)state;
+static void release_memories(void) {
+    for (unsigned m = 0; m < MEMORIES; m++)
+        OK(acu_buffer_release(memories[m]));
+}
+
+static void try_with(unsigned seed) {
+    chance_begins(seed);
+    create_memories();
+    for (unsigned m = 0; m < MEMORIES; m++)
+        exchange(m);
+    for (int i = 0; i < STEPS; i++)
+        step(seed);
+    for (unsigned m = 0; m < MEMORIES; m++)
+        check(m, any_stream(device_of[m]), seed);
+    release_memories();
+}
+
+/* ---- the same work in several ways ---- */
+
+static uint64_t sums[CAPTURED], model_sums[CAPTURED];
+static float start[MEMORIES][ELEMENTS];
+
+/* Host functions replace some of the work; those of one stream are called in their order. */
+static void choose_notes(captured *c) {
+    for (size_t i = 0; i < c->work_count; i++) {
+        const unsigned s = any((unsigned)c->stream_count);
+        if (any(5) == 0)
+            c->works[i] = (work){
+                .kind = NOTE, .on = c->streams[s], .note = {&sums[s], &model_sums[s], any(1000)}};
+    }
+}
+
+/* Work of the same shape, with other numbers, on other parts of the same memories. A fill has as
+ * many elements as before: it may be several rows, whose number CUDA does not update. */
+static void choose_other_numbers(captured *c) {
+    for (work *w = c->works; w < c->works + c->work_count; w++) {
+        w->value = 1 + (float)any(3);
+        w->note.value = any(1000);
+        if (w->kind == COPY)
+            w->count = 1 + any(ELEMENTS);
+        if (w->kind != FILL && w->kind != COPY)
+            continue;
+        w->to_at = any(ELEMENTS - w->count + 1);
+        w->from_at = any(ELEMENTS - w->count + 1);
+    }
+}
+
+static void choose_start(void) {
+    for (unsigned m = 0; m < MEMORIES; m++)
+        for (unsigned i = 0; i < ELEMENTS; i++)
+            start[m][i] = model[m][i] = (float)any(1000);
+    memset(model_sums, 0, sizeof model_sums);
+}
+
+static void begin_from_start(void) {
+    memset(sums, 0, sizeof sums);
+    for (unsigned m = 0; m < MEMORIES; m++)
+        OK(acu_buffer_write_typed(memories[m], 0, ACU_F32, start[m], ELEMENTS,
+                                  any_stream(device_of[m])));
+}
+
+static void wait_for_all(void) {
+    for (int d = 0; d < devices; d++)
+        for (int i = 0; i < STREAMS; i++)
+            OK(acu_stream_synchronize(streams[d][i]));
+}
+
+/* The model has what the work should leave. */
+static void check_all(const char *how, unsigned seed) {
+    way = how;
+    wait_for_all();
+    for (unsigned m = 0; m < MEMORIES; m++)
+        check(m, any_stream(device_of[m]), seed);
+    if (memcmp(sums, model_sums, sizeof sums) != 0)
+        fail_msg("seed %u, %s: host functions came in another order", seed, way);
+}
+
+static void launch_from_start(acu_exec *exec, const char *how, unsigned seed) {
+    begin_from_start();
+    OK(acu_exec_launch(exec, any_stream((int)any((unsigned)devices))));
+    check_all(how, seed);
+}
+
+static void execute(captured *c, unsigned seed) {
+    begin_from_start();
+    issue_all(c);
+    check_all("executed", seed);
+}
+
+static acu_exec *instance_of(captured *c) {
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    capture(c, &graph);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    return exec;
+}
+
+static void capture_and_replay(captured *c, unsigned seed) {
+    acu_exec *exec = instance_of(c);
+    launch_from_start(exec, "captured", seed);
+    launch_from_start(exec, "launched again", seed);
+    OK(acu_exec_release(exec));
+}
+
+/* An instance of other work, which has run, perhaps runs, and becomes one of this work. */
+static void update_and_replay(captured *c, unsigned seed) {
+    captured other = *c;
+    acu_graph *graph = NULL;
+    choose_other_numbers(&other);
+    acu_exec *exec = instance_of(&other);
+    OK(acu_exec_launch(exec, any_stream((int)any((unsigned)devices))));
+    capture(c, &graph);
+    OK(acu_exec_update(exec, graph, NULL));
+    OK(acu_graph_release(graph));
+    wait_for_all(); /* the other work's host functions write to the same sums */
+    launch_from_start(exec, "updated", seed);
+    OK(acu_exec_release(exec));
+}
+
+static void replay_as_child(captured *c, unsigned seed) {
+    acu_graph *graph = NULL, *parent = NULL;
+    acu_exec *exec = NULL;
+    acu_node child = {0};
+    capture(c, &graph);
+    OK(acu_graph_create(&parent));
+    OK(acu_graph_add_child(parent, NULL, 0, graph, &child));
+    OK(acu_graph_release(graph));
+    OK(acu_graph_instantiate(parent, NULL, &exec));
+    OK(acu_graph_release(parent));
+    launch_from_start(exec, "as a child", seed);
+    OK(acu_exec_release(exec));
+}
+
+static void try_ways(unsigned seed) {
+    captured c = {.stream_count = 0};
+    chance_begins(seed);
+    create_memories();
+    choose_streams(&c);
+    choose_work(&c);
+    choose_notes(&c);
+    choose_start();
+    for (size_t i = 0; i < c.work_count; i++)
+        apply(&c.works[i]);
+    execute(&c, seed);
+    capture_and_replay(&c, seed);
+    if (!allocates(&c)) { /* CUDA neither updates what allocates nor takes it as a child */
+        update_and_replay(&c, seed);
+        replay_as_child(&c, seed);
+    }
+    release_memories();
+}
+
+/* ---- tests ---- */
+
+static void with_streams(unsigned seeds, void (*try)(unsigned seed)) {
     devices = another_device() + 1;
     for (int d = 0; d < devices; d++) {
         add[d] = kernel_on(d, "add");
@@ -327,7 +510,7 @@ static void memory_is_as_if_one_thing_came_after_another(void **state) {
         for (int i = 0; i < STREAMS; i++)
             OK(acu_stream_create(d, NULL, &streams[d][i]));
     }
-    try_seeds(SEEDS, try_with);
+    try_seeds(seeds, try);
     for (int d = 0; d < devices; d++) {
         for (int i = 0; i < STREAMS; i++)
             OK(acu_stream_release(streams[d][i]));
@@ -336,7 +519,18 @@ static void memory_is_as_if_one_thing_came_after_another(void **state) {
     }
 }
 
+static void memory_is_as_if_one_thing_came_after_another(void **state) {
+    (void)state;
+    with_streams(SEEDS, try_with);
+}
+
+static void all_ways_leave_the_same_bytes(void **state) {
+    (void)state;
+    with_streams(WAYS_SEEDS, try_ways);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {KERNEL_TEST(memory_is_as_if_one_thing_came_after_another)};
+    const struct CMUnitTest tests[] = {KERNEL_TEST(memory_is_as_if_one_thing_came_after_another),
+                                       KERNEL_TEST(all_ways_leave_the_same_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

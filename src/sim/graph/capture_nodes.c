@@ -290,19 +290,20 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
  * freed; only a call on another stream than the origin does not end the capture. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
-    cudaError_t result = cudaSuccess;
+    cudaError_t result;
     if (!capture)
         return cudaErrorIllegalState;
     if (capture->origin != stream) {
         acu_sim_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;
     }
-    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id)
+    const bool is_elsewhere =
+        capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id;
+    result = capture->status == cudaStreamCaptureStatusInvalidated
+                 ? cudaErrorStreamCaptureInvalidated
+                 : validate_joined(capture);
+    if (!result && is_elsewhere)
         result = cudaErrorStreamCaptureWrongThread;
-    else if (capture->status == cudaStreamCaptureStatusInvalidated)
-        result = cudaErrorStreamCaptureInvalidated;
-    else
-        result = validate_joined(capture);
     if (!result && capture->again && expected_node(capture))
         result = cudaErrorGraphRecaptureFailure;
     acu_sim_graph *made = capture->graph;
