@@ -54,6 +54,56 @@ CASE(updating_with_types_and_edges_that_differ) {
     OK(cudaGraphDestroy(other));
 }
 
+/* The nodes that no other depends on are paired in the order in which they came to be that: here a
+ * node that failed to be made made the first one the last. */
+CASE(updating_after_a_node_was_last_again) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphNode_t nodes[2] = {NULL, NULL}, other = NULL, none = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    int calls = 0;
+    OK(cudaGraphCreate(&graph, 0));
+    IS((nodes[0] = add_host(graph, NULL, 0, &calls)) != NULL);
+    OK(cudaGraphAddEmptyNode(&other, graph, NULL, 0));
+    nodes[1] = nodes[0];
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&none, graph, nodes, 2));
+    OK(cudaGraphInstantiate(&second, graph, 0));
+    FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, graph, &info));
+    EQUAL(info.result, FROM(12000, cudaGraphExecUpdateErrorNodeTypeChanged,
+                            cudaGraphExecUpdateErrorNotSupported));
+    OK(cudaGraphExecUpdate(second, graph, &info)); /* instances have the order of their graph */
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* A fill of a device's memory may become one of the host's. */
+CASE(filling_memory_elsewhere) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemsetParams params = {.elementSize = 1, .width = 16, .height = 1};
+    unsigned char *device = NULL, *host = NULL;
+    OK(cudaMalloc((void **)&device, 64));
+    OK(cudaMallocHost((void **)&host, 64));
+    host[15] = 9;
+    params.dst = device;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    params.dst = host;
+    params.value = 5;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, node, &params));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    EQUAL(host[15], 5);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(device));
+    OK(cudaFreeHost(host));
+}
+
 /* The order in which edges were made does not count. */
 CASE(updating_with_edges_made_in_another_order) {
     cudaGraph_t graph = NULL, other = NULL;
@@ -246,6 +296,27 @@ CASE(memory_of_a_graph_and_of_its_clone) {
     OK(cudaGraphDestroy(graph));
 }
 
+/* An update makes an instance the one that has the memory of the other graph. */
+CASE(memory_of_a_graph_that_updated_an_instance) {
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphNode_t none = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&none, clone, NULL, 0, NULL));
+    SAYS(FROM(12000, cudaSuccess, cudaErrorGraphExecUpdateFailure),
+         cudaGraphExecUpdate(exec, clone, &info));
+    SAYS(FROM(12000, cudaErrorNotSupported, cudaSuccess), cudaGraphInstantiate(&second, clone, 0));
+    (void)cudaGetLastError();
+    OK(cudaGraphExecDestroy(exec));
+    if (second)
+        OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroy(graph));
+}
+
 /* ---- captures ---- */
 
 /* CUDA_ERROR_CAPTURED_EVENT is reported before an event that keeps no times. */
@@ -271,11 +342,14 @@ CASE(what_captures_make_of_small_calls) {
     CUdeviceptr managed = 7;
     CUstreamBatchMemOpParams none;
     char *memory = NULL;
+    void *none_at_all = stream;
     OK(cudaMalloc((void **)&memory, 64));
     YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     YES(cuStreamBatchMemOp((CUstream)stream, 0, &none, 0)); /* an empty batch is a node */
     YES(cudaMemsetAsync(memory, 3, 64, stream));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&managed, 0, CU_MEM_ATTACH_HOST));
+    YES(cudaMallocAsync(&none_at_all, 0, stream)); /* not a node */
+    IS(none_at_all == NULL);
     OK(cudaStreamEndCapture(stream, &graph));
     EQUAL(count_nodes(graph), 2);
     OK(cudaGraphGetNodes(graph, nodes, &count));
@@ -285,4 +359,40 @@ CASE(what_captures_make_of_small_calls) {
     OK(cudaGraphDestroy(graph));
     OK(cudaStreamDestroy(stream));
     OK(cudaFree(memory));
+}
+
+/* To wait, as one outside, for an event of a capture that has ended makes the capture invalid. */
+CASE(an_event_of_an_ended_capture) {
+    cudaStream_t stream = new_stream();
+    cudaEvent_t event = new_event();
+    cudaGraph_t graph = NULL;
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    YES(cudaEventRecord(event, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorInvalidValue, cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
+    EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    (void)end_capture(stream);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+}
+
+/* The flag stays where the context has it, although the call cannot wait in a capture. */
+LONE_CASE(flags_that_are_set_again_in_a_capture) {
+    cudaStream_t stream = NULL;
+    unsigned flags = 7;
+    if (runtime() < 12010) {
+        skip("older runtimes refuse the flag");
+        return;
+    }
+    OK(cudaFree(NULL));
+    OK(cudaSetDeviceFlags(cudaDeviceSyncMemops));
+    IS((stream = new_stream()) != NULL);
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    YES(cudaSetDeviceFlags(cudaDeviceSyncMemops));
+    YES(cudaGetDeviceFlags(&flags));
+    EQUAL(flags, cudaDeviceSyncMemops | cudaDeviceMapHost);
+    (void)end_capture(stream);
+    OK(cudaStreamDestroy(stream));
 }

@@ -40,6 +40,8 @@ static void unlink_edge(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData 
                              acu_sim_edge_list_find(&from->after, acu_sim_node_handle(to), data));
     acu_sim_edge_list_remove(&to->before,
                              acu_sim_edge_list_find(&to->before, acu_sim_node_handle(from), data));
+    if (!from->after.count)
+        acu_sim_node_becomes_last(from);
 }
 
 void acu_sim_edge_remove_all(acu_sim_node *node) {

@@ -12,6 +12,8 @@ struct acu_sim_exec {
     unsigned id;
     unsigned long long flags; /* of the instantiation, without the one that asks for an upload */
     acu_sim_graph *graph;     /* a copy; its `source` is the id of the instantiated graph */
+    unsigned memory_of;       /* the id of the graph that it was last updated by, and whose memory
+                               * it has; 0: of none */
     acu_sim_plan *plan;       /* NULL: the graph was changed since the plan was made */
     acu_sim_op *last;         /* the newest launch; NULL: none */
     const void *where;        /* where the program instantiated it */

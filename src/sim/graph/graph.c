@@ -115,6 +115,7 @@ static bool copy_node(acu_sim_graph *to, const acu_sim_node *from) {
     if (!node)
         return false;
     node->disabled = from->disabled;
+    node->last_since = from->last_since;
     return copy_bodies(node, from);
 }
 

@@ -58,6 +58,11 @@ bool acu_sim_graph_skip_id(acu_sim_graph *graph) {
     return true;
 }
 
+void acu_sim_node_becomes_last(acu_sim_node *node) {
+    static unsigned long long newest;
+    node->last_since = ++newest;
+}
+
 acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
     acu_sim_node *node = calloc(1, sizeof *node);
     if (!node || !make_room(graph) || !acu_sim_set_add(&handles, node)) {
@@ -69,6 +74,7 @@ acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
     node->id = (unsigned)graph->size;
     node->tools_id = ++last_tools_id;
     node->op = op;
+    acu_sim_node_becomes_last(node);
     graph->nodes[graph->size++] = node;
     graph->count++;
     graph->memory_count += acu_sim_graph_memory_is_op(op);
@@ -411,30 +417,43 @@ static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependenc
     return cudaSuccess;
 }
 
+/* Fails as CUDA does after it has made a node: the node has had an id, and what it depended on
+ * becomes last again. Returns the error, or that there is no memory. */
+static cudaError_t fail_made(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
+                             size_t count, cudaError_t why) {
+    for (size_t i = 0; i < count; i++) {
+        acu_sim_node *node = acu_sim_node_of(dependencies[i]);
+        if (!node->after.count)
+            acu_sim_node_becomes_last(node);
+    }
+    return acu_sim_graph_skip_id(graph) ? why : cudaErrorMemoryAllocation;
+}
+
 /* CUDA looks at the parameters, then at the dependencies, and last at whether one of these is there
- * twice: a node that fails for that has an id, and an allocation is remembered by the graph. Of a
- * free CUDA looks at the address after the dependencies, so that the same is true of a wrong
- * address. */
+ * twice, when there is a node already: an allocation that fails for that is remembered by the
+ * graph. Of a free CUDA looks at the address after the dependencies, so that the same is true of a
+ * wrong address. */
 static cudaError_t make_op_after(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
                                  const cudaGraphEdgeData *data, size_t count,
                                  struct cudaGraphNodeParams *params, acu_sim_op **op) {
     if (params->type == cudaGraphNodeTypeMemFree && !graph->moved) {
         SIM_TRY(acu_sim_nodes_validate(graph, dependencies, data, count, true));
         graph->had_memory = true;
+        cudaError_t why = make_op(graph, params, NULL, op);
+        if (why)
+            return fail_made(graph, NULL, 0, why);
+    } else {
+        SIM_TRY(make_op(graph, params, NULL, op));
     }
-    cudaError_t result = make_op(graph, params, NULL, op);
-    bool has_id = params->type == cudaGraphNodeTypeMemFree && !graph->moved;
+    cudaError_t result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
     if (!result) {
-        result = acu_sim_nodes_validate(graph, dependencies, data, count, true);
-        has_id = !result;
-        graph->had_memory |= has_id && acu_sim_graph_memory_is_op(*op);
-        if (!result)
-            result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
+        graph->had_memory |= acu_sim_graph_memory_is_op(*op);
+        result = acu_sim_nodes_validate(graph, dependencies, data, count, false);
         if (result)
-            acu_sim_op_release(*op);
+            result = fail_made(graph, dependencies, count, result);
     }
-    if (result && has_id && !acu_sim_graph_skip_id(graph))
-        return cudaErrorMemoryAllocation;
+    if (result)
+        acu_sim_op_release(*op);
     return result;
 }
 

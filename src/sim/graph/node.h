@@ -15,6 +15,8 @@ struct acu_sim_node {
     acu_sim_op *op;                  /* the work of the node */
     bool disabled;                   /* in an executable graph only: the node is not run */
     acu_sim_edge_list before, after; /* edges to this node, and from it */
+    unsigned long long last_since;   /* which of the nodes that no other depends on came to be one
+                                      * later has a larger number */
     acu_sim_graph **bodies;          /* the graphs that the node owns: one of a child graph node */
     unsigned body_count;
     uint64_t mark;      /* of the last walk through the graph that met the node */
@@ -29,6 +31,9 @@ cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node);
 /* Adds a node without edges to a graph; NULL without memory. The node owns the operation, which is
  * released also where there is no memory. */
 acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op);
+
+/* Notes that no other node depends on the node any more. */
+void acu_sim_node_becomes_last(acu_sim_node *node);
 
 /* Leaves the next id of a graph without a node; returns false without memory. */
 bool acu_sim_graph_skip_id(acu_sim_graph *graph);

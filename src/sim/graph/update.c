@@ -62,15 +62,16 @@ static bool is_same_target(const struct cudaMemcpy3DParms *a, const struct cudaM
                         side_of(b->dstPtr.ptr, b->kind, cudaMemcpyHostToDevice));
 }
 
-/* Returns whether memory at the addresses is at the same place: of one device, or of the host.
- * Managed memory, and that of pools, may be anywhere. */
+/* Returns the device that has the memory at an address for good; NULL: it may be anywhere. */
+static const acu_sim_device *device_of(const void *address) {
+    const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
+    return range && range->kind == SIM_DEVICE && !range->pool ? range->device : NULL;
+}
+
+/* Returns whether memory at the addresses is not of two devices. */
 static bool is_same_place(const void *one, const void *other) {
-    const acu_sim_range *a = acu_sim_range_overlapping((uintptr_t)one, 1);
-    const acu_sim_range *b = acu_sim_range_overlapping((uintptr_t)other, 1);
-    const acu_sim_device *first = a && a->kind == SIM_DEVICE ? a->device : NULL;
-    const acu_sim_device *second = b && b->kind == SIM_DEVICE ? b->device : NULL;
-    return first == second || (a && (a->pool || a->kind == SIM_MANAGED)) ||
-           (b && (b->pool || b->kind == SIM_MANAGED));
+    const acu_sim_device *first = device_of(one), *second = device_of(other);
+    return !first || !second || first == second;
 }
 
 static bool is_row(const struct cudaExtent *extent) {
@@ -232,13 +233,21 @@ static void refuse(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdate
     info->errorFromNode = from ? acu_sim_node_handle(from) : NULL;
 }
 
-/* Returns the next node that no other depends on; NULL: no more. */
-static acu_sim_node *next_last(const acu_sim_graph *graph, size_t *id) {
+static int compare_last(const void *a, const void *b) {
+    const acu_sim_node *const *one = a, *const *other = b;
+    return (*one)->last_since < (*other)->last_since ? -1 : 1;
+}
+
+/* Lists the nodes that no other depends on, in the order in which they came to be that; returns
+ * their number. */
+static size_t list_last(const acu_sim_graph *graph, acu_sim_node **list) {
+    size_t i = 0, count = 0;
     acu_sim_node *node;
-    do
-        node = next_node(graph, id);
-    while (node && node->after.count);
-    return node;
+    while ((node = next_node(graph, &i)))
+        if (!node->after.count)
+            list[count++] = node;
+    qsort(list, count, sizeof *list, compare_last);
+    return count;
 }
 
 static void forget_pairs(const acu_sim_graph *graph) {
@@ -291,37 +300,31 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
     return true;
 }
 
-static size_t count_last(const acu_sim_graph *graph) {
-    size_t i = 0, count = 0;
-    while (next_last(graph, &i))
-        count++;
-    return count;
+/* Pairs the nodes that no other depends on; returns their number, 0 if the graphs have different
+ * numbers. Both lists have room for all nodes. */
+static size_t pair_last(const acu_sim_graph *mine, const acu_sim_graph *other,
+                        acu_sim_node **my_list, acu_sim_node **other_list,
+                        cudaGraphExecUpdateResultInfo *info) {
+    const size_t count = list_last(mine, my_list), others = list_last(other, other_list);
+    for (size_t i = 0; i < count && i < others; i++)
+        pair(my_list[i], other_list[i]);
+    if (count != others)
+        refuse(info, cudaGraphExecUpdateErrorTopologyChanged,
+               count < others ? other_list[count] : NULL, NULL);
+    return count == others ? count : 0;
 }
 
 /* Pairs all nodes by their edges, beginning with those that no other depends on; returns false if
- * the shapes differ, or if a node cannot be updated. `stack` has room for all nodes. */
+ * the shapes differ, or if a node cannot be updated. `stack` has room for all nodes of both. */
 static bool pair_by_edges(const acu_sim_graph *mine, const acu_sim_graph *other,
                           acu_sim_node **stack, cudaGraphExecUpdateResultInfo *info) {
-    size_t i = 0, j = 0, count = 0;
-    acu_sim_node *a, *b;
-    if (count_last(mine) > count_last(other)) {
-        refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
-        return false;
+    size_t count = pair_last(mine, other, stack, stack + mine->count, info);
+    bool good = count || !mine->count;
+    while (good && count) {
+        const acu_sim_node *a = stack[--count];
+        good = pair_before(a, a->pair, stack, &count, info) && validate_pair(a, true, info);
     }
-    while ((b = next_last(other, &j))) {
-        if (!(a = next_last(mine, &i))) {
-            refuse(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
-            return false;
-        }
-        pair(a, b);
-        stack[count++] = a;
-    }
-    while (count) {
-        a = stack[--count];
-        if (!pair_before(a, a->pair, stack, &count, info) || !validate_pair(a, true, info))
-            return false;
-    }
-    return true;
+    return good;
 }
 
 static bool has_after(const acu_sim_node *node, unsigned id) {
@@ -385,7 +388,7 @@ static bool validate(const acu_sim_graph *mine, const acu_sim_graph *other, bool
     forget_pairs(other);
     if (!by_edges)
         return pair_by_ids(mine, other, info);
-    acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
+    acu_sim_node **stack = malloc((mine->count + other->count + 1) * sizeof(acu_sim_node *));
     const bool good = stack && pair_by_edges(mine, other, stack, info) && are_paired(mine, info);
     free(stack);
     return good;
@@ -443,6 +446,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
         return cudaErrorMemoryAllocation;
     copy_work(exec->graph);
     exec->graph->had_memory |= acu_sim_graph_has_memory(graph);
+    exec->memory_of = acu_sim_graph_has_memory(graph) ? graph->id : 0;
     acu_sim_exec_discard_plan(exec);
     resultInfo->result = cudaGraphExecUpdateSuccess;
     return cudaSuccess;

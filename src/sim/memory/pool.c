@@ -261,6 +261,8 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
         return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
     if (s->capture && is_host(pool->props.location.type))
         return cudaErrorNotSupported;
+    if (s->capture && !size) /* nothing is captured */
+        return cudaSuccess;
     return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at) : allocate(pool, size, at);
 }
 

@@ -18,10 +18,13 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
  * synchronous copies when it waits for its work: with a capture it does not, which the call does
  * not report. */
 cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
-    SIM_TRY(acu_sim_device_set_flags(acu_sim_device_now(), flags));
-    acu_sim_self()->bound |= acu_sim_device_has_primary(acu_sim_device_now());
-    if (flags & cudaDeviceSyncMemops && acu_sim_capture_allows_context(acu_sim_context_now()))
-        acu_sim_device_now()->lacking_flags |= cudaDeviceSyncMemops;
+    acu_sim_device *device = acu_sim_device_now();
+    const bool has_it = acu_sim_device_context_flags(device) & cudaDeviceSyncMemops;
+    SIM_TRY(acu_sim_device_set_flags(device, flags));
+    acu_sim_self()->bound |= acu_sim_device_has_primary(device);
+    if (flags & cudaDeviceSyncMemops && !has_it &&
+        acu_sim_capture_allows_context(acu_sim_context_now()))
+        device->lacking_flags |= cudaDeviceSyncMemops;
     return cudaSuccess;
 }
 

@@ -272,7 +272,10 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     SIM_TRY(find(event, &e));
     if (s->capture && is_shared(e) && !flags)
         return acu_sim_capture_allows(s, SIM_REFUSES);
-    if (flags && is_lost(e))
+    if (flags && is_lost(e)) {
+        if (s->capture)
+            acu_sim_capture_invalidate(s->capture);
         return cudaErrorInvalidValue;
+    }
     return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
 }
