@@ -783,6 +783,19 @@ CASE(wrong_entries) {
     OK(cuMemRelease(memory));
 }
 
+/* Memory is of a device or of the host, but not of the thread's current place. */
+CASE(places_that_memory_cannot_have) {
+    const int places[] = {CU_MEM_LOCATION_TYPE_INVALID, CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT};
+    OK(cudaFree(NULL));
+    for (int i = 0; i < 4; i++) {
+        CUmemGenericAllocationHandle memory;
+        CUmemAllocationProp p = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = {.type = (CUmemLocationType)places[i % 2]}};
+        p.allocFlags.usage = i / 2 ? CU_MEM_CREATE_USAGE_TILE_POOL : 0;
+        SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&memory, POOL, &p, 0));
+    }
+}
+
 /* CUDA adds sizes to offsets with 32 and 64 bits, and does not see that the sum comes around. To
  * unmap, it does not look at memory. */
 CASE(entries_that_are_not_seen_to_be_wrong) {
