@@ -196,6 +196,31 @@ TEST(what_is_mapped_changes_while_others_copy) {
     OK(cuMemRelease(memory));
 }
 
+static size_t free_memory(void) {
+    size_t left = 0, all = 0;
+    OK(cuMemGetInfo(&left, &all));
+    return left;
+}
+
+/* Arrays hold memory that was released, until they are destroyed or unmapped. */
+TEST(memory_is_free_when_nothing_is_mapped) {
+    const size_t before = free_memory();
+    CUarray array = new_array(CUDA_ARRAY3D_SPARSE);
+    CUmemGenericAllocationHandle memory = new_memory(0);
+    OK(map(all_of(array, memory), NULL));
+    OK(cuMemRelease(memory));
+    assert_int_equal(before - free_memory(), POOL);
+    SAYS(CUDA_ERROR_INVALID_VALUE, map(all_of(array, memory), NULL)); /* which crashes CUDA */
+    OK(map(all_of(array, 0), NULL));
+    OK(cuCtxSynchronize());
+    assert_int_equal(free_memory(), before);
+    memory = new_memory(0);
+    OK(map(all_of(array, memory), NULL));
+    OK(cuMemRelease(memory));
+    OK(cuArrayDestroy(array));
+    assert_int_equal(free_memory(), before);
+}
+
 /* A context or device takes its arrays along, and these what is mapped to them. */
 TEST(what_is_left_is_a_leak_and_taken_back) {
     size_t left = 0, all = 0;
@@ -226,6 +251,7 @@ int main(void) {
         C(seeds_keep_the_order),
         C(graphs_copy_to_what_is_mapped),
         C(what_is_mapped_changes_while_others_copy),
+        C(memory_is_free_when_nothing_is_mapped),
         C(what_is_left_is_a_leak_and_taken_back),
     };
     return RUN(tests);

@@ -211,7 +211,7 @@ TEST(the_log_is_empty) {
     assert_string_equal(text, "");
     FAILS(cudaErrorInvalidValue, cudaLogsDumpToMemory(&at, text, &size, 0));
     FAILS(cudaErrorInvalidValue, cudaLogsCurrent(NULL, 0));
-    FAILS(cudaErrorInvalidValue, cudaLogsCurrent(&at, 1));
+    OK(cudaLogsCurrent(&at, 1));
     int file = mkstemp(scratch_path(path));
     if (file < 0) {
         fail_msg("no file can be made at %s", path);

@@ -1,6 +1,7 @@
 /* The driver API's arrays: the runtime's, but that a format and a number of channels describe an
  * element. */
 #include "sim/driver/driver.h"
+#include "sim/memory/array.h"
 
 static const struct {
     CUarray_format format;
@@ -90,9 +91,13 @@ cudaError_t acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor
     return cudaSuccess;
 }
 
+/* A level of a mipmapped array stays what it is. */
 cudaError_t acu_sim_cuArrayDestroy(CUarray hArray) {
-    return hArray ? acu_sim_cudaFreeArray((cudaArray_t)(void *)hArray)
-                  : cudaErrorInvalidResourceHandle;
+    const cudaArray_t array = (cudaArray_t)(void *)hArray;
+    const acu_sim_array *a = acu_sim_array_of(array);
+    if (a && a->is_level)
+        return cudaSuccess;
+    return hArray ? acu_sim_cudaFreeArray(array) : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,

@@ -1,6 +1,6 @@
 /*
  * Where a GPU puts the elements of arrays to which the program maps memory: which tiles they have,
- * and how much memory they need. An H100 with driver 13.0 was asked about 1040 shapes.
+ * and how much memory they need. An H100 with driver 13.0 was asked about 1440 shapes.
  */
 #include "sim/memory/array_layout.h"
 
@@ -41,11 +41,14 @@ size_t acu_sim_array_layers(const acu_sim_array *array) {
 
 /* ---- levels ---- */
 
-/* Returns the most rows of a block, which are fewer if it has slices. */
+/* Returns the most rows of a block, which are few if it has slices. */
 static size_t most_rows(size_t slices, limit most) {
-    if (most.rows)
-        return most.rows;
-    return slices == 1 ? BLOCK_ROWS_MOST : slices == 2 ? 32 : slices == 4 ? 16 : BLOCK_ROWS_LEAST;
+    return most.rows ? most.rows : slices == 1 ? BLOCK_ROWS_MOST : BLOCK_ROWS_LEAST;
+}
+
+/* Returns how many rows a block has: the last power of two that is not more than the height. */
+static size_t rows_for(size_t height, size_t most) {
+    return power_for(height / 2 + 1, BLOCK_ROWS_LEAST, most);
 }
 
 /* Makes a level one tile of as many blocks as are needed. */
@@ -53,7 +56,7 @@ static void place_whole(acu_sim_array *level, limit most) {
     acu_sim_array_place *p = &level->place;
     const size_t slices = acu_sim_array_has_slices(level) ? level->depth : 1;
     p->block_depth = power_for(slices, 1, most.rows ? most.slices : BLOCK_SLICES_MOST);
-    p->block_height = power_for(level->height, BLOCK_ROWS_LEAST, most_rows(p->block_depth, most));
+    p->block_height = rows_for(level->height, most_rows(p->block_depth, most));
     p->width = rounded(level->pitch, BLOCK_WIDTH);
     p->height = rounded(level->height, p->block_height);
     p->depth = rounded(slices, p->block_depth);
@@ -137,12 +140,8 @@ static void place_tail(acu_sim_array *const *levels, unsigned count, bool single
                        acu_sim_array_shape *shape) {
     const struct cudaArraySparseProperties *sparse = &shape->sparse;
     const size_t layers = acu_sim_array_layers(levels[0]);
-    const limit tile = {sparse->tileExtent.height < BLOCK_ROWS_MOST ? sparse->tileExtent.height
-                                                                    : BLOCK_ROWS_MOST,
-                        sparse->tileExtent.depth};
-    const bool is_flat = !acu_sim_array_has_slices(levels[0]);
-    const size_t layer =
-        place_wholes(levels, count, shape->size, single || is_flat ? (limit){0} : tile);
+    const limit tile = {sparse->tileExtent.height, sparse->tileExtent.depth};
+    const size_t layer = place_wholes(levels, count, shape->size, single ? (limit){0} : tile);
     shape->tail = shape->size;
     shape->tail_layers = single ? 1 : layers;
     shape->tail_layer = rounded(single ? layer * layers : layer, SIM_PIECE);

@@ -23,6 +23,7 @@ typedef struct change {
     size_t first;            /* the first piece */
     size_t columns, rows;    /* pieces from one row to the next, and rows from a slab to the next */
     size_t wide, high, deep; /* of the box */
+    bool is_beyond;          /* the box begins behind the array: nothing of the array changes */
 } change;
 
 struct acu_sim_array_changes {
@@ -108,7 +109,8 @@ static cudaError_t run(acu_sim_op *op) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_memory_wait_for_moves();
     for (unsigned i = 0; i < changes->count; i++)
-        apply(&changes->list[i]);
+        if (!changes->list[i].is_beyond)
+            apply(&changes->list[i]);
     drop(op);
     pthread_mutex_unlock(&acu_sim_lock);
     return cudaSuccess;
@@ -134,10 +136,12 @@ static acu_sim_array *const *find_levels(const CUarrayMapInfo *info, unsigned *c
                : NULL;
 }
 
-/* Returns whether whole tiles begin at an offset: the last one may end with the level. */
-static bool are_tiles(size_t offset, size_t extent, size_t tile, size_t all) {
-    return extent && offset % tile == 0 && offset < all && extent <= all - offset &&
-           (extent % tile == 0 || extent == all - offset);
+/* Returns whether whole tiles begin at an offset: the last one may end with the level. CUDA adds
+ * with 32 bits, so that an offset may be as large as to come around. */
+static bool are_tiles(uint32_t offset, uint32_t extent, size_t tile, size_t all) {
+    const uint32_t end = offset + extent;
+    return extent && extent <= all && offset % tile == 0 && end <= all &&
+           (extent % tile == 0 || end == all);
 }
 
 static size_t tile_count(size_t extent, size_t tile) {
@@ -153,13 +157,13 @@ static bool read_tiles(const CUarrayMapInfo *info, acu_sim_array *const *levels,
         return false;
     const acu_sim_array_place *p = &level->place;
     const size_t width = p->width / level->element,
-                 slices = acu_sim_array_has_slices(level) ? level->depth : 1,
-                 x = info->subresource.sparseLevel.offsetX,
-                 y = info->subresource.sparseLevel.offsetY,
-                 z = info->subresource.sparseLevel.offsetZ,
-                 wide = info->subresource.sparseLevel.extentWidth,
-                 high = info->subresource.sparseLevel.extentHeight,
-                 deep = info->subresource.sparseLevel.extentDepth;
+                 slices = acu_sim_array_has_slices(level) ? level->depth : 1;
+    const uint32_t x = info->subresource.sparseLevel.offsetX,
+                   y = info->subresource.sparseLevel.offsetY,
+                   z = info->subresource.sparseLevel.offsetZ,
+                   wide = info->subresource.sparseLevel.extentWidth,
+                   high = info->subresource.sparseLevel.extentHeight,
+                   deep = info->subresource.sparseLevel.extentDepth;
     if (!are_tiles(x, wide, width, level->width) || !are_tiles(y, high, p->height, level->height) ||
         !are_tiles(z, deep, p->depth, slices))
         return false;
@@ -170,6 +174,7 @@ static bool read_tiles(const CUarrayMapInfo *info, acu_sim_array *const *levels,
     c->wide = tile_count(wide, width);
     c->high = tile_count(high, p->height);
     c->deep = tile_count(deep, p->depth);
+    c->is_beyond = x >= level->width || y >= level->height || z >= slices;
     return true;
 }
 
@@ -206,16 +211,19 @@ static bool read_place(const CUarrayMapInfo *info, acu_sim_array *const *levels,
     }
 }
 
-/* Finds the memory, which must be large enough for all pieces. */
+/* Finds the memory, which must be large enough for all pieces. CUDA adds with 64 bits, so that an
+ * offset may be as large as to come around; nothing is mapped then. */
 static cudaError_t read_memory(const CUarrayMapInfo *info, const acu_sim_device *device,
                                change *c) {
     if (info->memOperationType == CU_MEM_OPERATION_TYPE_UNMAP)
         return cudaSuccess;
     acu_sim_created *memory = acu_sim_created_for_arrays(info->memHandle.memHandle, device);
-    const size_t pieces = c->wide * c->high * c->deep;
-    if (!memory || info->offset % SIM_PIECE || info->offset > acu_sim_created_size(memory) ||
-        pieces > (acu_sim_created_size(memory) - info->offset) / SIM_PIECE)
+    const uint64_t needed = (uint64_t)(c->wide * c->high * c->deep) * SIM_PIECE;
+    if (!memory || info->offset % SIM_PIECE || needed > acu_sim_created_size(memory) ||
+        info->offset + needed > acu_sim_created_size(memory))
         return cudaErrorInvalidValue;
+    if (info->offset >= acu_sim_created_size(memory))
+        return cudaSuccess;
     char *bytes = acu_sim_created_bytes(memory);
     if (!bytes)
         return cudaErrorMemoryAllocation;
@@ -225,10 +233,10 @@ static cudaError_t read_memory(const CUarrayMapInfo *info, const acu_sim_device 
 }
 
 static bool is_plain(const CUarrayMapInfo *info, const acu_sim_device *device) {
-    return (info->memOperationType == CU_MEM_OPERATION_TYPE_MAP ||
-            info->memOperationType == CU_MEM_OPERATION_TYPE_UNMAP) &&
-           info->memHandleType == CU_MEM_HANDLE_TYPE_GENERIC && !info->flags &&
-           !info->reserved[0] && !info->reserved[1] && device->index < 32 &&
+    return (info->memOperationType == CU_MEM_OPERATION_TYPE_UNMAP ||
+            (info->memOperationType == CU_MEM_OPERATION_TYPE_MAP &&
+             info->memHandleType == CU_MEM_HANDLE_TYPE_GENERIC)) &&
+           !info->flags && !info->reserved[0] && !info->reserved[1] && device->index < 32 &&
            info->deviceBitMask == 1u << device->index;
 }
 

@@ -103,9 +103,11 @@ cudaError_t acu_sim_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCal
                                                         cudaAsyncCallbackHandle_t *callback) {
     if (is_caller)
         return cudaErrorNotPermitted;
+    if (!callbackFunc)
+        return cudaErrorInvalidValue;
     if (!acu_sim_device_at(device))
         return cudaErrorInvalidDevice;
-    if (!callbackFunc || !callback)
+    if (!callback)
         return cudaErrorInvalidValue;
     listener *l = calloc(1, sizeof *l);
     if (!l)

@@ -323,6 +323,13 @@ static cudaError_t validate_capture(acu_sim_stream *stream, bool async) {
     return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES);
 }
 
+/* Returns whether the host does not hear of the fault yet: it waits only until its pageable memory
+ * was read, and not until the bytes are in an array, to which no memory is mapped. */
+static bool is_found_later(const struct cudaMemcpy3DParms *copy, const acu_sim_endpoint *from) {
+    const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
+    return from->pageable && to && !acu_sim_array_memory_is_there(to);
+}
+
 /* Validates the copy and gives it to the stream. */
 static cudaError_t submit(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
                           copy_options options) {
@@ -341,7 +348,8 @@ static cudaError_t submit(const struct cudaMemcpy3DParms *params, cudaStream_t h
         return cudaErrorMemoryAllocation;
     }
     const bool wait = op->staged ? to.pageable : must_wait(stream, op, &to, &from, options.async);
-    return acu_sim_stream_submit(stream, op, wait);
+    const cudaError_t why = acu_sim_stream_submit(stream, op, wait);
+    return why == cudaErrorLaunchFailure && is_found_later(params, &from) ? cudaSuccess : why;
 }
 
 cudaError_t acu_sim_copy_box(const struct cudaMemcpy3DParms *params, bool in_bytes,

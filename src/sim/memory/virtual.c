@@ -127,18 +127,22 @@ static void free_reservation(reservation *r) {
 
 /* ---- memory ---- */
 
+/* Finds memory, which the program may have released, but which is still mapped. */
 static memory *memory_of(CUmemGenericAllocationHandle handle) {
     memory *m = (memory *)(uintptr_t)handle;
     return acu_sim_set_has(&handles, m) ? m : NULL;
 }
 
-/* Releases the memory, if neither the program nor a mapping has a reference to it any more. The
- * handle of memory that is mapped to an array can be used as long as the memory is there. */
+static memory *held_memory_of(CUmemGenericAllocationHandle handle) {
+    memory *m = memory_of(handle);
+    return m && m->held ? m : NULL;
+}
+
+/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
 static void settle(memory *m) {
-    if (!m->held && !(m->for_arrays && m->mapped))
-        acu_sim_set_remove(&handles, m);
     if (m->held || m->mapped)
         return;
+    acu_sim_set_remove(&handles, m);
     for (memory **at = &memories; *at; at = &(*at)->next)
         if (*at == m) {
             *at = m->next;
@@ -156,7 +160,8 @@ static cudaError_t validate_properties(const CUmemAllocationProp *p, acu_sim_dev
         return cudaErrorInvalidValue;
     if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return acu_sim_driver_knows(&acu_cuda_type_CUmemLocationType_enum, p->location.type) &&
-                       p->location.type != CU_MEM_LOCATION_TYPE_INVALID
+                       p->location.type != CU_MEM_LOCATION_TYPE_INVALID &&
+                       p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
                    ? cudaErrorNotSupported
                    : cudaErrorInvalidValue;
     if (p->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
@@ -196,7 +201,7 @@ static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
 
 acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
                                             const acu_sim_device *device) {
-    memory *m = memory_of(handle);
+    memory *m = held_memory_of(handle);
     return m && m->for_arrays && m->device == device ? m : NULL;
 }
 
@@ -366,8 +371,8 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
 }
 
 cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    memory *m = memory_of(handle);
-    if (!m || !m->held)
+    memory *m = held_memory_of(handle);
+    if (!m)
         return cudaErrorInvalidValue;
     m->held--;
     settle(m);
@@ -383,13 +388,11 @@ cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *
     return cudaSuccess;
 }
 
-/* Memory that the program has released, but that is still mapped, gets a handle again. */
+/* Memory that the program has released, but that is still mapped, can be used again. */
 cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
     mapping *m = mapping_in((uintptr_t)addr, 1);
     if (!handle || !m)
         return cudaErrorInvalidValue;
-    if (!m->of->held && !acu_sim_set_add(&handles, m->of))
-        return cudaErrorMemoryAllocation;
     m->of->held++;
     *handle = (uintptr_t)m->of;
     return cudaSuccess;
@@ -399,7 +402,7 @@ cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ha
 
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    memory *m = memory_of(handle);
+    memory *m = held_memory_of(handle);
     reservation *r = reservation_of((uintptr_t)ptr, size);
     if (flags || !m || m->for_arrays || !r || !is_multiple(size) || ptr % GRANULARITY)
         return cudaErrorInvalidValue;
