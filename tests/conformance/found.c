@@ -74,6 +74,24 @@ CASE(textures_of_memory) {
     OK(cudaFree(memory));
 }
 
+/* An address is looked at only if there is an element. */
+CASE(textures_of_no_elements) {
+    static _Alignas(512) char pageable[512];
+    cudaTextureObject_t texture = 0;
+    const struct cudaTextureDesc how = {.addressMode = {cudaAddressModeClamp}};
+    struct cudaResourceDesc what = {.resType = cudaResourceTypeLinear};
+    what.res.linear.devPtr = pageable;
+    what.res.linear.desc = whole;
+    what.res.linear.sizeInBytes = 3;
+    OK(cudaCreateTextureObject(&texture, &what, &how, NULL));
+    OK(cudaDestroyTextureObject(texture));
+    what.res.linear.sizeInBytes = 4;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    what.res.linear.devPtr = pageable + 32;
+    what.res.linear.sizeInBytes = 0;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
+}
+
 /* The rows of a texture may be longer than its pitch. */
 CASE(textures_of_rows_beyond_the_pitch) {
     char *memory = NULL;

@@ -361,6 +361,31 @@ CASE(what_captures_make_of_small_calls) {
     OK(cudaFree(memory));
 }
 
+/* A refused free in a capture has made a node: its id is used, and the graph is one with memory. */
+CASE(a_refused_free_in_a_capture) {
+    static int pageable;
+    cudaStream_t stream = new_stream();
+    cudaGraph_t graph = NULL, captured = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    SAYS(cudaErrorInvalidValue, cudaFreeAsync(&pageable, stream));
+    (void)cudaGetLastError();
+    OK(cudaStreamEndCapture(stream, &captured));
+    EQUAL(count_nodes(captured), 0);
+    FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, captured, &info));
+    EQUAL(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+    FAILS(cudaErrorNotSupported, cudaGraphAddChildGraphNode(&node, graph, NULL, 0, captured));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(captured));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
 /* To wait, as one outside, for an event of a capture that has ended makes the capture invalid. */
 CASE(an_event_of_an_ended_capture) {
     cudaStream_t stream = new_stream();

@@ -4,8 +4,9 @@
     answers.py compare FUZZ FILE FLOOR [JOBS [COUNT]] runs the same programs, or the first COUNT of them, and prints the
                                                      first difference of each; fails if fewer than FLOOR programs are
                                                      the same to the end
-    answers.py shrink FUZZ SEED NUMBER [JOBS]        prints the shortest program in which call NUMBER of the program
-                                                     still returns and writes the same
+    answers.py shrink FUZZ SEED NUMBER [JOBS [OTHER]] prints the shortest program in which call NUMBER of the program
+                                                     still returns and writes the same; with OTHER (what
+                                                     ANYCUDA_CUDART is for another CUDA), also on that one
 
 FUZZ is fuzz, or threads (tests/threads/), whose command line is the same.
 A file has what the calls of each program returned, without the calls: the fuzzer makes the same calls again for as
@@ -15,6 +16,7 @@ long as the answers are the same. Environment variables (ANYCUDA_CUDART, ANYCUDA
 from __future__ import annotations
 
 import lzma
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -27,9 +29,11 @@ class Program(list[tuple[str, str]]):
     """The lines of one program, each a call and its answer; a line that is no call has an empty answer."""
 
 
-def run(fuzz: str, seed: int, numbers: str = "all") -> Program:
-    """Runs the program of one seed, or only the calls with the numbers."""
-    done = subprocess.run([fuzz, str(seed), str(CALLS), "1", numbers], capture_output=True, text=True, check=False)
+def run(fuzz: str, seed: int, numbers: str = "all", cudart: str | None = None) -> Program:
+    """Runs the program of one seed, or only the calls with the numbers, on the CUDA of the environment or on cudart."""
+    environment = {**os.environ, "ANYCUDA_CUDART": cudart} if cudart else None
+    command = [fuzz, str(seed), str(CALLS), "1", numbers]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{fuzz} {seed}: exit status {done.returncode}: {done.stdout[-200:]}{done.stderr}")
     lines = done.stdout.splitlines()[1:]
@@ -97,28 +101,51 @@ def outcome(program: Program, number: int) -> list[tuple[str, str]]:
     """Returns the calls with the number, what they returned and what they wrote; not the states beside them."""
     found = []
     for call, answer in program:
-        if call.split()[0] == str(number) and answer:
-            code, _, _, *written = answer.split(" ")
+        if call.split()[0] == str(number):
+            code, _, _, *written = answer.split(" ") if answer else ("died", "", "")
             found.append((call, " ".join([code, *written])))
     return found
 
 
-def shrink(fuzz: str, seed: int, number: int, jobs: int) -> None:
-    """Leaves calls out, in ever smaller pieces, for as long as the call has the same outcome."""
+def ranges(numbers: list[int]) -> str:
+    """Returns ascending numbers as the fuzzer's command line takes them: 3,17-20."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ",".join(f"{first}-{last}" if first < last else str(first) for first, last in found)
+
+
+def shrink(fuzz: str, seed: int, number: int, jobs: int, other: str | None = None) -> None:
+    """Leaves calls out, in ever smaller pieces, for as long as the call has the same outcome, on the other CUDA too."""
+
+    def outcomes(kept: list[int]) -> list[list[tuple[str, str]]]:
+        numbers = ranges([*kept, number])
+        return [outcome(run(fuzz, seed, numbers, cudart), number) for cudart in ([other, None] if other else [None])]
+
     kept = list(range(number))
-    wanted = outcome(run(fuzz, seed), number)
-
-    def is_same(numbers: list[int]) -> bool:
-        return outcome(run(fuzz, seed, ",".join(map(str, [*numbers, number]))), number) == wanted
-
+    wanted = outcomes(kept)
     size = len(kept)
     with ThreadPoolExecutor(jobs) as pool:
         while size:
             pieces = [kept[i : i + size] for i in range(0, len(kept), size)]
-            without = [[n for n in kept if n not in piece] for piece in pieces]
-            shorter = next((w for w, same in zip(without, pool.map(is_same, without), strict=True) if same), None)
-            kept, size = (shorter, min(size, len(shorter))) if shorter is not None else (kept, size // 2)
-    for call, answer in run(fuzz, seed, ",".join(map(str, [*kept, number]))):
+
+            def without(some: list[list[int]], kept: list[int] = kept) -> list[int]:
+                return sorted(set(kept) - {call for piece in some for call in piece})
+
+            same = pool.map(lambda piece: outcomes(without([piece])) == wanted, pieces)
+            free = [piece for piece, is_same in zip(pieces, same, strict=True) if is_same]
+            if not free:
+                size //= 2
+                continue
+            while len(free) > 1 and outcomes(without(free)) != wanted:
+                free = free[: len(free) // 2]
+            kept = without(free)
+            size = min(size, len(kept))
+            print(f"{len(kept) + 1} calls: {ranges([*kept, number])}", file=sys.stderr)
+    for call, answer in run(fuzz, seed, ranges([*kept, number])):
         print(f"{call} = {answer}" if answer else call)
 
 
@@ -128,11 +155,10 @@ def main(arguments: list[str]) -> int:
         case ["record", fuzz, file, first, count, *jobs]:
             record(fuzz, Path(file), range(int(first), int(first) + int(count)), int(jobs[0]) if jobs else 2)
             return 0
-        case ["compare", fuzz, file, floor, *jobs]:
-            more = [int(number) for number in jobs]
-            return 0 if compare(fuzz, Path(file), int(floor), *(more or [2])) else 1
-        case ["shrink", fuzz, seed, number, *jobs]:
-            shrink(fuzz, int(seed), int(number), int(jobs[0]) if jobs else 2)
+        case ["compare", fuzz, file, floor, *more]:
+            return 0 if compare(fuzz, Path(file), int(floor), *([int(n) for n in more] or [2])) else 1
+        case ["shrink", fuzz, seed, number, *more]:
+            shrink(fuzz, int(seed), int(number), int(more[0]) if more else 2, *more[1:])
             return 0
     print(__doc__, file=sys.stderr)
     return 2

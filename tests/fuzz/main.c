@@ -13,10 +13,14 @@
 
 object objects[KINDS][SLOTS];
 
-static char pageable_bytes[2][64 * KIB];
+/* Textures ask how memory is aligned: here 32 bytes before 512, however the program is linked. */
+enum { PAGEABLE_AT = 480, PAGEABLE_SIZE = 64 * KIB };
+static _Alignas(512) char pageable_bytes[PAGEABLE_AT + 2 * PAGEABLE_SIZE];
 object pageable[2] = {
-    {.handle = pageable_bytes[0], .size = sizeof pageable_bytes[0], .memory = PAGEABLE},
-    {.handle = pageable_bytes[1], .size = sizeof pageable_bytes[1], .memory = PAGEABLE}};
+    {.handle = pageable_bytes + PAGEABLE_AT, .size = PAGEABLE_SIZE, .memory = PAGEABLE},
+    {.handle = pageable_bytes + PAGEABLE_AT + PAGEABLE_SIZE,
+     .size = PAGEABLE_SIZE,
+     .memory = PAGEABLE}};
 
 static const operation *const tables[] = {
     device_operations,  stream_operations,    memory_operations,        copy_operations,

@@ -170,14 +170,19 @@ static cudaError_t alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *
     return result ? result : add(stream, op);
 }
 
+/* CUDA makes the node before it looks at the address, so that a graph remembers a wrong one. */
 static cudaError_t free_memory(acu_sim_stream *stream, void *at) {
+    acu_sim_graph *graph = stream->capture->graph;
     acu_sim_op *op = expected_op(stream, cudaGraphNodeTypeMemFree);
-    cudaError_t result = cudaSuccess;
-    if (op && acu_sim_allocation_params(op).dptr == at)
+    if (op && acu_sim_allocation_params(op).dptr == at) {
         op->refs++;
-    else
-        result = acu_sim_graph_memory_free_op(at, stream->capture->graph, &op);
-    return result ? result : add(stream, op);
+        return add(stream, op);
+    }
+    cudaError_t result = acu_sim_graph_memory_free_op(at, graph, &op);
+    if (!result)
+        return add(stream, op);
+    graph->had_memory = true;
+    return acu_sim_graph_skip_id(graph) ? result : cudaErrorMemoryAllocation;
 }
 
 static const acu_sim_capture_calls calls = {

@@ -84,12 +84,13 @@ static bool is_aligned(const acu_sim_device *device, const void *address) {
     return (uintptr_t)address % attribute(device, cudaDevAttrTextureAlignment) == 0;
 }
 
+/* CUDA does not ask whether there is memory for no elements. */
 static bool is_valid_linear(const acu_sim_device *device, const struct cudaResourceDesc *resource) {
     const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
     const void *at = resource->res.linear.devPtr;
-    const size_t size = resource->res.linear.sizeInBytes;
-    return is_memory(at) && is_aligned(device, at) &&
-           size / element <= linear_width(device, element);
+    const size_t count = resource->res.linear.sizeInBytes / element;
+    return is_aligned(device, at) && (!count || is_memory(at)) &&
+           count <= linear_width(device, element);
 }
 
 static bool is_pitch(const acu_sim_device *device, size_t pitch) {
