@@ -473,6 +473,27 @@ CASE(advice_about_a_part) {
     OK(cudaFree(memory));
 }
 
+/* Pages that were moved to several places, or of which only some were, are nowhere. */
+CASE(moving_a_part) {
+    enum { ALL = 65536, HALF = ALL / 2, PAGE = 4096 };
+    const struct cudaMemLocation device = {cudaMemLocationTypeDevice, {0}};
+    const struct cudaMemLocation host = {cudaMemLocationTypeHost, {0}};
+    const enum cudaMemRangeAttribute last = cudaMemRangeAttributeLastPrefetchLocation;
+    char *memory = NULL;
+    OK(cudaMallocManaged((void **)&memory, ALL, cudaMemAttachGlobal));
+    OK(cudaMemPrefetchAsync(memory + 16, HALF - 16, device, 0, NULL));
+    EQUAL(attribute_of(memory, HALF, last), 0);
+    EQUAL(attribute_of(memory, ALL, last), cudaInvalidDeviceId);
+    OK(cudaMemPrefetchAsync(memory, 1, host, 0, NULL));
+    EQUAL(attribute_of(memory, PAGE, last), cudaCpuDeviceId);
+    EQUAL(attribute_of(memory, HALF, last), cudaInvalidDeviceId);
+    EQUAL(attribute_of(memory + PAGE, HALF - PAGE, last), 0);
+    OK(cudaMemPrefetchAsync(memory, ALL, host, 0, NULL));
+    EQUAL(attribute_of(memory, ALL, last), cudaCpuDeviceId);
+    OK(cudaStreamSynchronize(NULL));
+    OK(cudaFree(memory));
+}
+
 /* NULL is refused before the place is looked at. */
 CASE(moving_no_memory) {
     const struct cudaMemLocation nowhere = {cudaMemLocationTypeDevice, {99}};

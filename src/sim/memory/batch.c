@@ -349,7 +349,9 @@ static cudaError_t discard_or_prefetch(void *const *at, const size_t *sizes, siz
     SIM_TRY(validate_ranges(at, sizes, count, to));
     for (size_t i = 0; to && i < count; i++) {
         entry = entry_of(to->indices, to->count, i, entry);
-        acu_sim_managed_range(at[i], sizes[i])->prefetched = to->locations[entry];
+        if (!acu_sim_managed_move(acu_sim_managed_range(at[i], sizes[i]), at[i], sizes[i],
+                                  to->locations[entry]))
+            return cudaErrorMemoryAllocation;
     }
     return cudaSuccess;
 }
@@ -391,12 +393,15 @@ cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t sum
     if ((!range && !pageable) || !location_out || !summaryGranularity ||
         summaryGranularity > size || samplingGranularity > summaryGranularity)
         return cudaErrorInvalidValue;
-    struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
-    if (range)
-        location = range->prefetched;
-    if (location.type == cudaMemLocationTypeInvalid)
-        location.id = 0;
-    for (size_t i = 0; i < (size - 1) / summaryGranularity + 1; i++)
-        location_out[i] = location;
+    for (size_t at = 0; at < size; at += summaryGranularity) {
+        const size_t rest = size - at;
+        struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
+        if (range)
+            location = acu_sim_managed_place(range, (char *)devPtr + at,
+                                             rest < summaryGranularity ? rest : summaryGranularity);
+        if (location.type == cudaMemLocationTypeInvalid)
+            location.id = 0;
+        *location_out++ = location;
+    }
     return cudaSuccess;
 }

@@ -39,15 +39,16 @@ cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location) {
     }
 }
 
-/* ---- what was advised ---- */
+/* ---- what was asked of parts ---- */
 
 enum { PAGE = 4096 };
 
-static const acu_sim_advice no_advice = {.preferred = {.id = cudaInvalidDeviceId}};
+static const acu_sim_pages nothing = {.preferred = {.id = cudaInvalidDeviceId},
+                                      .prefetched = {.id = cudaInvalidDeviceId}};
 
 /* Makes a part begin at the offset; returns false without memory. */
 static bool split(acu_sim_range *range, size_t at) {
-    acu_sim_advice *part = range->advice, *rest;
+    acu_sim_pages *part = range->pages, *rest;
     while (part && part->end < at)
         part = part->next;
     if (!at || !part || part->end == at)
@@ -60,7 +61,27 @@ static bool split(acu_sim_range *range, size_t at) {
     return true;
 }
 
-static void advise_part(acu_sim_advice *part, enum cudaMemoryAdvise advice,
+/* Makes parts of all pages that have some of the bytes. Writes to `end` where these parts end;
+ * returns the first of them, NULL without memory. */
+static acu_sim_pages *pages_of(acu_sim_range *range, const void *address, size_t count,
+                               size_t *end) {
+    const size_t offset = (uintptr_t)address - range->base;
+    const size_t from = offset / PAGE * PAGE;
+    const size_t to = (offset + count + PAGE - 1) / PAGE * PAGE;
+    *end = to < range->size ? to : range->size;
+    if (!range->pages && (range->pages = malloc(sizeof *range->pages))) {
+        *range->pages = nothing;
+        range->pages->end = range->size;
+    }
+    if (!range->pages || !split(range, from) || !split(range, *end))
+        return NULL;
+    acu_sim_pages *part = range->pages;
+    while (part->end <= from)
+        part = part->next;
+    return part;
+}
+
+static void advise_part(acu_sim_pages *part, enum cudaMemoryAdvise advice,
                         struct cudaMemLocation location) {
     bool device = location.type == cudaMemLocationTypeDevice;
     bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
@@ -74,7 +95,7 @@ static void advise_part(acu_sim_advice *part, enum cudaMemoryAdvise advice,
         part->preferred = location;
         break;
     case cudaMemAdviseUnsetPreferredLocation:
-        part->preferred = no_advice.preferred;
+        part->preferred = nothing.preferred;
         break;
     case cudaMemAdviseSetAccessedBy:
         part->accessed_by |= bit;
@@ -90,29 +111,33 @@ static void advise_part(acu_sim_advice *part, enum cudaMemoryAdvise advice,
 /* Advises about all pages that have some of the bytes; returns false without memory. */
 static bool advise(acu_sim_range *range, const void *address, size_t count,
                    enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-    const size_t offset = (uintptr_t)address - range->base;
-    const size_t from = offset / PAGE * PAGE;
-    const size_t pages = (offset + count + PAGE - 1) / PAGE * PAGE;
-    const size_t to = pages < range->size ? pages : range->size;
-    if (!range->advice && (range->advice = malloc(sizeof *range->advice))) {
-        *range->advice = no_advice;
-        range->advice->end = range->size;
-    }
-    if (!range->advice || !split(range, from) || !split(range, to))
-        return false;
-    size_t begin = 0;
-    for (acu_sim_advice *part = range->advice; part; begin = part->end, part = part->next)
-        if (begin >= from && begin < to)
-            advise_part(part, advice, location);
-    return true;
+    size_t end;
+    acu_sim_pages *const first = pages_of(range, address, count, &end);
+    for (acu_sim_pages *part = first; part && part->end <= end; part = part->next)
+        advise_part(part, advice, location);
+    return first;
 }
 
-/* Returns what was advised about all pages that have some of the bytes. */
-static acu_sim_advice advice_about(const acu_sim_range *range, const void *address, size_t count) {
+bool acu_sim_managed_move(acu_sim_range *range, const void *address, size_t count,
+                          struct cudaMemLocation location) {
+    size_t end;
+    acu_sim_pages *const first = pages_of(range, address, count, &end);
+    for (acu_sim_pages *part = first; part && part->end <= end; part = part->next)
+        part->prefetched = location;
+    return first;
+}
+
+static void keep_common(struct cudaMemLocation *all, struct cudaMemLocation part) {
+    if (all->type != part.type || all->id != part.id)
+        *all = nothing.preferred;
+}
+
+/* Returns what was asked of all pages that have some of the bytes. */
+static acu_sim_pages common_to(const acu_sim_range *range, const void *address, size_t count) {
     const size_t from = (uintptr_t)address - range->base, to = from + count;
-    acu_sim_advice all = no_advice;
+    acu_sim_pages all = nothing;
     size_t begin = 0;
-    for (const acu_sim_advice *part = range->advice; part; begin = part->end, part = part->next) {
+    for (const acu_sim_pages *part = range->pages; part; begin = part->end, part = part->next) {
         if (part->end <= from || begin >= to)
             continue;
         if (begin <= from)
@@ -120,10 +145,15 @@ static acu_sim_advice advice_about(const acu_sim_range *range, const void *addre
         all.read_mostly &= part->read_mostly;
         all.cpu_accesses &= part->cpu_accesses;
         all.accessed_by &= part->accessed_by;
-        if (all.preferred.type != part->preferred.type || all.preferred.id != part->preferred.id)
-            all.preferred = no_advice.preferred;
+        keep_common(&all.preferred, part->preferred);
+        keep_common(&all.prefetched, part->prefetched);
     }
     return all;
+}
+
+struct cudaMemLocation acu_sim_managed_place(const acu_sim_range *range, const void *address,
+                                             size_t count) {
+    return common_to(range, address, count).prefetched;
 }
 
 static bool places_have_types(void) {
@@ -207,8 +237,8 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
     SIM_TRY(acu_sim_managed_validate_location(location));
     if (!range)
         return cudaErrorInvalidValue;
-    range->prefetched = location;
-    return cudaSuccess;
+    return acu_sim_managed_move(range, devPtr, count, location) ? cudaSuccess
+                                                                : cudaErrorMemoryAllocation;
 }
 
 cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
@@ -239,47 +269,47 @@ static int number_of(struct cudaMemLocation location) {
     }
 }
 
-static void list_accessors(const acu_sim_advice *advice, int *list, size_t room) {
+static void list_accessors(const acu_sim_pages *asked, int *list, size_t room) {
     size_t used = 0;
     for (int i = 0; i < SIM_DEVICES && used < room; i++)
-        if (advice->accessed_by >> i & 1)
+        if (asked->accessed_by >> i & 1)
             list[used++] = i;
-    if (advice->cpu_accesses && used < room)
+    if (asked->cpu_accesses && used < room)
         list[used++] = cudaCpuDeviceId;
     while (used < room)
         list[used++] = cudaInvalidDeviceId;
 }
 
-static cudaError_t get_attribute(const acu_sim_range *range, const acu_sim_advice *advice,
-                                 enum cudaMemRangeAttribute attribute, int *data, size_t size) {
+static cudaError_t get_attribute(const acu_sim_pages *asked, enum cudaMemRangeAttribute attribute,
+                                 int *data, size_t size) {
     bool list = attribute == cudaMemRangeAttributeAccessedBy;
     if (!data || !acu_sim_driver_knows(&acu_cuda_type_CUmem_range_attribute_enum, attribute) ||
         (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
         return cudaErrorInvalidValue;
     switch (attribute) {
     case cudaMemRangeAttributeReadMostly:
-        *data = advice->read_mostly;
+        *data = asked->read_mostly;
         break;
     case cudaMemRangeAttributeAccessedBy:
-        list_accessors(advice, data, size / sizeof(int));
+        list_accessors(asked, data, size / sizeof(int));
         break;
     case cudaMemRangeAttributePreferredLocation:
-        *data = number_of(advice->preferred);
+        *data = number_of(asked->preferred);
         break;
     case cudaMemRangeAttributePreferredLocationType:
-        *data = (int)advice->preferred.type;
+        *data = (int)asked->preferred.type;
         break;
     case cudaMemRangeAttributePreferredLocationId:
-        *data = advice->preferred.id;
+        *data = asked->preferred.id;
         break;
     case cudaMemRangeAttributeLastPrefetchLocation:
-        *data = number_of(range->prefetched);
+        *data = number_of(asked->prefetched);
         break;
     case cudaMemRangeAttributeLastPrefetchLocationType:
-        *data = (int)range->prefetched.type;
+        *data = (int)asked->prefetched.type;
         break;
     case cudaMemRangeAttributeLastPrefetchLocationId:
-        *data = range->prefetched.id;
+        *data = asked->prefetched.id;
         break;
     }
     return cudaSuccess;
@@ -292,9 +322,9 @@ cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
     const acu_sim_range *range = acu_sim_managed_range(devPtr, count);
     if (!data || !dataSizes || !attributes || !numAttributes || !range)
         return cudaErrorInvalidValue;
-    const acu_sim_advice advice = advice_about(range, devPtr, count);
+    const acu_sim_pages asked = common_to(range, devPtr, count);
     for (size_t i = 0; i < numAttributes; i++)
-        SIM_TRY(get_attribute(range, &advice, attributes[i], data[i], dataSizes[i]));
+        SIM_TRY(get_attribute(&asked, attributes[i], data[i], dataSizes[i]));
     return cudaSuccess;
 }
 

@@ -10,4 +10,14 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
 /* Returns cudaSuccess where managed memory can be prefetched to the location, else the error. */
 cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location);
 
+/* Records where all pages that have some of the bytes were moved to; returns false without memory.
+ */
+bool acu_sim_managed_move(acu_sim_range *range, const void *address, size_t count,
+                          struct cudaMemLocation location);
+
+/* Returns where all pages that have some of the bytes were moved to; no location where they were
+ * not, or to several. */
+struct cudaMemLocation acu_sim_managed_place(const acu_sim_range *range, const void *address,
+                                             size_t count);
+
 #endif

@@ -108,9 +108,9 @@ void acu_sim_range_remove(acu_sim_range *range) {
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
     if (range->external)
         acu_sim_external_release(range->external);
-    for (acu_sim_advice *next; range->advice; range->advice = next) {
-        next = range->advice->next;
-        free(range->advice);
+    for (acu_sim_pages *next; range->pages; range->pages = next) {
+        next = range->pages->next;
+        free(range->pages);
     }
     free(range);
     if (--count)
@@ -128,7 +128,6 @@ acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kin
     *range =
         (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
     range->context = acu_sim_context_on(device);
-    range->prefetched.id = cudaInvalidDeviceId;
     if (acu_sim_range_add(range))
         return range;
     free(range);

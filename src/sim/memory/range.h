@@ -12,14 +12,15 @@ typedef enum acu_sim_memory {
     SIM_MANAGED,    /* managed memory */
 } acu_sim_memory;
 
-/* What was advised about a part of managed memory. */
-typedef struct acu_sim_advice {
+/* What the program asked of a part of managed memory. */
+typedef struct acu_sim_pages {
     size_t end; /* where the part ends, in bytes; it begins where the one before ends */
     bool read_mostly, cpu_accesses;
     struct cudaMemLocation preferred;
-    uint64_t accessed_by; /* a bit per device */
-    struct acu_sim_advice *next;
-} acu_sim_advice;
+    uint64_t accessed_by;              /* a bit per device */
+    struct cudaMemLocation prefetched; /* where the part was last moved to */
+    struct acu_sim_pages *next;
+} acu_sim_pages;
 
 /* Memory that is known to CUDA. A range owns neither its bytes nor what it points to, but for a
  * reference to `external`. */
@@ -51,8 +52,7 @@ struct acu_sim_range {
     bool of_module; /* a variable, which is freed with its module */
     bool damaged;   /* a write behind the end was reported */
 
-    acu_sim_advice *advice;            /* of managed memory, all its parts; NULL: there was none */
-    struct cudaMemLocation prefetched; /* where managed memory was last moved to */
+    acu_sim_pages *pages; /* of managed memory, all its parts; NULL: nothing was asked */
 };
 
 /* Returns the range that has the address and that the program may use; NULL if there is none. */
