@@ -1,24 +1,17 @@
 """Records what the fuzzer's programs answer, and compares it with what another CUDA answers.
 
-    answers.py record FUZZ FILE FIRST COUNT [JOBS]   runs COUNT programs from seed FIRST on, and writes FILE (.xz)
-    answers.py compare FUZZ FILE FLOOR [JOBS [COUNT]] runs the same programs, or the first COUNT of them, and prints the
-                                                     first difference of each; fails if fewer than FLOOR programs are
-                                                     the same to the end
-    answers.py shrink FUZZ SEED NUMBER [JOBS [OTHER]] prints the shortest program in which call NUMBER of the program
-                                                     still returns and writes the same; with OTHER (what
-                                                     ANYCUDA_CUDART is for another CUDA), also on that one
-
-FUZZ is fuzz, or threads (tests/threads/), whose command line is the same.
 A file has what the calls of each program returned, without the calls: the fuzzer makes the same calls again for as
 long as the answers are the same. Environment variables (ANYCUDA_CUDART, ANYCUDA_SIM) choose the CUDA.
 """
 
 from __future__ import annotations
 
+import argparse
 import lzma
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,7 +33,7 @@ def run(fuzz: str, seed: int, numbers: str = "all", cudart: str | None = None) -
     return Program((call, answer) for call, _, answer in (line.partition(" = ") for line in lines))
 
 
-def run_all(fuzz: str, seeds: range, jobs: int) -> list[Program]:
+def run_all(fuzz: str, seeds: Iterable[int], jobs: int) -> list[Program]:
     """Runs the programs of all seeds, some at a time."""
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(lambda seed: run(fuzz, seed), seeds))
@@ -62,11 +55,18 @@ def record(fuzz: str, file: Path, seeds: range, jobs: int) -> None:
 def load(file: Path) -> dict[int, list[str]]:
     """Returns the answers of each seed."""
     found: dict[int, list[str]] = {}
-    for line in lzma.decompress(file.read_bytes()).decode().split("\n"):
-        if line.startswith("program "):
-            lines = found.setdefault(int(line.split()[1]), [])
-        else:
+    lines: list[str] | None = None
+    try:
+        text = lzma.decompress(file.read_bytes()).decode()
+    except (lzma.LZMAError, UnicodeDecodeError) as why:
+        raise SystemExit(f"{file}: not a file of answers, or only a part of one: {why}") from None
+    for line in text.split("\n"):
+        if line.startswith("program ") and line[8:].isdigit():
+            lines = found.setdefault(int(line[8:]), [])
+        elif lines is not None:
             lines.append(line)
+    if not found:
+        raise SystemExit(f"{file}: there are no programs in it")
     return found
 
 
@@ -81,7 +81,7 @@ def agreed(program: Program, recorded: list[str]) -> int:
 def compare(fuzz: str, file: Path, floor: int, jobs: int, limit: int | None = None) -> bool:
     """Prints the first difference of each program that differs; returns whether enough programs are the same."""
     recorded = load(file)
-    seeds = range(min(recorded), max(recorded) + 1)[:limit]
+    seeds = sorted(recorded)[:limit]
     lines = same = 0
     for seed, program in zip(seeds, run_all(fuzz, seeds, jobs), strict=True):
         count = agreed(program, recorded[seed])
@@ -127,6 +127,8 @@ def shrink(fuzz: str, seed: int, number: int, jobs: int, other: str | None = Non
 
     kept = list(range(number))
     wanted = outcomes(kept)
+    if not all(wanted):
+        raise SystemExit(f"{fuzz} {seed}: there is no call {number} in this program")
     size = len(kept)
     with ThreadPoolExecutor(jobs) as pool:
         while size:
@@ -149,20 +151,65 @@ def shrink(fuzz: str, seed: int, number: int, jobs: int, other: str | None = Non
         print(f"{call} = {answer}" if answer else call)
 
 
-def main(arguments: list[str]) -> int:
+def natural(text: str) -> int:
+    """Returns the number that an argument is."""
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Returns the number that an argument is, which must not be 0."""
+    if not natural(text):
+        raise argparse.ArgumentTypeError("0 is too few")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the command line."""
+    made = argparse.ArgumentParser(
+        prog="answers.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = made.add_subparsers(dest="command", required=True)
+
+    def command(name: str, what: str) -> argparse.ArgumentParser:
+        one = commands.add_parser(name, help=what, description=what)
+        one.add_argument("fuzz", metavar="FUZZ", help="the program: fuzz, or threads (tests/threads/)")
+        return one
+
+    one = command("record", "run programs and write what they answered")
+    one.add_argument("file", metavar="FILE", type=Path, help="the file to write (.xz)")
+    one.add_argument("first", metavar="FIRST", type=natural, help="the seed of the first program")
+    one.add_argument("count", metavar="COUNT", type=positive, help="the number of programs")
+    one.add_argument("jobs", metavar="JOBS", type=positive, nargs="?", default=2, help="how many run at once (2)")
+    one = command("compare", "run the same programs and print where each differs first")
+    one.add_argument("file", metavar="FILE", type=Path, help="what was recorded (.xz)")
+    one.add_argument("floor", metavar="FLOOR", type=natural, help="fail if fewer programs are the same to the end")
+    one.add_argument("jobs", metavar="JOBS", type=positive, nargs="?", default=2, help="how many run at once (2)")
+    one.add_argument("count", metavar="COUNT", type=positive, nargs="?", help="only the first programs (all)")
+    one = command("shrink", "print the shortest program in which a call still returns and writes the same")
+    one.add_argument("seed", metavar="SEED", type=natural, help="the program")
+    one.add_argument("number", metavar="NUMBER", type=natural, help="the call's number")
+    one.add_argument("jobs", metavar="JOBS", type=positive, nargs="?", default=2, help="how many run at once (2)")
+    one.add_argument("other", metavar="OTHER", nargs="?", help="ANYCUDA_CUDART of a second CUDA to ask")
+    return made
+
+
+def main() -> int:
     """Runs the command line."""
-    match arguments:
-        case ["record", fuzz, file, first, count, *jobs]:
-            record(fuzz, Path(file), range(int(first), int(first) + int(count)), int(jobs[0]) if jobs else 2)
-            return 0
-        case ["compare", fuzz, file, floor, *more]:
-            return 0 if compare(fuzz, Path(file), int(floor), *([int(n) for n in more] or [2])) else 1
-        case ["shrink", fuzz, seed, number, *more]:
-            shrink(fuzz, int(seed), int(number), int(more[0]) if more else 2, *more[1:])
-            return 0
-    print(__doc__, file=sys.stderr)
-    return 2
+    given = parser().parse_args()
+    try:
+        match given.command:
+            case "record":
+                record(given.fuzz, given.file, range(given.first, given.first + given.count), given.jobs)
+            case "compare":
+                return 0 if compare(given.fuzz, given.file, given.floor, given.jobs, given.count) else 1
+            case "shrink":
+                shrink(given.fuzz, given.seed, given.number, given.jobs, given.other)
+    except OSError as why:
+        raise SystemExit(f"{why.filename}: {why.strerror}") from None
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -381,8 +381,32 @@ static int run_child(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 }
 
+/* Returns the number that an argument is, or what it is without one; ends the program, saying so,
+ * where it is no number. */
+static unsigned long long number_of(int argc, char **argv, int i, unsigned long long without) {
+    char *end = NULL;
+    if (i >= argc)
+        return without;
+    const unsigned long long number = strtoull(argv[i], &end, 10);
+    if (argv[i][0] >= '0' && argv[i][0] <= '9' && !*end)
+        return number;
+    (void)fprintf(stderr, "%s: %s is not a number\n", argv[0], argv[i]);
+    exit(2);
+}
+
+/* Returns the list of numbers that an argument is; NULL: all. */
+static const char *numbers_of(int argc, char **argv, int i) {
+    const char *list = i < argc ? argv[i] : "all";
+    if (strcmp(list, "all") == 0)
+        return NULL;
+    if (*list && !list[strspn(list, "0123456789,-")])
+        return list;
+    (void)fprintf(stderr, "%s: %s is not a list such as 3,17-20\n", argv[0], list);
+    exit(2);
+}
+
 int main(int argc, char **argv) {
-    if (argc < 2) {
+    if (argc < 2 || strcmp(argv[1], "--help") == 0) {
         (void)fprintf(stderr,
                       "usage: threads SEED [CALLS [PROGRAMS [NUMBERS [MEETINGS]]]]\n"
                       "  one program for each seed from SEED on, of 600 steps;\n"
@@ -390,11 +414,11 @@ int main(int argc, char **argv) {
                       "  MEETINGS, such as relay,hold, leaves out the others\n");
         return 2;
     }
-    const uint64_t seed = strtoull(argv[1], NULL, 10);
-    const unsigned long programs = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
+    const uint64_t seed = number_of(argc, argv, 1, 0);
+    const unsigned long programs = number_of(argc, argv, 3, 1);
     int result = 0;
-    program.calls = argc > 2 ? strtoul(argv[2], NULL, 10) : 600;
-    program.numbers = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
+    program.calls = number_of(argc, argv, 2, 600);
+    program.numbers = numbers_of(argc, argv, 4);
     program.meetings = argc > 5 ? argv[5] : NULL;
     for (unsigned long i = 0; i < programs && !result; i++) {
         program.seed = seed + i;
