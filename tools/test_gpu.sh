@@ -64,6 +64,7 @@ build_bench() {
     define=-DDIRECT objects direct "$root/bench/loops.c"
     for library in "$ANYCUDA_TOOLKITS"/[0-9]*/lib/libcudart.so.*; do
         version=$(basename "$(dirname "$(dirname "$library")")")
+        case $version in *-*) continue ;; esac # another processor's, such as 11.8-aarch64
         program "calls-$version" "$build"/objects/bench/*.o "$build"/objects/direct/*.o "$library"
     done
 }
@@ -91,6 +92,13 @@ build_all() {
 }
 
 step=${1:-all}
+case $step in
+all | build | run) ;;
+*)
+    sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
 [ $# -eq 0 ] || shift
 [ "$step" = run ] || build_all
 [ "$step" = build ] || exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build" "$@"

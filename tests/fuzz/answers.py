@@ -47,6 +47,7 @@ def answers(program: Program) -> list[str]:
 def record(fuzz: str, file: Path, seeds: range, jobs: int) -> None:
     """Writes the answers of the programs."""
     lines: list[str] = []
+    file.touch()  # before the programs run: they may take minutes
     for seed, program in zip(seeds, run_all(fuzz, seeds, jobs), strict=True):
         lines += [f"program {seed}", *answers(program)]
     file.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))

@@ -382,7 +382,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr,
                       "usage: fuzz SEED [CALLS [PROGRAMS [NUMBERS [OPERATIONS]]]]\n"
                       "  one program for each seed from SEED on, of 600 calls;\n"
-                      "  NUMBERS, such as 3,17-20, leaves out the other calls (all: none);\n"
+                      "  NUMBERS, such as 3,17-20, leaves out the other calls (all: takes all);\n"
                       "  OPERATIONS, such as copy,copy_rows, leaves out the others\n");
         return 2;
     }

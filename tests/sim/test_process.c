@@ -212,6 +212,24 @@ TEST(leaks_are_reported_at_exit) {
     assert_string_equal(said, "");
 }
 
+static int leaks_memory_of_a_graph(void) {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    void *memory;
+    return cudaStreamCreate(&stream) ||
+           cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) ||
+           cudaMallocAsync(&memory, 12345, stream) || cudaStreamEndCapture(stream, &graph) ||
+           cudaGraphInstantiate(&exec, graph, 0) || cudaGraphLaunch(exec, stream) ||
+           cudaStreamSynchronize(stream) || cudaGraphExecDestroy(exec) || cudaGraphDestroy(graph) ||
+           cudaStreamDestroy(stream) || acu_sim_leaks(0) != 1;
+}
+
+TEST(leaked_memory_of_a_graph_has_a_place) {
+    assert_int_equal(alone("leaks=1", leaks_memory_of_a_graph), 0);
+    assert_non_null(strstr(said, "12345 bytes, made at sim_process+0x"));
+}
+
 static void take_20_ms(void *unused) {
     const struct timespec time = {.tv_nsec = 20000000};
     (void)unused;
@@ -397,6 +415,7 @@ int main(void) {
         P(every_reported_runtime),
         P(an_older_runtime_lacks_functions),
         P(leaks_are_reported_at_exit),
+        P(leaked_memory_of_a_graph_has_a_place),
         P(what_waits_for_work_at_exit_is_no_leak),
         P(after_exit_began_cuda_is_gone),
         P(exit_does_not_wait_for_work),

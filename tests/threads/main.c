@@ -182,8 +182,32 @@ static void run_step(unsigned long number) {
 
 /* ---- phases ---- */
 
+/* Returns the kind of meeting that a list begins with, MEETINGS if none is called that, and moves
+ * the list on. */
+static meeting next_meeting(const char **list) {
+    const size_t length = strcspn(*list, ",");
+    int kind = 0;
+    while (kind < MEETINGS && (strlen(meeting_names[kind]) != length ||
+                               strncmp(meeting_names[kind], *list, length) != 0))
+        kind++;
+    *list += length + ((*list)[length] == ',');
+    return (meeting)kind;
+}
+
+static bool are_meetings(const char *list) {
+    do
+        if (next_meeting(&list) == MEETINGS)
+            return false;
+    while (*list);
+    return true;
+}
+
 static bool is_wanted(meeting kind) {
-    return !program.meetings || strstr(program.meetings, meeting_names[kind]);
+    const char *list = program.meetings;
+    while (list && *list)
+        if (next_meeting(&list) == kind)
+            return true;
+    return !program.meetings;
 }
 
 static void meet_if_wanted(meeting kind, uint64_t number) {
@@ -410,7 +434,7 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr,
                       "usage: threads SEED [CALLS [PROGRAMS [NUMBERS [MEETINGS]]]]\n"
                       "  one program for each seed from SEED on, of 600 steps;\n"
-                      "  NUMBERS, such as 3,17-20, leaves out the other steps (all: none);\n"
+                      "  NUMBERS, such as 3,17-20, leaves out the other steps (all: takes all);\n"
                       "  MEETINGS, such as relay,hold, leaves out the others\n");
         return 2;
     }
@@ -420,6 +444,10 @@ int main(int argc, char **argv) {
     program.calls = number_of(argc, argv, 2, 600);
     program.numbers = numbers_of(argc, argv, 4);
     program.meetings = argc > 5 ? argv[5] : NULL;
+    if (program.meetings && !are_meetings(program.meetings)) {
+        (void)fprintf(stderr, "%s: %s is not a list of meetings\n", argv[0], argv[5]);
+        return 2;
+    }
     for (unsigned long i = 0; i < programs && !result; i++) {
         program.seed = seed + i;
         result = run_child();

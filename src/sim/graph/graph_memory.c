@@ -182,8 +182,7 @@ cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
         return result;
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemAlloc, run_alloc)))
         return cudaErrorMemoryAllocation;
-    acu_sim_allocation *allocation =
-        new_allocation(device, params, acu_sim_graph_root(graph)->where);
+    acu_sim_allocation *allocation = new_allocation(device, params, SIM_CALLER);
     if (!allocation) {
         acu_sim_op_release(*op);
         return cudaErrorMemoryAllocation;
