@@ -1,6 +1,7 @@
 /* Runs programs, each in a process of its own, and has the choices and objects of the one that
  * runs. */
 #define _GNU_SOURCE
+#include "arguments.h"
 #include "fuzz.h"
 
 #include <anycuda/sim.h>
@@ -306,21 +307,6 @@ static void run_call(uint64_t seed, unsigned long number) {
     choose_operation(number < FIRST_CALLS)->run();
 }
 
-/* Whether a list such as 3,17-20 has the number; a list that is NULL has all. */
-static bool is_listed(const char *list, unsigned long number) {
-    while (list && *list) {
-        char *end;
-        const unsigned long from = strtoul(list, &end, 10);
-        const unsigned long to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
-        if (number >= from && number <= to)
-            return true;
-        list = end + (*end == ',');
-        if (end == list)
-            break;
-    }
-    return !list;
-}
-
 static void run_program(uint64_t seed, unsigned long calls, const char *list) {
     cudaError_t result = cudaFree(NULL);
     if (result) {
@@ -351,30 +337,6 @@ static int run_child(uint64_t seed, unsigned long calls, const char *list) {
     if (WIFSIGNALED(status))
         printf("\ndied of signal %d\n", WTERMSIG(status));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
-/* Returns the number that an argument is, or what it is without one; ends the program, saying so,
- * where it is no number. */
-static unsigned long long number_of(int argc, char **argv, int i, unsigned long long without) {
-    char *end = NULL;
-    if (i >= argc)
-        return without;
-    const unsigned long long number = strtoull(argv[i], &end, 10);
-    if (argv[i][0] >= '0' && argv[i][0] <= '9' && !*end)
-        return number;
-    (void)fprintf(stderr, "%s: %s is not a number\n", argv[0], argv[i]);
-    exit(2);
-}
-
-/* Returns the list of numbers that an argument is; NULL: all. */
-static const char *numbers_of(int argc, char **argv, int i) {
-    const char *list = i < argc ? argv[i] : "all";
-    if (strcmp(list, "all") == 0)
-        return NULL;
-    if (*list && !list[strspn(list, "0123456789,-")])
-        return list;
-    (void)fprintf(stderr, "%s: %s is not a list such as 3,17-20\n", argv[0], list);
-    exit(2);
 }
 
 int main(int argc, char **argv) {

@@ -240,7 +240,8 @@ static void capture_work(stream *origin) {
     }
 }
 
-/* The same choices as the last capture by this recipe, unless the streams changed. */
+/* Captures by a recipe: each capture by the same one makes the same choices, unless the streams
+ * changed. */
 static void capture_by_recipe(void) {
     const uint64_t state = me->state, recipe = below(RECIPES);
     const int mode = ONE_OF(1, 1, 2);

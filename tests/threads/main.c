@@ -1,5 +1,6 @@
 /* Runs programs, each in a process of its own, and has the phases, the turns and the output. */
 #define _GNU_SOURCE
+#include "../fuzz/arguments.h"
 #include "threads.h"
 
 #include <pthread.h>
@@ -130,21 +131,6 @@ void meet_all(void) {
 }
 
 /* ---- steps ---- */
-
-/* Whether a list such as 3,17-20 has the number; a list that is NULL has all. */
-static bool is_listed(const char *list, unsigned long number) {
-    while (list && *list) {
-        char *end;
-        const unsigned long from = strtoul(list, &end, 10);
-        const unsigned long to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
-        if (number >= from && number <= to)
-            return true;
-        if (*end != ',')
-            return false;
-        list = end + 1;
-    }
-    return !list;
-}
 
 static const operation *choose_operation(void) {
     unsigned sum = 0;
@@ -403,30 +389,6 @@ static int run_child(void) {
     if (WIFSIGNALED(status))
         printf("died of signal %d\n", WTERMSIG(status));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-}
-
-/* Returns the number that an argument is, or what it is without one; ends the program, saying so,
- * where it is no number. */
-static unsigned long long number_of(int argc, char **argv, int i, unsigned long long without) {
-    char *end = NULL;
-    if (i >= argc)
-        return without;
-    const unsigned long long number = strtoull(argv[i], &end, 10);
-    if (argv[i][0] >= '0' && argv[i][0] <= '9' && !*end)
-        return number;
-    (void)fprintf(stderr, "%s: %s is not a number\n", argv[0], argv[i]);
-    exit(2);
-}
-
-/* Returns the list of numbers that an argument is; NULL: all. */
-static const char *numbers_of(int argc, char **argv, int i) {
-    const char *list = i < argc ? argv[i] : "all";
-    if (strcmp(list, "all") == 0)
-        return NULL;
-    if (*list && !list[strspn(list, "0123456789,-")])
-        return list;
-    (void)fprintf(stderr, "%s: %s is not a list such as 3,17-20\n", argv[0], list);
-    exit(2);
 }
 
 int main(int argc, char **argv) {

@@ -172,7 +172,7 @@ memory *any_memory(const stream *on);
 memory *any_host_memory(void);
 /* Orders the next use of the memory, on that stream, behind the uses before. */
 void bring(memory *used, stream *to);
-/* The same for all memories of a graph. */
+/* Orders the next use of each memory that a graph uses behind the uses before. */
 void bring_all(unsigned uses, stream *to);
 /* Waits on the host for the memory's last use; for all work of the thread. Unsafe in captures. */
 void wait_for(memory *used);
