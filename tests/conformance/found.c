@@ -85,8 +85,6 @@ CASE(textures_of_no_elements) {
     what.res.linear.sizeInBytes = 3;
     OK(cudaCreateTextureObject(&texture, &what, &how, NULL));
     OK(cudaDestroyTextureObject(texture));
-    what.res.linear.sizeInBytes = 4;
-    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
     what.res.linear.devPtr = pageable + 32;
     what.res.linear.sizeInBytes = 0;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
@@ -483,7 +481,7 @@ CASE(moving_a_part) {
     OK(cudaMallocManaged((void **)&memory, ALL, cudaMemAttachGlobal));
     OK(cudaMemPrefetchAsync(memory + 16, HALF - 16, device, 0, NULL));
     EQUAL(attribute_of(memory, HALF, last), 0);
-    EQUAL(attribute_of(memory, ALL, last), cudaInvalidDeviceId);
+    ASK(attribute_of(memory, ALL, last)); /* none on an H200, the device's on an H100 */
     OK(cudaMemPrefetchAsync(memory, 1, host, 0, NULL));
     EQUAL(attribute_of(memory, PAGE, last), cudaCpuDeviceId);
     EQUAL(attribute_of(memory, HALF, last), cudaInvalidDeviceId);

@@ -201,3 +201,64 @@ CASE(what_devices_have_for_graphs) {
           cudaDeviceGetGraphMemAttribute(99, cudaGraphMemAttrUsedMemHigh, &value));
     FAILS(cudaErrorInvalidDevice, cudaDeviceGraphMemTrim(99));
 }
+
+static int memory_type_of(const void *at) {
+    struct cudaPointerAttributes a;
+    return cudaPointerGetAttributes(&a, at) ? -1 : (int)a.type;
+}
+
+CASE(memory_of_a_graph_is_known_while_it_is_allocated) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    CUdeviceptr base;
+    CUcontext context;
+    size_t size;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    const CUdeviceptr at = (CUdeviceptr)(uintptr_t)alloc.dptr;
+    EQUAL(memory_type_of(alloc.dptr), cudaMemoryTypeUnregistered);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, at));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(memory_type_of(alloc.dptr), cudaMemoryTypeDevice);
+    OK(cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, at));
+    IS(context == NULL);
+    OK(cuMemGetAddressRange(&base, &size, at));
+    IS(base == at && size == 1000);
+    OK(cudaFreeAsync(alloc.dptr, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(memory_type_of(alloc.dptr), cudaMemoryTypeUnregistered);
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, at));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+/* What a capture takes from a pool of managed memory is a device's memory. */
+CASE(a_captured_allocation_from_a_managed_pool) {
+    const struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypeManaged,
+                                           .location = {.type = cudaMemLocationTypeDevice}};
+    struct cudaMemAllocNodeParams params;
+    cudaMemPool_t pool = NULL;
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    size_t count = 1;
+    void *memory = NULL;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocFromPoolAsync(&memory, 4096, pool, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    OK(cudaGraphMemAllocNodeGetParams(node, &params));
+    EQUAL(params.poolProps.allocType, cudaMemAllocationTypePinned);
+    EQUAL(params.poolProps.location.type, cudaMemLocationTypeDevice);
+    EQUAL(params.accessDescCount, 0);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaMemPoolDestroy(pool));
+}

@@ -163,6 +163,181 @@ CASE(what_is_refused) {
     OK(cuMemAddressFree(at, 2 * size));
 }
 
+/* ---- what is known of memory that nobody has access to ---- */
+
+static int type_of(CUdeviceptr at) {
+    struct cudaPointerAttributes a;
+    return cudaPointerGetAttributes(&a, (void *)(uintptr_t)at) ? -1 : (int)a.type;
+}
+
+static unsigned long long attribute_of(CUdeviceptr at, CUpointer_attribute attribute) {
+    unsigned long long value = 0;
+    return cuPointerGetAttribute(&value, attribute, at) ? 99 : value;
+}
+
+CASE(memory_without_access_is_known) {
+    const size_t size = chunk();
+    CUdeviceptr at, base;
+    CUmemGenericAllocationHandle handle;
+    unsigned long long flags = 7;
+    unsigned host_flags = 0;
+    size_t range = 0;
+    OK(cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAccess(&flags, &read_write.location, at));
+    EQUAL(flags, 0); /* which is written before the error */
+    EQUAL(type_of(at), cudaMemoryTypeUnregistered);
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    OK(cuMemMap(at + size, size, 0, handle, 0));
+    EQUAL(type_of(at), cudaMemoryTypeUnregistered);
+    EQUAL(type_of(at + size), cudaMemoryTypeDevice);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), at);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_RANGE_SIZE), 2 * size);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR), at + size);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_MAPPING_SIZE), size);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS), 0);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_DEVICE_POINTER), 99);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &range, at + size));
+    OK(cuMemSetAccess(at + size, size, &read_write, 1));
+    OK(cudaHostGetFlags(&host_flags, (void *)(uintptr_t)(at + size)));
+    EQUAL(host_flags, cudaHostAllocPortable | cudaHostAllocMapped);
+    EQUAL(attribute_of(at + size, CU_POINTER_ATTRIBUTE_DEVICE_POINTER), at + size);
+    OK(cuMemGetAddressRange(&base, &range, at + size));
+    IS(base == at + size && range == size);
+    OK(cuMemUnmap(at, 2 * size));
+    EQUAL(type_of(at + size), cudaMemoryTypeUnregistered);
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 2 * size));
+}
+
+CASE(memory_is_mapped_as_a_whole) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    OK(cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
+    OK(cuMemCreate(&handle, 2 * size, &on_device, 0));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemMap(at, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(0, size, 0, handle, 0));
+    OK(cuMemMap(at, 2 * size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, size));
+    OK(cuMemUnmap(at, 2 * size));
+    OK(cuMemUnmap(at, 4096)); /* where nothing is mapped */
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 2 * size));
+}
+
+CASE(properties_of_memory) {
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp asked = on_device, got;
+    const size_t size = chunk();
+    asked.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    asked.allocFlags.gpuDirectRDMACapable = 2;
+    OK(cuMemCreate(&handle, size, &asked, 0));
+    OK(cuMemGetAllocationPropertiesFromHandle(&got, handle));
+    EQUAL(got.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE);
+    EQUAL(got.allocFlags.gpuDirectRDMACapable, 1);
+    OK(cuMemRelease(handle));
+    asked.allocFlags.compressionType = 2;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &asked, 0));
+    asked.location.id = 99; /* which is looked at first */
+    asked.type = CU_MEM_ALLOCATION_TYPE_INVALID;
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemCreate(&handle, size, &asked, 0));
+}
+
+/* ---- memory of the host ---- */
+
+static const CUmemAllocationProp on_host = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                            .location = {.type = CU_MEM_LOCATION_TYPE_HOST}};
+static const CUmemAccessDesc by_host = {{.type = CU_MEM_LOCATION_TYPE_HOST_NUMA},
+                                        CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+CASE(memory_of_the_host) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp got;
+    char byte = 0;
+    OK(cuMemCreate(&handle, size, &on_host, 0));
+    OK(cuMemGetAllocationPropertiesFromHandle(&got, handle));
+    EQUAL(got.location.type, CU_MEM_LOCATION_TYPE_HOST_NUMA);
+    EQUAL(got.location.id, 0);
+    OK(cuMemAddressReserve(&at, size, 0, 0, 0));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    EQUAL(type_of(at), cudaMemoryTypeHost);
+    OK(cuMemSetAccess(at, size, &by_host, 1));
+    *(volatile char *)(uintptr_t)at = 42;
+    EQUAL(attribute_of(at, CU_POINTER_ATTRIBUTE_HOST_POINTER), at);
+    EQUAL(attribute_of(at, CU_POINTER_ATTRIBUTE_DEVICE_POINTER), 99);
+    OK(cuMemSetAccess(at, size, &read_write, 1));
+    OK(cuMemcpyDtoH(&byte, at, 1));
+    EQUAL(byte, 42);
+    OK(cuMemsetD8(at, 7, size));
+    OK(cuCtxSynchronize());
+    EQUAL(*(volatile char *)(uintptr_t)(at + size - 1), 7);
+    FAILS(cudaErrorInvalidValue, cudaFreeHost((void *)(uintptr_t)at));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
+    OK(cuMemUnmap(at, size));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, size));
+}
+
+CASE(access_of_the_host) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    CUmemAccessDesc host = by_host, both[2] = {by_host, read_write};
+    const CUmemLocation any_node = {.type = CU_MEM_LOCATION_TYPE_HOST};
+    unsigned long long flags = 9;
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    OK(cuMemAddressReserve(&at, size, 0, 0, 0));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(at, size, &by_host, 1));
+    host.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    OK(cuMemSetAccess(at, size, &host, 1));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(at, size, both, 2));
+    both[1].location.id = 99;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, size, both, 2));
+    OK(cuMemSetAccess(at, size, &read_write, 1));
+    OK(cuMemGetAccess(&flags, &by_host.location, at));
+    EQUAL(flags, 0);
+    OK(cuMemGetAccess(&flags, &any_node, at)); /* the device's, because the host has none */
+    EQUAL(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    OK(cuMemUnmap(at, size));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, size));
+}
+
+CASE(memory_of_the_host_that_is_refused) {
+    const size_t size = chunk();
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp wrong = on_host;
+    wrong.location.id = 99; /* a number beside HOST is ignored */
+    OK(cuMemCreate(&handle, size, &wrong, 0));
+    OK(cuMemRelease(handle));
+    wrong.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &wrong, 0));
+    wrong.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT};
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &wrong, 0));
+    wrong = on_host;
+    wrong.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &wrong, 0));
+    wrong = on_host;
+    wrong.allocFlags.gpuDirectRDMACapable = 1;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &wrong, 0));
+    wrong = on_host;
+    wrong.type = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &wrong, 0));
+}
+
+CASE(the_host_can_have_memory) {
+    int value = 0;
+    OK(cuDeviceGetAttribute(&value,
+                            CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    EQUAL(value, 1);
+    OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                            0));
+    EQUAL(value, 1);
+}
+
 /* ---- what the access does not allow: what stays of it goes with the process ----
  */
 

@@ -51,10 +51,20 @@ typedef enum kind {
     MIPMAP,
     TEXTURE,
     SURFACE,
+    RESERVATION,
+    CREATED,
     KINDS
 } kind;
 enum { SLOTS = 6, KIB = 1 << 10, MIB = 1 << 20 };
-typedef enum memory_kind { DEVICE, ASYNC, PINNED, MANAGED, REGISTERED, PAGEABLE } memory_kind;
+typedef enum memory_kind {
+    DEVICE,
+    ASYNC,
+    PINNED,
+    MANAGED,
+    REGISTERED,
+    PAGEABLE,
+    MAPPED
+} memory_kind;
 
 typedef struct object {
     void *handle; /* NULL: the slot is empty */
@@ -172,7 +182,7 @@ extern const operation device_operations[], stream_operations[], memory_operatio
     copy_operations[], capture_operations[], graph_operations[], exec_operations[],
     kernel_operations[], texture_operations[], array_operations[], driver_memory_operations[],
     driver_stream_operations[], node_operations[], exec_node_operations[], library_operations[],
-    context_operations[], range_operations[];
+    context_operations[], range_operations[], virtual_operations[];
 
 /* Nodes of a graph: a node that exists, or NULL; its name is its place in cudaGraphGetNodes(). */
 typedef struct chosen_node {

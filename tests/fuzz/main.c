@@ -28,7 +28,7 @@ static const operation *const tables[] = {
     capture_operations, graph_operations,     exec_operations,          kernel_operations,
     texture_operations, array_operations,     driver_memory_operations, driver_stream_operations,
     node_operations,    exec_node_operations, library_operations,       context_operations,
-    range_operations};
+    range_operations,   virtual_operations};
 enum { TABLES = sizeof tables / sizeof *tables };
 enum { FIRST_CALLS = 40 };
 
@@ -161,7 +161,7 @@ const char *name(const object *named) {
     const ptrdiff_t index = named - objects[0];
     if (!named->handle || index < 0 || index >= KINDS * SLOTS)
         return "NULL";
-    (void)snprintf(text, sizeof texts[0], "%c%d", "semapgxuitf"[index / SLOTS],
+    (void)snprintf(text, sizeof texts[0], "%c%d", "semapgxuitfrc"[index / SLOTS],
                    (int)(index % SLOTS));
     return text;
 }

@@ -1,4 +1,5 @@
 /* What a device reports: attributes, properties, and its address on the PCI bus. */
+#include "sim/cuda_bodies.h"
 #include "sim/device/device.h"
 
 #include <stdio.h>
@@ -94,8 +95,10 @@ static const int attributes[] = {
     [cudaDevAttrDeferredMappingCudaArraySupported] = 1,
     [cudaDevAttrMemSyncDomainCount] = 4,
     [cudaDevAttrNumaId] = -1,
+    [CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
     [cudaDevAttrHostNumaMemoryPoolsSupported] = 1,
     [cudaDevAttrHostMemoryPoolsSupported] = 1,
+    [CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
 };
 
 /* Multiprocessors by compute capability. The last row that is not newer than the device counts. */

@@ -2,6 +2,7 @@
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/range.h"
+#include "sim/memory/virtual.h"
 #include "sim/stream/capture.h"
 
 #include <string.h>
@@ -101,12 +102,23 @@ cudaError_t acu_sim_cuMemGetInfo(size_t *free, size_t *total) {
 
 /* ---- pointers ---- */
 
+/* Of mapped memory CUDA tells one mapping; and where that is the host's, 0 as its base. */
+static void find_mapping(CUdeviceptr *pbase, size_t *psize, const acu_sim_mapping *mapping) {
+    if (pbase)
+        *pbase = mapping->of->on_host ? 0 : mapping->base;
+    if (psize)
+        *psize = mapping->size;
+}
+
 cudaError_t acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
-    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(dptr));
+    const acu_sim_range *range = acu_sim_range_there(acu_sim_driver_pointer(dptr));
+    const acu_sim_mapping *mapping = acu_sim_virtual_mapping_at(acu_sim_driver_pointer(dptr));
     if (pbase)
         *pbase = range ? range->base : 0;
     if (psize)
         *psize = range ? range->size : 0;
+    if (range && mapping)
+        find_mapping(pbase, psize, mapping);
     return range ? cudaSuccess : cudaErrorSymbolNotFound;
 }
 

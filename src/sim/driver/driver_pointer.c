@@ -5,6 +5,7 @@
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/range.h"
+#include "sim/memory/virtual.h"
 
 #include <string.h>
 
@@ -70,10 +71,10 @@ static unsigned access_flags(const acu_sim_range *range) {
 static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribute,
                         CUdeviceptr ptr) {
     bool device_only = range->kind == SIM_DEVICE, managed = range->kind == SIM_MANAGED;
-    bool granted = acu_sim_range_has_grants(range);
+    bool of_a_context = !acu_sim_range_has_grants(range) && !range->allocation;
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        return granted ? 0 : (uintptr_t)acu_sim_context_handle(range->context);
+        return !of_a_context ? 0 : (uintptr_t)acu_sim_context_handle(range->context);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return device_only || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -108,6 +109,64 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
     }
 }
 
+/* ---- mapped memory, which a pointer may point into that nobody has access to ---- */
+
+static bool device_reaches(const acu_sim_mapping *m) {
+    return m->access >> acu_sim_self()->device & 1;
+}
+
+static unsigned mapped_access_flags(const acu_sim_mapping *m) {
+    return !(m->access >> m->of->device->index & 1) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
+           : m->writes >> m->of->device->index & 1  ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                                    : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
+}
+
+/* As look_up(), of mapped memory: the reservation is its range. */
+static uint64_t look_up_mapped(const acu_sim_mapping *m, CUpointer_attribute attribute,
+                               CUdeviceptr ptr) {
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        return m->of->on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        return device_reaches(m) ? ptr : 0;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        return m->host ? ptr : 0;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        return m->id;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        return (uint64_t)m->of->device->index;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        return m->in->base;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        return m->in->size;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        return true;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        return m->of->properties.allocFlags.gpuDirectRDMACapable;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        return mapped_access_flags(m);
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        return m->size;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        return m->base;
+    default:
+        return 0;
+    }
+}
+
+/* CUDA writes the value before it fails. */
+static cudaError_t get_mapped(const acu_sim_mapping *m, void *data, CUpointer_attribute attribute,
+                              CUdeviceptr ptr) {
+    put(data, attribute, look_up_mapped(m, attribute, ptr));
+    return (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !device_reaches(m)) ||
+                   (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && !m->host)
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
+}
+
+/* ---- calls ---- */
+
 /* Writes what cuPointerGetAttributes() does for a pointer into memory that CUDA does not know. */
 static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr) {
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
@@ -133,9 +192,12 @@ static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute
 cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
     SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
-    acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
-    if (!data || !range || !size_of(attribute))
+    const acu_sim_mapping *mapping = acu_sim_virtual_mapping_at(acu_sim_driver_pointer(ptr));
+    acu_sim_range *range = acu_sim_range_there(acu_sim_driver_pointer(ptr));
+    if (!data || (!range && !mapping) || !size_of(attribute))
         return cudaErrorInvalidValue;
+    if (mapping)
+        return get_mapped(mapping, data, attribute, ptr);
     put(data, attribute, look_up(range, attribute, ptr));
     if (is_refused(range, attribute))
         return cudaErrorInvalidValue;
@@ -149,14 +211,17 @@ cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
                                            CUpointer_attribute *attributes, void **data,
                                            CUdeviceptr ptr) {
     SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
-    const acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    const acu_sim_mapping *mapping = acu_sim_virtual_mapping_at(acu_sim_driver_pointer(ptr));
+    const acu_sim_range *range = acu_sim_range_there(acu_sim_driver_pointer(ptr));
     if (!numAttributes || !attributes || !data)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < numAttributes; i++)
         if (!size_of(attributes[i]) || attributes[i] == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
             return cudaErrorInvalidValue;
     for (unsigned i = 0; i < numAttributes; i++)
-        if (range)
+        if (mapping)
+            put(data[i], attributes[i], look_up_mapped(mapping, attributes[i], ptr));
+        else if (range)
             put(data[i], attributes[i], look_up(range, attributes[i], ptr));
         else
             put_unknown(data[i], attributes[i], ptr);
@@ -167,11 +232,12 @@ cudaError_t acu_sim_cuPointerGetAttributes(unsigned int numAttributes,
 cudaError_t acu_sim_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                           CUdeviceptr ptr) {
     SIM_TRY(acu_sim_require_with_memory(SIM_NEEDS_CONTEXT, ptr));
-    acu_sim_range *range = acu_sim_range_of(acu_sim_driver_pointer(ptr));
+    const acu_sim_mapping *mapping = acu_sim_virtual_mapping_at(acu_sim_driver_pointer(ptr));
+    acu_sim_range *range = acu_sim_range_there(acu_sim_driver_pointer(ptr));
     unsigned on;
-    if (!value || !range || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+    if (!value || (!range && !mapping) || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return cudaErrorInvalidValue;
-    if (range->bytes && !range->external)
+    if (mapping)
         return cudaErrorNotSupported;
     memcpy(&on, value, sizeof on);
     range->sync_memops = on != 0;

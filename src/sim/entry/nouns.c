@@ -11,6 +11,7 @@
 #include "sim/graph/user_object.h"
 #include "sim/memory/array.h"
 #include "sim/memory/budget.h"
+#include "sim/memory/created.h"
 #include "sim/memory/external_memory.h"
 #include "sim/memory/external_semaphore.h"
 #include "sim/memory/guard.h"
@@ -39,6 +40,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_texture_noun,
     &acu_sim_array_noun,
     &acu_sim_virtual_noun,
+    &acu_sim_created_noun,
     &acu_sim_memory_noun,
     &acu_sim_pool_noun,
     &acu_sim_linker_noun,

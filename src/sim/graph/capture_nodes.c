@@ -158,6 +158,7 @@ static bool is_as_before(const acu_sim_op *op, const struct cudaMemAllocNodePara
 static cudaError_t alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *props, size_t size,
                          void **at) {
     struct cudaMemAllocNodeParams params = {.poolProps = *props, .bytesize = size};
+    params.poolProps.allocType = cudaMemAllocationTypePinned; /* also from a managed pool */
     acu_sim_op *op = expected_op(stream, cudaGraphNodeTypeMemAlloc);
     cudaError_t result = cudaSuccess;
     if (op && is_as_before(op, &params)) {

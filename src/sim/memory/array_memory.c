@@ -219,10 +219,10 @@ static cudaError_t read_memory(const CUarrayMapInfo *info, const acu_sim_device 
         return cudaSuccess;
     acu_sim_created *memory = acu_sim_created_for_arrays(info->memHandle.memHandle, device);
     const uint64_t needed = (uint64_t)(c->wide * c->high * c->deep) * SIM_PIECE;
-    if (!memory || info->offset % SIM_PIECE || needed > acu_sim_created_size(memory) ||
-        info->offset + needed > acu_sim_created_size(memory))
+    if (!memory || info->offset % SIM_PIECE || needed > memory->size ||
+        info->offset + needed > memory->size)
         return cudaErrorInvalidValue;
-    if (info->offset >= acu_sim_created_size(memory))
+    if (info->offset >= memory->size)
         return cudaSuccess;
     char *bytes = acu_sim_created_bytes(memory);
     if (!bytes)

@@ -3,7 +3,7 @@
 #define ACU_SIM_MEMORY_ARRAY_MEMORY_H
 
 #include "sim/memory/array_layout.h"
-#include "sim/memory/virtual.h"
+#include "sim/memory/created.h"
 
 /* A piece of an array, of SIM_PIECE bytes. */
 typedef struct acu_sim_array_piece {

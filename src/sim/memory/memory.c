@@ -18,6 +18,7 @@
 #include "sim/memory/guard.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
+#include "sim/memory/virtual.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
@@ -384,17 +385,18 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
     if (!pDevice || !pHost)
         return cudaErrorInvalidValue;
     *pDevice = NULL;
-    if (flags || !host_range(pHost))
+    if (flags || !(host_range(pHost) || acu_sim_virtual_mapping_at(pHost)))
         return cudaErrorInvalidValue;
     *pDevice = pHost;
     return cudaSuccess;
 }
 
 /* All host memory is reported as mapped; that devices only read it is not reported. CUDA reports
- * managed memory, too, but not the flags that it was allocated with. */
+ * managed and mapped memory, too, but not the flags that managed memory was allocated with. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     const acu_sim_range *range = acu_sim_range_of(pHost);
-    if (!pFlags || !range || range->kind == SIM_DEVICE || range->pool)
+    if (!pFlags || !range || range->pool ||
+        (range->kind == SIM_DEVICE && !acu_sim_virtual_mapping_at(pHost)))
         return cudaErrorInvalidValue;
     *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
               cudaHostAllocMapped;

@@ -259,7 +259,8 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
     acu_sim_pool *pool = handle ? pool_of(*handle) : current_pool(s->device);
     if (!pool)
         return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
-    if (s->capture && is_host(pool->props.location.type))
+    if (s->capture && (pool->props.location.type == cudaMemLocationTypeHost ||
+                       pool->props.location.type == cudaMemLocationTypeHostNuma))
         return cudaErrorNotSupported;
     if (s->capture && !size) /* nothing is captured */
         return cudaSuccess;

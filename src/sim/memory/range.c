@@ -43,6 +43,11 @@ acu_sim_range *acu_sim_range_of(const void *address) {
     return range && !range->freed ? range : NULL;
 }
 
+acu_sim_range *acu_sim_range_there(const void *address) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    return range && !range->dormant ? range : NULL;
+}
+
 bool acu_sim_range_is_device_address(const void *address) {
     for (int i = 0; i < acu_sim_configuration()->devices; i++) {
         const acu_sim_device *device = acu_sim_device_at(i);
@@ -86,6 +91,10 @@ void *acu_sim_range_bytes(const acu_sim_range *range, const void *address) {
     return range->device->view + ((uintptr_t)address - range->device->base);
 }
 
+uint64_t acu_sim_range_new_id(void) {
+    return ++last_id;
+}
+
 bool acu_sim_range_add(acu_sim_range *range) {
     if (count == room) {
         size_t larger = room * 2 + 64;
@@ -98,7 +107,7 @@ bool acu_sim_range_add(acu_sim_range *range) {
     size_t i = first_after(range->base);
     memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
     ranges[i] = range;
-    range->id = ++last_id;
+    range->id = acu_sim_range_new_id();
     count++;
     return true;
 }
@@ -154,10 +163,22 @@ static void describe(const acu_sim_range *range, void *address, struct cudaPoint
     a->hostPointer = range->kind == SIM_DEVICE ? NULL : address;
 }
 
+/* Mapped memory has a device, whoever may access it. */
+static void describe_mapping(const acu_sim_mapping *m, void *address,
+                             struct cudaPointerAttributes *a) {
+    a->type = m->of->on_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+    a->device = m->of->device->index;
+    a->devicePointer = m->access >> acu_sim_self()->device & 1 ? address : NULL;
+    a->hostPointer = m->host ? address : NULL;
+}
+
 cudaError_t acu_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                              const void *ptr) {
+    const acu_sim_mapping *m = acu_sim_virtual_mapping_at(ptr);
     if (!attributes)
         return cudaErrorInvalidValue;
-    describe(acu_sim_range_of(ptr), (void *)(uintptr_t)ptr, attributes);
+    describe(acu_sim_range_there(ptr), (void *)(uintptr_t)ptr, attributes);
+    if (m)
+        describe_mapping(m, (void *)(uintptr_t)ptr, attributes);
     return cudaSuccess;
 }

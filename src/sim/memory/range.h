@@ -58,6 +58,10 @@ struct acu_sim_range {
 /* Returns the range that has the address and that the program may use; NULL if there is none. */
 acu_sim_range *acu_sim_range_of(const void *address);
 
+/* As acu_sim_range_of(), but NULL for a graph's memory while it is not allocated, which CUDA does
+ * not know then. */
+acu_sim_range *acu_sim_range_there(const void *address);
+
 /* Returns the first range with one of these bytes, also if it was freed in stream order; NULL if
  * there is none. */
 acu_sim_range *acu_sim_range_overlapping(uintptr_t base, size_t size);
@@ -86,6 +90,9 @@ bool acu_sim_range_is_read_only(const acu_sim_range *range);
 
 /* Returns where the simulator can reach the byte of an address in the range. */
 void *acu_sim_range_bytes(const acu_sim_range *range, const void *address);
+
+/* Returns a number that no range or mapping has had. */
+uint64_t acu_sim_range_new_id(void);
 
 /* Makes a range and adds it to all ranges; NULL without memory. */
 acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kind,

@@ -2,66 +2,33 @@
  * Virtual memory management: programs reserve addresses, create memory and map the one to the
  * other, each by a call of its own.
  *
- * The host cannot access reserved addresses, as it cannot any of a device's. Each reservation has a
- * shadow of the same size beside it; memory is a file, which is mapped into the shadow at the same
- * offset as the memory into the reservation. Adjacent mappings with the same access form one range,
- * like an allocation's.
+ * The host cannot access reserved addresses, as it cannot any of a device's, unless they have
+ * memory of the host and the program says so. Each reservation has a shadow of the same size beside
+ * it; memory is a file, which is mapped into the shadow at the same offset as the memory into the
+ * reservation. Adjacent mappings with the same access form one range, like an allocation's.
  */
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include "sim/memory/virtual.h"
 
 #include "sim/caller.h"
-#include "sim/cuda_bodies.h"
 #include "sim/device/device.h"
 #include "sim/device/need.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
-#include "sim/set.h"
 #include "sim/stream/stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { GRANULARITY = 2 << 20 };
 
-typedef struct reservation {
-    uintptr_t base;
-    char *shadow;
-    size_t size;       /* in bytes, of the addresses and of the shadow */
-    const void *where; /* the call that reserved them */
-    struct reservation *next;
-} reservation;
-
-typedef struct acu_sim_created {
-    unsigned held;   /* references of the program */
-    uint64_t mapped; /* references of mappings, also to arrays */
-    int file;
-    size_t size; /* in bytes */
-    char *bytes; /* where the simulator accesses them; NULL: nothing was mapped to an array yet */
-    acu_sim_device *device;
-    CUmemAllocationProp properties;
-    bool for_arrays;   /* it can be mapped to arrays, and to nothing else */
-    const void *where; /* the call that created it */
-    struct acu_sim_created *next;
-} memory;
-
-typedef struct mapping {
-    reservation *in;
-    memory *of;
-    uintptr_t base;
-    size_t size;
-    uint64_t access, writes; /* a bit per device: may it access, and write */
-    struct mapping *next;    /* by address */
-} mapping;
+typedef struct acu_sim_reservation reservation;
+typedef acu_sim_mapping mapping;
 
 /* All of them; under the lock. */
 static reservation *reservations;
-static memory *memories;
 static mapping *mappings;
-static acu_sim_set handles;
 
 /* ---- reserving ---- */
 
@@ -125,114 +92,12 @@ static void free_reservation(reservation *r) {
     free(r);
 }
 
-/* ---- memory ---- */
-
-/* Finds memory, which the program may have released, but which is still mapped. */
-static memory *memory_of(CUmemGenericAllocationHandle handle) {
-    memory *m = (memory *)(uintptr_t)handle;
-    return acu_sim_set_has(&handles, m) ? m : NULL;
-}
-
-static memory *held_memory_of(CUmemGenericAllocationHandle handle) {
-    memory *m = memory_of(handle);
-    return m && m->held ? m : NULL;
-}
-
-/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
-static void settle(memory *m) {
-    if (m->held || m->mapped)
-        return;
-    acu_sim_set_remove(&handles, m);
-    for (memory **at = &memories; *at; at = &(*at)->next)
-        if (*at == m) {
-            *at = m->next;
-            break;
-        }
-    m->device->used -= m->size;
-    if (m->bytes)
-        munmap(m->bytes, m->size);
-    close(m->file);
-    free(m);
-}
-
-static cudaError_t validate_properties(const CUmemAllocationProp *p, acu_sim_device **device) {
-    if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return cudaErrorInvalidValue;
-    if (p->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return acu_sim_driver_knows(&acu_cuda_type_CUmemLocationType_enum, p->location.type) &&
-                       p->location.type != CU_MEM_LOCATION_TYPE_INVALID &&
-                       p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
-                   ? cudaErrorNotSupported
-                   : cudaErrorInvalidValue;
-    if (p->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE)
-        return cudaErrorNotSupported; /* sharing with other processes is not simulated */
-    *device = acu_sim_device_at(p->location.id);
-    return *device ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
-static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
-                          acu_sim_device *device, memory **made) {
-    if (!acu_sim_memory_charge(device, size))
-        return cudaErrorMemoryAllocation;
-    memory *m = calloc(1, sizeof *m);
-    int file = m ? memfd_create("anycuda", MFD_CLOEXEC) : -1;
-    if (file < 0 || ftruncate(file, (off_t)size) || !acu_sim_set_add(&handles, m)) {
-        device->used -= size;
-        if (file >= 0)
-            close(file);
-        free(m);
-        return cudaErrorMemoryAllocation;
-    }
-    *m = (memory){.held = 1,
-                  .file = file,
-                  .size = size,
-                  .device = device,
-                  .properties = *properties,
-                  .for_arrays = properties->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL,
-                  .where = SIM_CALLER,
-                  .next = memories};
-    m->properties.allocFlags.usage = 0; /* which CUDA does not report */
-    memories = m;
-    *made = m;
-    return cudaSuccess;
-}
-
-/* ---- for arrays ---- */
-
-acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
-                                            const acu_sim_device *device) {
-    memory *m = held_memory_of(handle);
-    return m && m->for_arrays && m->device == device ? m : NULL;
-}
-
-size_t acu_sim_created_size(const acu_sim_created *m) {
-    return m->size;
-}
-
-char *acu_sim_created_bytes(acu_sim_created *m) {
-    if (m->bytes)
-        return m->bytes;
-    void *at = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, m->file, 0);
-    return m->bytes = at == MAP_FAILED ? NULL : at;
-}
-
-void acu_sim_created_hold(acu_sim_created *m) {
-    if (m)
-        m->mapped++;
-}
-
-void acu_sim_created_let_go(acu_sim_created *m) {
-    if (!m)
-        return;
-    m->mapped--;
-    settle(m);
-}
-
 /* ---- mapping ---- */
 
 static bool continues(const mapping *a, const mapping *b) {
     return b && a->in == b->in && a->base + a->size == b->base && a->access == b->access &&
-           a->writes == b->writes && a->of->device == b->of->device;
+           a->writes == b->writes && a->of->device == b->of->device &&
+           a->of->on_host == b->of->on_host;
 }
 
 static bool add_range(const mapping *first, size_t size) {
@@ -241,8 +106,9 @@ static bool add_range(const mapping *first, size_t size) {
         return false;
     *range = (acu_sim_range){.base = first->base,
                              .size = size,
-                             .kind = SIM_DEVICE,
+                             .kind = first->of->on_host ? SIM_PINNED : SIM_DEVICE,
                              .device = first->of->device,
+                             .flags = cudaHostAllocPortable, /* as CUDA reports it */
                              .bytes = first->in->shadow + (first->base - first->in->base),
                              .access = first->access,
                              .writes = first->writes};
@@ -269,7 +135,23 @@ static bool make_ranges(const reservation *r) {
     return good;
 }
 
-static cudaError_t map(reservation *in, uintptr_t base, memory *of, size_t size) {
+/* Lets the host access a mapping, or not. Returns false without memory. */
+static bool set_host_access(mapping *m, CUmemAccess_flags flags) {
+    const bool any = flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    const int protection = !any                                          ? PROT_NONE
+                           : flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? PROT_READ | PROT_WRITE
+                                                                         : PROT_READ;
+    const int how =
+        any ? MAP_SHARED | MAP_FIXED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (flags == m->host)
+        return true;
+    if (mmap((void *)m->base, m->size, protection, how, any ? m->of->file : -1, 0) == MAP_FAILED)
+        return false;
+    m->host = flags;
+    return true;
+}
+
+static cudaError_t map(reservation *in, uintptr_t base, acu_sim_created *of, size_t size) {
     mapping *m = calloc(1, sizeof *m), **at = &mappings;
     void *shadow = in->shadow + (base - in->base);
     if (!m || mmap(shadow, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, of->file, 0) ==
@@ -279,9 +161,10 @@ static cudaError_t map(reservation *in, uintptr_t base, memory *of, size_t size)
     }
     while (*at && (*at)->base < base)
         at = &(*at)->next;
-    *m = (mapping){.in = in, .of = of, .base = base, .size = size, .next = *at};
+    *m = (mapping){
+        .in = in, .of = of, .base = base, .size = size, .id = acu_sim_range_new_id(), .next = *at};
     *at = m;
-    of->mapped++;
+    acu_sim_created_hold(of);
     return cudaSuccess;
 }
 
@@ -294,10 +177,11 @@ static void unmap(mapping *m) {
     char *shadow = m->in->shadow + (m->base - m->in->base);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     acu_sim_memory_wait_for_moves();
+    if (!set_host_access(m, CU_MEM_ACCESS_FLAGS_PROT_NONE))
+        (void)mprotect((void *)m->base, m->size, PROT_NONE);
     if (mmap(shadow, m->size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
         (void)mprotect(shadow, m->size, PROT_NONE); /* the bytes stay until the addresses go */
-    m->of->mapped--;
-    settle(m->of);
+    acu_sim_created_let_go(m->of);
     free(m);
 }
 
@@ -307,6 +191,10 @@ static mapping *mapping_in(uintptr_t base, size_t size) {
         if (m->base < base + size && base < m->base + m->size)
             return m;
     return NULL;
+}
+
+const acu_sim_mapping *acu_sim_virtual_mapping_at(const void *address) {
+    return mapping_in((uintptr_t)address, 1);
 }
 
 /* Returns whether these addresses are whole mappings, without gaps. */
@@ -347,50 +235,11 @@ cudaError_t acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     return cudaSuccess;
 }
 
-/* ---- calls: memory ---- */
-
-cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
-                                                  const CUmemAllocationProp *prop,
-                                                  CUmemAllocationGranularity_flags option) {
-    if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
-        return cudaErrorInvalidValue;
-    *granularity = GRANULARITY; /* for memory of all properties */
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
-                                const CUmemAllocationProp *prop, unsigned long long flags) {
-    acu_sim_device *device;
-    memory *made;
-    if (!handle || !prop || !is_multiple(size) || flags)
-        return cudaErrorInvalidValue;
-    SIM_TRY(validate_properties(prop, &device));
-    SIM_TRY(create(size, prop, device, &made));
-    *handle = (uintptr_t)made;
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
-    memory *m = held_memory_of(handle);
-    if (!m)
-        return cudaErrorInvalidValue;
-    m->held--;
-    settle(m);
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
-                                                           CUmemGenericAllocationHandle handle) {
-    const memory *m = memory_of(handle);
-    if (!prop || !m)
-        return cudaErrorInvalidValue;
-    *prop = m->properties;
-    return cudaSuccess;
-}
+/* ---- calls: mapping and access ---- */
 
 /* Memory that the program has released, but that is still mapped, can be used again. */
 cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
-    mapping *m = mapping_in((uintptr_t)addr, 1);
+    const mapping *m = mapping_in((uintptr_t)addr, 1);
     if (!handle || !m)
         return cudaErrorInvalidValue;
     m->of->held++;
@@ -398,25 +247,23 @@ cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ha
     return cudaSuccess;
 }
 
-/* ---- calls: mapping and access ---- */
-
+/* All of the memory is mapped, or nothing. */
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
-    memory *m = held_memory_of(handle);
-    reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (flags || !m || m->for_arrays || !r || !is_multiple(size) || ptr % GRANULARITY)
+    acu_sim_created *memory = acu_sim_created_held(handle);
+    reservation *in = reservation_of((uintptr_t)ptr, size);
+    if (flags || !memory || memory->for_arrays || !in || !size)
         return cudaErrorInvalidValue;
-    if (offset || size > m->size)
+    if (offset || size != memory->size)
         return cudaErrorNotSupported;
-    if (mapping_in((uintptr_t)ptr, size))
-        return cudaErrorInvalidValue;
-    return map(r, (uintptr_t)ptr, m, size);
+    return ptr % GRANULARITY || mapping_in((uintptr_t)ptr, size)
+               ? cudaErrorInvalidValue
+               : map(in, (uintptr_t)ptr, memory, size);
 }
 
 /* Waits for all work, because it may use the memory. Addresses without a mapping are accepted. */
 cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    if (!is_multiple(size) || !reservation_of((uintptr_t)ptr, size) ||
-        cuts_a_mapping((uintptr_t)ptr, size))
+    if (!size || !reservation_of((uintptr_t)ptr, size) || cuts_a_mapping((uintptr_t)ptr, size))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_may_wait());
     acu_sim_stream_wait_device(NULL);
@@ -428,54 +275,95 @@ cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     return make_ranges(r) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+static bool is_of_host(const CUmemLocation *location) {
+    return location->type == CU_MEM_LOCATION_TYPE_HOST ||
+           location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+}
+
+/* Returns whether memory of a device is at the addresses. */
+static bool has_device_memory(uintptr_t base, size_t size) {
+    for (const mapping *m = mapping_in(base, size); m && m->base < base + size; m = m->next)
+        if (!m->of->on_host)
+            return true;
+    return false;
+}
+
 static cudaError_t validate_access(const CUmemAccessDesc *desc) {
-    if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return cudaErrorNotSupported;
-    if (!acu_sim_device_at(desc->location.id))
+    if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+        desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+        desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
         return cudaErrorInvalidValue;
-    return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
-                   desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
-                   desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    return is_of_host(&desc->location) || (desc->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+                                           acu_sim_device_at(desc->location.id))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
-static void set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc) {
-    uint64_t bit = (uint64_t)1 << desc->location.id;
+/* Returns whether the host is to have access, which it can be refused everywhere. A number beside
+ * the host is ignored. */
+static bool grants_to_host(const CUmemAccessDesc *desc) {
+    return is_of_host(&desc->location) && desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+static void set_device_access(mapping *m, const CUmemAccessDesc *desc) {
+    const uint64_t bit = (uint64_t)1 << desc->location.id;
+    m->access = desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->access & ~bit : m->access | bit;
+    m->writes =
+        desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? m->writes | bit : m->writes & ~bit;
+}
+
+static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc) {
+    bool good = true;
     for (mapping *m = mappings; m; m = m->next)
         if (m->base >= base && m->base < base + size) {
-            m->access =
-                desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->access & ~bit : m->access | bit;
-            m->writes = desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? m->writes | bit
-                                                                          : m->writes & ~bit;
+            if (!is_of_host(&desc->location))
+                set_device_access(m, desc);
+            else
+                good = set_host_access(m, desc->flags) && good;
         }
+    return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                    size_t count) {
-    if (!desc || !count || !are_mappings((uintptr_t)ptr, size))
+    const uintptr_t base = (uintptr_t)ptr;
+    if (!desc || !count || !are_mappings(base, size))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++)
         SIM_TRY(validate_access(&desc[i]));
     for (size_t i = 0; i < count; i++)
-        set_access((uintptr_t)ptr, size, &desc[i]);
-    return make_ranges(reservation_of((uintptr_t)ptr, size)) ? cudaSuccess
-                                                             : cudaErrorMemoryAllocation;
+        if (grants_to_host(&desc[i]) && has_device_memory(base, size))
+            return cudaErrorNotSupported;
+    for (size_t i = 0; i < count; i++)
+        SIM_TRY(set_access(base, size, &desc[i]));
+    return make_ranges(reservation_of(base, size)) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+static CUmemAccess_flags device_access(const mapping *m, int device) {
+    return m->writes >> device & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+           : m->access >> device & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                     : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+/* Asked about the host (HOST), CUDA answers for device 0 where the host has no access. */
+static CUmemAccess_flags access_of(const mapping *m, const CUmemLocation *location) {
+    if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+        return device_access(m, location->id);
+    return m->host || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA ? m->host
+                                                                       : device_access(m, 0);
+}
+
+/* CUDA writes that there is no access before it says that nothing is mapped. */
 cudaError_t acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
                                    CUdeviceptr ptr) {
     const mapping *m = mapping_in((uintptr_t)ptr, 1);
-    if (!flags || !location || !m)
+    if (!flags || !location || !reservation_of((uintptr_t)ptr, 1))
         return cudaErrorInvalidValue;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return cudaErrorNotSupported;
-    if (!acu_sim_device_at(location->id))
+    if (!is_of_host(location) &&
+        (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !acu_sim_device_at(location->id)))
         return cudaErrorInvalidDevice;
-    *flags = m->writes >> location->id & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-             : m->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return cudaSuccess;
+    *flags = m ? access_of(m, location) : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return m ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- reset and leaks ---- */
@@ -490,18 +378,10 @@ static mapping *first_of(const acu_sim_device *device) {
 /* Memory goes with its device, from wherever it is mapped; addresses are the program's until the
  * end. */
 static void reset_device(acu_sim_device *device) {
-    memory *next;
     for (mapping *m = first_of(device); m; m = first_of(device)) {
         const reservation *r = m->in;
         unmap(m);
         (void)make_ranges(r);
-    }
-    for (memory *m = memories; m; m = next) {
-        next = m->next;
-        if (m->device == device) {
-            m->held = 0;
-            settle(m);
-        }
     }
 }
 
@@ -515,9 +395,6 @@ static int leaks(int print) {
     for (const reservation *r = reservations; r; r = r->next, count++)
         if (print)
             acu_sim_caller_report("reserved addresses", (void *)r->base, r->size, r->where);
-    for (const memory *m = memories; m; m = m->next, count++)
-        if (print)
-            acu_sim_caller_report("created memory", m, m->size, m->where);
     return count;
 }
 

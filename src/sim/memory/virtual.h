@@ -1,28 +1,32 @@
-/* Virtual memory management. */
+/* Virtual memory management: reserved addresses, and the memory that is mapped to them. */
 #ifndef ACU_SIM_MEMORY_VIRTUAL_H
 #define ACU_SIM_MEMORY_VIRTUAL_H
 
-#include "sim/cuda_bodies.h"
-#include "sim/noun.h"
-#include "sim/sim.h"
+#include "sim/memory/created.h"
 
-/* Memory that the program created, to map it to addresses or arrays. */
-typedef struct acu_sim_created acu_sim_created;
+typedef struct acu_sim_reservation {
+    uintptr_t base;
+    char *shadow;
+    size_t size;       /* in bytes, of the addresses and of the shadow */
+    const void *where; /* the call that reserved them */
+    struct acu_sim_reservation *next;
+} acu_sim_reservation;
+
+/* Memory that is mapped to reserved addresses, of which nobody need have access. */
+typedef struct acu_sim_mapping {
+    acu_sim_reservation *in;
+    acu_sim_created *of;
+    uintptr_t base;
+    size_t size;
+    uint64_t access, writes;      /* a bit per device: may it access, and write */
+    CUmemAccess_flags host;       /* the host's access */
+    uint64_t id;                  /* no other mapping or range has had it */
+    struct acu_sim_mapping *next; /* by address */
+} acu_sim_mapping;
 
 bool acu_sim_virtual_is_reserved(const void *address);
-
-/* Returns the memory of a handle that can be mapped to arrays of a device; NULL if there is none.
- * An array's memory is made for that. */
-acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
-                                            const acu_sim_device *device);
-/* Returns the size of the memory in bytes. */
-size_t acu_sim_created_size(const acu_sim_created *memory);
-/* Returns where the simulator accesses the bytes; NULL without memory. They stay there as long as
- * there are references to the memory. */
-char *acu_sim_created_bytes(acu_sim_created *memory);
-/* Adds a reference to the memory, or gives one up; NULL is fine. */
-void acu_sim_created_hold(acu_sim_created *memory);
-void acu_sim_created_let_go(acu_sim_created *memory);
+/* Returns the mapping that has the address; NULL if there is none. */
+const acu_sim_mapping *acu_sim_virtual_mapping_at(const void *address);
 
 extern const acu_sim_noun acu_sim_virtual_noun;
 

@@ -1,0 +1,218 @@
+/*
+ * Memory that the program created. Its bytes are a file, which is mapped wherever the program maps
+ * the memory to.
+ */
+#define _GNU_SOURCE /* memfd_create */
+
+#include "sim/memory/created.h"
+
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/memory/memory.h"
+#include "sim/set.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { GRANULARITY = 2 << 20 };
+
+/* All of it; under the lock. */
+static acu_sim_created *memories;
+static acu_sim_set handles;
+
+/* ---- references ---- */
+
+/* Finds memory, which the program may have released, but which is still mapped. */
+static acu_sim_created *created_of(CUmemGenericAllocationHandle handle) {
+    acu_sim_created *memory = (acu_sim_created *)(uintptr_t)handle;
+    return acu_sim_set_has(&handles, memory) ? memory : NULL;
+}
+
+acu_sim_created *acu_sim_created_held(CUmemGenericAllocationHandle handle) {
+    acu_sim_created *memory = created_of(handle);
+    return memory && memory->held ? memory : NULL;
+}
+
+acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
+                                            const acu_sim_device *device) {
+    acu_sim_created *memory = acu_sim_created_held(handle);
+    return memory && memory->for_arrays && !memory->on_host && memory->device == device ? memory
+                                                                                        : NULL;
+}
+
+/* Releases the memory, if neither the program nor a mapping has a reference to it any more. */
+static void settle(acu_sim_created *memory) {
+    if (memory->held || memory->mapped)
+        return;
+    acu_sim_set_remove(&handles, memory);
+    for (acu_sim_created **at = &memories; *at; at = &(*at)->next)
+        if (*at == memory) {
+            *at = memory->next;
+            break;
+        }
+    if (!memory->on_host)
+        memory->device->used -= memory->size;
+    if (memory->bytes)
+        munmap(memory->bytes, memory->size);
+    close(memory->file);
+    free(memory);
+}
+
+void acu_sim_created_hold(acu_sim_created *memory) {
+    if (memory)
+        memory->mapped++;
+}
+
+void acu_sim_created_let_go(acu_sim_created *memory) {
+    if (!memory)
+        return;
+    memory->mapped--;
+    settle(memory);
+}
+
+char *acu_sim_created_bytes(acu_sim_created *memory) {
+    if (memory->bytes)
+        return memory->bytes;
+    void *at = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, memory->file, 0);
+    return memory->bytes = at == MAP_FAILED ? NULL : at;
+}
+
+/* ---- creating ---- */
+
+/* Writes the properties of memory of the host as CUDA reports them. The machine has one NUMA node;
+ * CUDA ignores a number beside HOST, and refuses what only a device's memory can be. */
+static cudaError_t settle_host(CUmemAllocationProp *p) {
+    if (p->location.type == CU_MEM_LOCATION_TYPE_HOST)
+        p->location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA};
+    return p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || p->location.id ||
+                   p->allocFlags.compressionType || p->allocFlags.gpuDirectRDMACapable
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
+}
+
+/* Writes the properties of memory of a device as CUDA reports them: memory for RDMA is never
+ * compressed. CUDA looks for the device first. */
+static cudaError_t settle_device(CUmemAllocationProp *p, acu_sim_device **device) {
+    *device = acu_sim_device_at(p->location.id);
+    if (!*device)
+        return cudaErrorInvalidDevice;
+    if (p->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC)
+        return cudaErrorInvalidValue;
+    if (p->allocFlags.gpuDirectRDMACapable) {
+        p->allocFlags.gpuDirectRDMACapable = 1;
+        p->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **device) {
+    *device = acu_sim_device_now();
+    SIM_TRY(p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? settle_device(p, device)
+                                                            : settle_host(p));
+    if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return cudaErrorInvalidValue;
+    return p->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
+               ? cudaSuccess
+               : cudaErrorNotSupported; /* sharing with other processes is not simulated */
+}
+
+/* Returns a file of that size; -1 if there is none. */
+static int new_file(size_t size) {
+    int file = memfd_create("anycuda", MFD_CLOEXEC);
+    if (file >= 0 && ftruncate(file, (off_t)size)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+/* Makes memory of the host or a device, which has been charged for it; NULL without memory. */
+static acu_sim_created *new_created(size_t size) {
+    acu_sim_created *memory = calloc(1, sizeof *memory);
+    int file = memory ? new_file(size) : -1;
+    if (file < 0 || !acu_sim_set_add(&handles, memory)) {
+        if (file >= 0)
+            close(file);
+        free(memory);
+        return NULL;
+    }
+    *memory = (acu_sim_created){
+        .held = 1, .file = file, .size = size, .where = SIM_CALLER, .next = memories};
+    return memories = memory;
+}
+
+cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
+                                                  const CUmemAllocationProp *prop,
+                                                  CUmemAllocationGranularity_flags option) {
+    if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+        return cudaErrorInvalidValue;
+    *granularity = GRANULARITY; /* for memory of all properties */
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                                const CUmemAllocationProp *prop, unsigned long long flags) {
+    acu_sim_device *device;
+    if (!handle || !prop || !size || size % GRANULARITY || flags)
+        return cudaErrorInvalidValue;
+    CUmemAllocationProp properties = *prop;
+    SIM_TRY(settle_properties(&properties, &device));
+    const bool on_host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    if (!on_host && !acu_sim_memory_charge(device, size))
+        return cudaErrorMemoryAllocation;
+    acu_sim_created *made = new_created(size);
+    if (!made) {
+        device->used -= on_host ? 0 : size;
+        return cudaErrorMemoryAllocation;
+    }
+    made->device = device;
+    made->on_host = on_host;
+    made->for_arrays = properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
+    made->properties = properties;
+    made->properties.allocFlags.usage = 0; /* which CUDA does not report */
+    *handle = (uintptr_t)made;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
+    acu_sim_created *memory = acu_sim_created_held(handle);
+    if (!memory)
+        return cudaErrorInvalidValue;
+    memory->held--;
+    settle(memory);
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                           CUmemGenericAllocationHandle handle) {
+    const acu_sim_created *memory = created_of(handle);
+    if (!prop || !memory)
+        return cudaErrorInvalidValue;
+    *prop = memory->properties;
+    return cudaSuccess;
+}
+
+/* ---- reset and leaks ---- */
+
+/* Memory goes with its device. Its mappings are gone already. */
+static void reset_device(acu_sim_device *device) {
+    acu_sim_created *next;
+    for (acu_sim_created *memory = memories; memory; memory = next) {
+        next = memory->next;
+        if (memory->device == device) {
+            memory->held = 0;
+            settle(memory);
+        }
+    }
+}
+
+static int leaks(int print) {
+    int count = 0;
+    for (const acu_sim_created *memory = memories; memory; memory = memory->next, count++)
+        if (print)
+            acu_sim_caller_report("created memory", memory, memory->size, memory->where);
+    return count;
+}
+
+const acu_sim_noun acu_sim_created_noun = {.reset_device = reset_device, .leaks = leaks};
