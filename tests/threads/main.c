@@ -171,14 +171,14 @@ static void run_step(unsigned long number) {
 /* ---- phases ---- */
 
 /* Returns the kind of meeting that a list begins with, MEETINGS if none is called that, and moves
- * the list on. */
+ * the list on, to NULL at the end. */
 static meeting next_meeting(const char **list) {
     const size_t length = strcspn(*list, ",");
     int kind = 0;
     while (kind < MEETINGS && (strlen(meeting_names[kind]) != length ||
                                strncmp(meeting_names[kind], *list, length) != 0))
         kind++;
-    *list += length + ((*list)[length] == ',');
+    *list = (*list)[length] ? *list + length + 1 : NULL;
     return (meeting)kind;
 }
 
@@ -186,13 +186,13 @@ static bool are_meetings(const char *list) {
     do
         if (next_meeting(&list) == MEETINGS)
             return false;
-    while (*list);
+    while (list);
     return true;
 }
 
 static bool is_wanted(meeting kind) {
     const char *list = program.meetings;
-    while (list && *list)
+    while (list)
         if (next_meeting(&list) == kind)
             return true;
     return !program.meetings;
@@ -420,7 +420,9 @@ int main(int argc, char **argv) {
     program.meetings = argc > 5 ? argv[5] : NULL;
     program.limit = read_limit(argv[0]);
     if (program.meetings && !are_meetings(program.meetings)) {
-        (void)fprintf(stderr, "%s: %s is not a list of meetings\n", argv[0], argv[5]);
+        (void)fprintf(stderr,
+                      "%s: '%s' is not a list of meetings, such as relay,together,forbid,hold\n",
+                      argv[0], argv[5]);
         return 2;
     }
     for (unsigned long i = 0; i < programs && !result; i++) {
