@@ -7,6 +7,7 @@
  */
 #include "sim/memory/pool.h"
 
+#include "core/record.h"
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/memory.h"
@@ -297,7 +298,7 @@ static cudaError_t submit_free(acu_sim_range *range, acu_sim_stream *stream) {
 }
 
 static cudaError_t free_of_graph(acu_sim_range *range, acu_sim_stream *stream) {
-    acu_sim_op *op = range->new_free_op(range);
+    acu_sim_op *op = acu_sim_memory_new_free_op(range);
     return op ? acu_sim_stream_submit(stream, op, acu_sim_stream_is_free(stream))
               : cudaErrorInvalidValue;
 }
@@ -313,10 +314,26 @@ static cudaError_t validate_free(const acu_sim_range *range, const void *address
     return cudaSuccess;
 }
 
+/* Captures a free; only memory of a graph can be freed so, once by each graph. */
+static cudaError_t free_in_capture(void *at, const acu_sim_range *range, acu_sim_stream *stream) {
+    const bool is_of_graph = range && range->base == (uintptr_t)at && range->allocation;
+    const size_t size = is_of_graph ? range->size : 0;
+    const cudaError_t result = acu_sim_capture_free(stream, at);
+    if (result == cudaErrorInvalidValue && is_of_graph)
+        acu_record_reason("the %zu bytes at %p, which a graph allocates, are freed already by a "
+                          "node of this graph or of another",
+                          size, at);
+    else if (result == cudaErrorInvalidValue)
+        acu_record_reason("no graph allocates memory at %p: a capture frees only what a graph "
+                          "allocates",
+                          at);
+    return result;
+}
+
 static cudaError_t free_async(void *at, acu_sim_stream *stream) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (stream->capture)
-        return acu_sim_capture_free(stream, at);
+        return free_in_capture(at, range, stream);
     SIM_TRY(validate_free(range, at));
     if (range->allocation)
         return free_of_graph(range, stream);
