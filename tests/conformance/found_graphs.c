@@ -5,6 +5,37 @@
 #include "graphs.h"
 #include "kernels.h"
 
+/* ---- making ---- */
+
+static cudaError_t make_two(cudaGraph_t *graph, cudaGraph_t *other) {
+    const cudaError_t result = cudaGraphCreate(graph, 0);
+    return result ? result : cudaGraphCreate(other, 0);
+}
+
+/* Makes a graph of an empty node, and an instance of it. */
+static cudaError_t make_instance(cudaGraph_t *graph, cudaGraphNode_t *node, cudaGraphExec_t *exec) {
+    cudaError_t result = cudaGraphCreate(graph, 0);
+    result = result ? result : cudaGraphAddEmptyNode(node, *graph, NULL, 0);
+    return result ? result : cudaGraphInstantiate(exec, *graph, 0);
+}
+
+/* Adds a node, and two that depend on it. */
+static cudaError_t add_branches(cudaGraph_t graph, cudaGraphNode_t *first) {
+    cudaGraphNode_t node = NULL;
+    cudaError_t result = cudaGraphAddEmptyNode(first, graph, NULL, 0);
+    for (int i = 0; i < 2 && !result; i++)
+        result = cudaGraphAddEmptyNode(&node, graph, first, 1);
+    return result;
+}
+
+/* Each may be NULL. */
+static cudaError_t drop(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraph_t other) {
+    cudaError_t result = exec ? cudaGraphExecDestroy(exec) : cudaSuccess;
+    if (!result && graph)
+        result = cudaGraphDestroy(graph);
+    return !result && other ? cudaGraphDestroy(other) : result;
+}
+
 /* ---- updates ---- */
 
 /* Nodes are paired by ids in 11.7 and 11.8, and a node that fails to be made, because one of its
@@ -14,10 +45,8 @@ CASE(updating_after_a_node_failed) {
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t nodes[2] = {NULL, NULL}, none = NULL;
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphAddEmptyNode(&nodes[0], graph, NULL, 0));
+    OK(make_instance(&graph, &nodes[0], &exec));
     nodes[1] = nodes[0];
-    OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphExecUpdate(exec, graph, &info));
     FAILS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&none, graph, nodes, 2));
     SAYS(FROM(12000, cudaSuccess, cudaErrorGraphExecUpdateFailure),
@@ -25,8 +54,7 @@ CASE(updating_after_a_node_failed) {
     EQUAL(info.result,
           FROM(12000, cudaGraphExecUpdateSuccess, cudaGraphExecUpdateErrorNotSupported));
     (void)cudaGetLastError();
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(exec, graph, NULL));
 }
 
 /* The last pair is looked at first: its types differ, while the edges of the first pair do. */
@@ -36,11 +64,8 @@ CASE(updating_with_types_and_edges_that_differ) {
     cudaGraphNode_t first = NULL, node = NULL, last = NULL;
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     int calls = 0;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&other, 0));
-    OK(cudaGraphAddEmptyNode(&first, graph, NULL, 0));
-    OK(cudaGraphAddEmptyNode(&node, graph, &first, 1));
-    OK(cudaGraphAddEmptyNode(&node, graph, &first, 1));
+    OK(make_two(&graph, &other));
+    OK(add_branches(graph, &first));
     OK(cudaGraphAddEmptyNode(&first, other, NULL, 0));
     OK(cudaGraphAddEmptyNode(&node, other, NULL, 0));
     IS((last = add_host(other, &node, 1, &calls)) != NULL);
@@ -49,9 +74,7 @@ CASE(updating_with_types_and_edges_that_differ) {
     EQUAL(info.result, FROM(12000, cudaGraphExecUpdateErrorNodeTypeChanged,
                             cudaGraphExecUpdateErrorTopologyChanged));
     IS(info.errorNode == FROM(12000, last, first));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaGraphDestroy(other));
+    OK(drop(exec, graph, other));
 }
 
 /* The nodes that no other depends on are paired in the order in which they came to be that: here a
@@ -98,8 +121,7 @@ CASE(filling_memory_elsewhere) {
     OK(cudaGraphLaunch(exec, 0));
     OK(cudaStreamSynchronize(0));
     EQUAL(host[15], 5);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(exec, graph, NULL));
     OK(cudaFree(device));
     OK(cudaFreeHost(host));
 }
@@ -110,20 +132,15 @@ CASE(updating_with_edges_made_in_another_order) {
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t a = NULL, b = NULL, c = NULL;
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&other, 0));
-    OK(cudaGraphAddEmptyNode(&a, graph, NULL, 0));
-    OK(cudaGraphAddEmptyNode(&b, graph, &a, 1));
-    OK(cudaGraphAddEmptyNode(&c, graph, &a, 1));
+    OK(make_two(&graph, &other));
+    OK(add_branches(graph, &a));
     OK(cudaGraphAddEmptyNode(&a, other, NULL, 0));
     OK(cudaGraphAddEmptyNode(&b, other, NULL, 0));
     OK(cudaGraphAddEmptyNode(&c, other, &a, 1));
     OK(cudaGraphAddDependencies(other, &a, &b, NULL, 1));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphExecUpdate(exec, other, &info));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaGraphDestroy(other));
+    OK(drop(exec, graph, other));
 }
 
 /* A child graph's nodes are paired by ids, in which a node counts that was destroyed. */
@@ -131,17 +148,14 @@ CASE(changing_a_child_graph_by_one_that_lost_a_node) {
     cudaGraph_t graph = NULL, child = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL, lost = NULL;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&child, 0));
+    OK(make_two(&graph, &child));
     OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
     OK(cudaGraphAddEmptyNode(&lost, child, NULL, 0));
     OK(cudaGraphDestroyNode(lost));
     FAILS(cudaErrorGraphExecUpdateFailure, cudaGraphExecChildGraphNodeSetParams(exec, node, child));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaGraphDestroy(child));
+    OK(drop(exec, graph, child));
 }
 
 /* Adds a node that allocates, and one that frees the memory; returns the latter, NULL on error. */
@@ -166,8 +180,7 @@ CASE(nodes_of_memory_are_not_changed) {
     OK(cudaGraphInstantiate(&exec, graph, 0));
     IS((node = add_memory(graph)) != NULL);
     FAILS(cudaErrorNotSupported, cudaGraphExecNodeSetParams(exec, node, &params));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(exec, graph, NULL));
 }
 
 /* Beside nodes of memory a child graph cannot be replaced, although the graph itself has none. */
@@ -175,15 +188,13 @@ CASE(replacing_a_child_graph) {
     cudaGraph_t graph = NULL, child = NULL;
     cudaGraphNode_t node = NULL;
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph};
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&child, 0));
+    OK(make_two(&graph, &child));
     OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child));
     params.graph.graph = child;
     OK(cudaGraphNodeSetParams(node, &params));
     IS(add_memory(graph) != NULL);
     FAILS(cudaErrorNotSupported, cudaGraphNodeSetParams(node, &params));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaGraphDestroy(child));
+    OK(drop(NULL, graph, child));
 }
 
 /* ---- attributes of kernel nodes ---- */
@@ -260,8 +271,7 @@ CASE(conditions_of_a_graph_and_of_its_clone) {
     OK(cudaGraphDestroy(clone));
     OK(cudaGraphInstantiate(&exec, graph, 0)); /* an instance of the clone does not count */
     OK(cudaGraphExecDestroy(second));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(exec, graph, NULL));
 }
 
 CASE(conditions_of_a_graph_that_is_a_child) {
@@ -269,15 +279,13 @@ CASE(conditions_of_a_graph_that_is_a_child) {
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL;
     NEEDS(ACU_FEATURE_GRAPH_CONDITIONAL_NODES);
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphCreate(&parent, 0));
+    OK(make_two(&graph, &parent));
     OK(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, graph));
     OK(add_condition(graph));
     FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphDestroy(parent));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(exec, graph, NULL));
 }
 
 CASE(memory_of_a_graph_and_of_its_clone) {
@@ -292,8 +300,7 @@ CASE(memory_of_a_graph_and_of_its_clone) {
     OK(cudaGraphExecDestroy(exec));
     FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphExecDestroy(second));
-    OK(cudaGraphDestroy(clone));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(NULL, clone, graph));
 }
 
 /* An update makes an instance the one that has the memory of the other graph. */
@@ -313,8 +320,7 @@ CASE(memory_of_a_graph_that_updated_an_instance) {
     OK(cudaGraphExecDestroy(exec));
     if (second)
         OK(cudaGraphExecDestroy(second));
-    OK(cudaGraphDestroy(clone));
-    OK(cudaGraphDestroy(graph));
+    OK(drop(NULL, clone, graph));
 }
 
 /* ---- captures ---- */
@@ -369,9 +375,7 @@ CASE(a_refused_free_in_a_capture) {
     cudaGraphNode_t node = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(make_instance(&graph, &node, &exec));
     YES(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     SAYS(cudaErrorInvalidValue, cudaFreeAsync(&pageable, stream));
     (void)cudaGetLastError();

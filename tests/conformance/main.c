@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, UNWELL };
+enum { USAGE = 2, SKIPPED = 77, UNWELL };
 
 /* Seconds for one case, and for the end of a process, on a machine that is busy with other things.
  * A context, a reset and a fault take a GPU that others use, too, some of them. */
@@ -485,21 +485,46 @@ static int look(void) {
     return status > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : status;
 }
 
+static int print_usage(void) {
+    fprintf(stderr, "usage: conformance [-r RECORD] [AREA[.CASE]...]\n"
+                    "  runs all cases, or those that are named, and prints what failed;\n"
+                    "  an AREA is a file of tests/conformance/ (event), a CASE is in it;\n"
+                    "  RECORD is a file, which gets a line for each check and each case\n");
+    return USAGE;
+}
+
+/* Opens the record, where one is asked for, and moves the arguments on to the names; returns 0, or
+ * with what the program exits. */
+static int read_options(char ***arguments) {
+    const char *option = **arguments, *file = option ? (*arguments)[1] : NULL;
+    if (!option || *option != '-')
+        return 0;
+    if (strcmp(option, "--help") == 0)
+        return print_usage();
+    if (strcmp(option, "-r") != 0)
+        return fprintf(stderr, "error: there is no option '%s'\n", option), USAGE;
+    if (!file)
+        return fprintf(stderr, "error: -r needs a file, to which the record is added\n"), USAGE;
+    if (!(record = fopen(file, "a")))
+        return perror(file), 1;
+    (void)setvbuf(record, NULL, _IOLBF, 0); /* what a crash leaves is the most interesting */
+    *arguments += 2;
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    (void)argc;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
     shared->patience = PATIENCE_WITH_A_GPU;
     argv++;
-    if (argc > 2 && strcmp(*argv, "-r") == 0) {
-        if (!(record = fopen(argv[1], "a")))
-            return perror(argv[1]), 1;
-        (void)setvbuf(record, NULL, _IOLBF, 0); /* what a crash leaves is the most interesting */
-        argv += 2;
-    }
+    int status = read_options(&argv);
+    if (status)
+        return status;
     if (!names_are_known(argv))
-        return 1;
-    int status = look();
+        return USAGE;
+    status = look();
     if (status)
         return status;
     run_all(argv, false);

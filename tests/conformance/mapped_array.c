@@ -35,6 +35,23 @@ static CUresult make_memory(CUmemGenericAllocationHandle *memory, unsigned usage
     return cuMemCreate(memory, POOL, &p, 0);
 }
 
+/* Makes memory for tiles. */
+static CUresult make_pool(CUmemGenericAllocationHandle *memory) {
+    return make_memory(memory, CU_MEM_CREATE_USAGE_TILE_POOL);
+}
+
+/* Makes an array of numbers of 32 bits, and memory for its tiles. */
+static CUresult make_both(CUarray *array, CUmemGenericAllocationHandle *memory, size_t width,
+                          size_t height, size_t depth, unsigned flags) {
+    const CUresult result = make(array, U32, width, height, depth, flags);
+    return result ? result : make_pool(memory);
+}
+
+static CUresult drop_both(CUarray array, CUmemGenericAllocationHandle memory) {
+    const CUresult result = cuArrayDestroy(array);
+    return result ? result : cuMemRelease(memory);
+}
+
 /* ---- mapping ---- */
 
 /* Describes a box of tiles of an array; memory 0 means to unmap. */
@@ -59,6 +76,14 @@ static CUarrayMapInfo tiles_of_level(CUmipmappedArray mipmap, unsigned level,
     info.resourceType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     info.resource.mipmap = mipmap;
     info.subresource.sparseLevel.level = level;
+    return info;
+}
+
+/* Makes the box that large, in elements. */
+static CUarrayMapInfo sized(CUarrayMapInfo info, unsigned width, unsigned height, unsigned depth) {
+    info.subresource.sparseLevel.extentWidth = width;
+    info.subresource.sparseLevel.extentHeight = height;
+    info.subresource.sparseLevel.extentDepth = depth;
     return info;
 }
 
@@ -360,8 +385,7 @@ CASE(what_is_not_mapped_is_zero) {
 CASE(a_tile_is_mapped_and_unmapped) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     CUarrayMapInfo info = tiles(array, memory);
     info.subresource.sparseLevel.offsetX = 128;
     OK(map(info));
@@ -381,20 +405,16 @@ CASE(a_tile_is_mapped_and_unmapped) {
     info.offset = PIECE;
     OK(map(info));
     EQUAL(count(array, box(1024, 128, 0, 512, 128, 1), 0), PIECE);
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Many tiles take the memory row by row; the last row of tiles ends with the array. */
 CASE(many_tiles_are_mapped_at_once) {
     CUarray array, one;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(make(&one, U32, 128, 128, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
-    CUarrayMapInfo info = tiles(array, memory);
-    info.subresource.sparseLevel.extentWidth = 512;
-    info.subresource.sparseLevel.extentHeight = 300;
+    CUarrayMapInfo info = sized(tiles(array, memory), 512, 300, 1);
     OK(map(info));
     for (unsigned i = 0; i < 12; i++)
         OK(fill(array, box(i % 4 * 512, i / 4 * 128, 0, 512, i < 8 ? 128 : 44, 1), (int)i + 1));
@@ -405,42 +425,37 @@ CASE(many_tiles_are_mapped_at_once) {
         EQUAL(count(one, box(0, 0, 0, 512, i < 8 ? 128 : 44, 1), (int)i + 1),
               512 * (i < 8 ? 128 : 44));
     }
-    OK(cuArrayDestroy(array));
     OK(cuArrayDestroy(one));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 CASE(memory_is_mapped_to_several_arrays) {
     CUarray array, other, bytes;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(make(&other, U32, 512, 512, 0, SPARSE));
     OK(make(&bytes, U8, 512, 512, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
     CUarrayMapInfo info = tiles(array, memory);
     OK(map(info));
     info.subresource.sparseLevel.offsetX = 256;
     OK(map(info));
     OK(map(tiles(other, memory)));
-    info = tiles(bytes, memory);
-    info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 256;
+    info = sized(tiles(bytes, memory), 256, 256, 1);
     OK(map(info));
     OK(fill(array, box(0, 0, 0, 512, 128, 1), 0x55));
     EQUAL(count(array, box(1024, 0, 0, 512, 128, 1), 0x55), PIECE);
     EQUAL(count(other, box(0, 0, 0, 512, 128, 1), 0x55), PIECE);
     EQUAL(count(bytes, box(0, 0, 0, 256, 256, 1), 0x55), PIECE);
-    OK(cuArrayDestroy(array));
     OK(cuArrayDestroy(other));
     OK(cuArrayDestroy(bytes));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Nothing is mapped if an entry is wrong. */
 CASE(a_list_is_validated_as_a_whole) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     CUarrayMapInfo list[2] = {tiles(array, memory), tiles(array, memory)};
     list[1].subresource.sparseLevel.offsetX = 64;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMapArrayAsync(list, 2, NULL));
@@ -451,8 +466,7 @@ CASE(a_list_is_validated_as_a_whole) {
     OK(cuMemMapArrayAsync(list, 2, NULL));
     OK(fill(array, box(0, 0, 0, 1024, 128, 1), 0x22));
     EQUAL(count(array, box(0, 0, 0, 1024, 128, 1), 0x22), 2 * PIECE);
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Arrays hold memory that was released, until they are destroyed or unmapped. */
@@ -460,8 +474,7 @@ CASE(memory_stays_as_long_as_it_is_mapped) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
     CUmemAllocationProp properties;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(map(tiles(array, memory)));
     OK(fill(array, box(0, 0, 0, 512, 128, 1), 0x31));
     OK(cuMemRelease(memory));
@@ -470,7 +483,7 @@ CASE(memory_stays_as_long_as_it_is_mapped) {
     EQUAL(count(array, box(0, 0, 0, 512, 128, 1), 0x31), PIECE);
     OK(map(tiles(array, 0)));
     OK(cuCtxSynchronize());
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_pool(&memory));
     OK(map(tiles(array, memory)));
     OK(cuMemRelease(memory));
     OK(cuArrayDestroy(array));
@@ -515,8 +528,7 @@ CASE(destroying_a_level_does_nothing) {
 CASE(tiles_of_layers) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 256, 256, 3, SPARSE | LAYERED));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 256, 256, 3, SPARSE | LAYERED));
     CUarrayMapInfo info = tiles(array, memory);
     for (unsigned layer = 0; layer < 5; layer++) {
         info.subresource.sparseLevel.layer = layer;
@@ -532,26 +544,20 @@ CASE(tiles_of_layers) {
     OK(fill(array, box(0, 0, 0, 1024, 256, 3), 0x21));
     for (size_t layer = 0; layer < 3; layer++)
         EQUAL(count(array, box(0, 0, layer, 1024, 256, 1), 0x21), PIECE);
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 CASE(tiles_of_slices) {
     CUarray array, one;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 64, 64, 64, SPARSE));
+    OK(make_both(&array, &memory, 64, 64, 64, SPARSE));
     OK(make(&one, U32, 32, 32, 16, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
-    CUarrayMapInfo info = tiles(array, memory);
-    info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 64;
-    info.subresource.sparseLevel.extentDepth = 64;
+    CUarrayMapInfo info = sized(tiles(array, memory), 64, 64, 64);
     OK(map(info));
     for (unsigned i = 0; i < 16; i++)
         OK(fill(array, box(i % 2 * 128, i / 2 % 2 * 32, i / 4 * 16, 128, 32, 16), (int)i + 1));
     for (unsigned i = 0; i < 16; i++) {
-        info = tiles(one, memory);
-        info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 32;
-        info.subresource.sparseLevel.extentDepth = 16;
+        info = sized(tiles(one, memory), 32, 32, 16);
         info.offset = (unsigned long long)i * PIECE;
         OK(map(info));
         EQUAL(count(one, box(0, 0, 0, 128, 32, 16), (int)i + 1), PIECE);
@@ -561,21 +567,19 @@ CASE(tiles_of_slices) {
     info.subresource.sparseLevel.extentDepth = 16;
     info.subresource.sparseLevel.offsetZ = 1;
     SAYS(CUDA_ERROR_INVALID_VALUE, map(info));
-    OK(cuArrayDestroy(array));
     OK(cuArrayDestroy(one));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* An array that is smaller than a tile has a tail only, also of all its layers. */
 CASE(small_arrays_are_tails) {
     CUarray array, layered;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 64, 64, 0, SPARSE));
+    OK(make_both(&array, &memory, 64, 64, 0, SPARSE));
     OK(make(&layered, U32, 64, 64, 3, SPARSE | LAYERED));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
     CUarrayMapInfo info = tiles(array, memory);
     SAYS(CUDA_ERROR_INVALID_VALUE, map(info));
-    info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 64;
+    info = sized(info, 64, 64, 1);
     SAYS(CUDA_ERROR_INVALID_VALUE, map(info));
     SAYS(CUDA_ERROR_INVALID_VALUE, map(as_tail(info, 0, 0, 64 * 64 * 4)));
     SAYS(CUDA_ERROR_INVALID_VALUE, map(as_tail(info, 1, 0, PIECE)));
@@ -588,16 +592,15 @@ CASE(small_arrays_are_tails) {
     OK(map(as_tail(info, 0, 0, PIECE)));
     OK(fill(layered, box(0, 0, 0, 256, 64, 3), 0x22));
     EQUAL(count(layered, box(0, 0, 0, 256, 64, 3), 0x22), 256 * 64 * 3);
-    OK(cuArrayDestroy(array));
     OK(cuArrayDestroy(layered));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 CASE(levels_are_tiles_or_in_the_tail) {
     CUmipmappedArray mipmap;
     CUmemGenericAllocationHandle memory;
     OK(make_mipmap(&mipmap, 512, 512, 0, SPARSE, 10));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_pool(&memory));
     for (unsigned level = 0; level < 11; level++) {
         CUarrayMapInfo info = tiles_of_level(mipmap, level, memory);
         info.offset = (unsigned long long)level * PIECE;
@@ -632,7 +635,7 @@ CASE(each_layer_of_a_mipmap_has_a_tail) {
     CUmipmappedArray mipmap;
     CUmemGenericAllocationHandle memory;
     OK(make_mipmap(&mipmap, 256, 256, 3, SPARSE | LAYERED, 9));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_pool(&memory));
     CUarrayMapInfo info = tiles_of_level(mipmap, 0, memory);
     for (unsigned layer = 0; layer < 4; layer++) {
         info.offset = (unsigned long long)layer * PIECE;
@@ -657,8 +660,7 @@ CASE(each_layer_of_a_mipmap_has_a_tail) {
 CASE(a_deferred_array_is_mapped) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 512, 0, DEFERRED));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 512, 0, DEFERRED));
     CUarrayMapInfo info = tiles(array, memory);
     info.subresourceType = (CUarraySparseSubresourceType)7;
     info.subresource.sparseLevel.level = 77;
@@ -684,7 +686,7 @@ CASE(deferred_arrays_of_other_shapes) {
     OK(make(&layers, U32, 512, 0, 3, DEFERRED | LAYERED));
     OK(make(&solid, U32, 16, 16, 16, DEFERRED | CUDA_ARRAY3D_SURFACE_LDST));
     OK(make_mipmap(&mipmap, 256, 256, 0, DEFERRED, 9));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_pool(&memory));
     OK(map(tiles(line, memory)));
     OK(fill(line, box(0, 0, 0, 2048, 1, 1), 0x28));
     EQUAL(count(line, box(0, 0, 0, 2048, 1, 1), 0x28), 2048);
@@ -712,8 +714,7 @@ CASE(deferred_arrays_of_other_shapes) {
 CASE(memory_that_a_deferred_array_does_not_take) {
     CUarray array;
     CUmemGenericAllocationHandle memory, plain;
-    OK(make(&array, U32, 512, 512, 0, DEFERRED));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 512, 0, DEFERRED));
     OK(make_memory(&plain, 0));
     CUarrayMapInfo info = tiles(array, memory);
     info.offset = POOL;
@@ -723,16 +724,14 @@ CASE(memory_that_a_deferred_array_does_not_take) {
     info.offset = 4096;
     SAYS(CUDA_ERROR_INVALID_VALUE, map(info));
     SAYS(CUDA_ERROR_INVALID_VALUE, map(tiles(array, plain)));
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
     OK(cuMemRelease(plain));
 }
 
 LONE_CASE(an_unmapped_deferred_array_is_a_fault) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 512, 0, DEFERRED));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 512, 0, DEFERRED));
     OK(map(tiles(array, memory)));
     OK(fill(array, box(0, 0, 0, 2048, 512, 1), 0x26));
     OK(map(tiles(array, 0)));
@@ -753,9 +752,8 @@ LONE_CASE(an_unmapped_deferred_array_is_a_fault) {
 CASE(wrong_entries) {
     CUarray array, plain;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(make(&plain, U32, 512, 300, 0, 0));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
     WITH(info.reserved[0] = 1);
     WITH(info.reserved[1] = 1);
     WITH(info.flags = 1);
@@ -778,9 +776,8 @@ CASE(wrong_entries) {
     CUarrayMapInfo info = tiles(array, memory);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMapArrayAsync(&info, 0, NULL));
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuMemMapArrayAsync(&info, 1, (CUstream)(void *)&info));
-    OK(cuArrayDestroy(array));
     OK(cuArrayDestroy(plain));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Memory is of a device or of the host, but not of the thread's current place. */
@@ -801,8 +798,7 @@ CASE(places_that_memory_cannot_have) {
 CASE(entries_that_are_not_seen_to_be_wrong) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     CUarrayMapInfo info = tiles(array, memory);
     info.subresource.sparseLevel.offsetX = 0xffffff80;
     OK(map(info));
@@ -814,8 +810,7 @@ CASE(entries_that_are_not_seen_to_be_wrong) {
     info.offset = 4096;
     OK(map(info));
     OK(cuCtxSynchronize());
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Memory for tiles cannot be mapped to addresses, and its properties do not say what it is for. */
@@ -823,7 +818,7 @@ CASE(memory_for_tiles) {
     CUmemGenericAllocationHandle memory;
     CUmemAllocationProp properties;
     CUdeviceptr at = 0;
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_pool(&memory));
     OK(cuMemGetAllocationPropertiesFromHandle(&properties, memory));
     EQUAL(properties.allocFlags.usage, 0);
     OK(cuMemAddressReserve(&at, POOL, 0, 0, 0));
@@ -839,8 +834,7 @@ CASE(mapping_is_not_captured) {
     CUstream stream, other;
     CUgraph graph = NULL;
     CUstreamCaptureStatus status;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&other, CU_STREAM_DEFAULT));
     CUarrayMapInfo info = tiles(array, memory);
@@ -861,8 +855,7 @@ CASE(mapping_is_not_captured) {
     SAYS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(other, &graph));
     OK(cuStreamDestroy(stream));
     OK(cuStreamDestroy(other));
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* Mapping is work of its stream. */
@@ -870,8 +863,7 @@ CASE(mapping_is_in_the_order_of_its_stream) {
     CUarray array;
     CUmemGenericAllocationHandle memory;
     CUstream stream;
-    OK(make(&array, U32, 512, 300, 0, SPARSE));
-    OK(make_memory(&memory, CU_MEM_CREATE_USAGE_TILE_POOL));
+    OK(make_both(&array, &memory, 512, 300, 0, SPARSE));
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CUarrayMapInfo info = tiles(array, memory);
     hold(stream);
@@ -884,8 +876,7 @@ CASE(mapping_is_in_the_order_of_its_stream) {
     OK(fill(array, box(0, 0, 0, 512, 128, 1), 0x42));
     EQUAL(count(array, box(0, 0, 0, 512, 128, 1), 0x42), PIECE);
     OK(cuStreamDestroy(stream));
-    OK(cuArrayDestroy(array));
-    OK(cuMemRelease(memory));
+    OK(drop_both(array, memory));
 }
 
 /* A texture can be made before memory is mapped. */

@@ -260,6 +260,8 @@ static int forks(void) {
         acu_result result = acu_buffer_write(held.buffers[0], &number, 1);
         if (result != cudaErrorInitializationError || acu_last_error() != result)
             _exit(2);
+        if (!strstr(acu_last_error_message(), "was forked by one that had used CUDA"))
+            _exit(3);
         for (int i = 0; i < 5; i++)
             (void)acu_buffer_release(held.buffers[i]);
         (void)acu_buffer_release(held.slice);

@@ -23,16 +23,23 @@ static inline bool is_listed(const char *list, unsigned long number) {
     return !list;
 }
 
+/* Returns whether a text is a number, which is then written. */
+static inline bool is_number(const char *text, unsigned long long *number) {
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long read = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || errno)
+        return false;
+    *number = read;
+    return true;
+}
+
 /* Returns the number that an argument is, or what it is without one; ends the program, saying so,
  * where it is no number. */
 static inline unsigned long long number_of(int argc, char **argv, int i,
                                            unsigned long long without) {
-    char *end = NULL;
-    if (i >= argc)
-        return without;
-    errno = 0;
-    const unsigned long long number = strtoull(argv[i], &end, 10);
-    if (argv[i][0] >= '0' && argv[i][0] <= '9' && !*end && !errno)
+    unsigned long long number = without;
+    if (i >= argc || is_number(argv[i], &number))
         return number;
     (void)fprintf(stderr, "%s: %s is not a number\n", argv[0], argv[i]);
     exit(2);

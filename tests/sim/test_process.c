@@ -318,6 +318,55 @@ TEST(a_forked_child_cannot_go_on) {
     assert_int_equal(alone("", forks), cudaErrorInitializationError);
 }
 
+/* Says what each API says in the child, of a call that needs a context and of one that does not. */
+static int forks_and_tells(void) {
+    int status = -1, count;
+    void *memory;
+    CUdeviceptr address;
+    if (cudaMalloc(&memory, 10))
+        return 1;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)cudaMalloc(&memory, 10);
+        fprintf(stderr, "%s\n", acu_last_error_message());
+        (void)cudaGetDeviceCount(&count);
+        fprintf(stderr, "%s\n", acu_last_error_message());
+        (void)cuMemAlloc(&address, 10);
+        fprintf(stderr, "%s\n", acu_last_error_message());
+        (void)cuDeviceGetCount(&count);
+        fprintf(stderr, "%s\n", acu_last_error_message());
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+#define FORKED                                                                                     \
+    "this process was forked by one that had used CUDA, which does not work in the child: use "    \
+    "CUDA after the fork only, or exec() a program in the child; "
+
+TEST(a_forked_child_is_told_why) {
+    assert_int_equal(alone("", forks_and_tells), 0);
+    assert_non_null(
+        strstr(said, "cudaMalloc failed with cudaErrorInitializationError (3): " FORKED));
+    assert_non_null(
+        strstr(said, "cudaGetDeviceCount failed with cudaErrorInitializationError (3): " FORKED));
+    assert_non_null(strstr(said, "cuMemAlloc failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
+    assert_non_null(
+        strstr(said, "cuDeviceGetCount failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
+}
+
+/* The driver's same error without a fork has another reason, which the code itself says. */
+static int allocates_before_init(void) {
+    CUdeviceptr address;
+    const int code = (int)cuMemAlloc(&address, 10);
+    return strstr(acu_last_error_message(), "fork") ? 99 : code;
+}
+
+TEST(a_process_that_did_not_fork_is_not_told_so) {
+    assert_int_equal(alone("", allocates_before_init), CUDA_ERROR_NOT_INITIALIZED);
+}
+
 /* What CUDA says in the child of who called that. */
 static int in_a_child_after(cudaError_t called) {
     int status = -1, count;
@@ -421,6 +470,8 @@ int main(void) {
         P(exit_does_not_wait_for_work),
         P(a_forked_child_reports_no_leak),
         P(a_forked_child_cannot_go_on),
+        P(a_forked_child_is_told_why),
+        P(a_process_that_did_not_fork_is_not_told_so),
         P(whatever_initializes_the_driver_does_not_survive_a_fork),
         P(a_child_waits_for_no_thread_of_its_parent),
     };

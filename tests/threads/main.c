@@ -3,6 +3,7 @@
 #include "../fuzz/arguments.h"
 #include "threads.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ static struct {
     uint64_t seed;
     unsigned long calls;
     const char *numbers, *meetings;
+    unsigned limit; /* seconds, for what may hang; 0: none */
 } program;
 
 /* ---- choices ---- */
@@ -169,14 +171,14 @@ static void run_step(unsigned long number) {
 /* ---- phases ---- */
 
 /* Returns the kind of meeting that a list begins with, MEETINGS if none is called that, and moves
- * the list on. */
+ * the list on, to NULL at the end. */
 static meeting next_meeting(const char **list) {
     const size_t length = strcspn(*list, ",");
     int kind = 0;
     while (kind < MEETINGS && (strlen(meeting_names[kind]) != length ||
                                strncmp(meeting_names[kind], *list, length) != 0))
         kind++;
-    *list += length + ((*list)[length] == ',');
+    *list = (*list)[length] ? *list + length + 1 : NULL;
     return (meeting)kind;
 }
 
@@ -184,13 +186,13 @@ static bool are_meetings(const char *list) {
     do
         if (next_meeting(&list) == MEETINGS)
             return false;
-    while (*list);
+    while (list);
     return true;
 }
 
 static bool is_wanted(meeting kind) {
     const char *list = program.meetings;
-    while (list && *list)
+    while (list)
         if (next_meeting(&list) == kind)
             return true;
     return !program.meetings;
@@ -378,8 +380,7 @@ static int run_child(void) {
         return 1;
     const pid_t child = fork();
     if (child == 0) {
-        const char *limit = getenv("THREADS_SECONDS"); /* for what may hang */
-        (void)alarm(limit ? (unsigned)strtoul(limit, NULL, 10) : SECONDS);
+        (void)alarm(program.limit);
         run_program();
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -389,6 +390,17 @@ static int run_child(void) {
     if (WIFSIGNALED(status))
         printf("died of signal %d\n", WTERMSIG(status));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+/* Ends the program, saying so, where the variable is no number of seconds. */
+static unsigned read_limit(const char *name) {
+    const char *text = getenv("THREADS_SECONDS");
+    unsigned long long seconds = SECONDS;
+    if (!text || (is_number(text, &seconds) && seconds <= UINT_MAX))
+        return (unsigned)seconds;
+    (void)fprintf(stderr, "%s: THREADS_SECONDS is '%s', which is not a number of seconds\n", name,
+                  text);
+    exit(2);
 }
 
 int main(int argc, char **argv) {
@@ -406,8 +418,11 @@ int main(int argc, char **argv) {
     program.calls = number_of(argc, argv, 2, 600);
     program.numbers = numbers_of(argc, argv, 4);
     program.meetings = argc > 5 ? argv[5] : NULL;
+    program.limit = read_limit(argv[0]);
     if (program.meetings && !are_meetings(program.meetings)) {
-        (void)fprintf(stderr, "%s: %s is not a list of meetings\n", argv[0], argv[5]);
+        (void)fprintf(stderr,
+                      "%s: '%s' is not a list of meetings, such as relay,together,forbid,hold\n",
+                      argv[0], argv[5]);
         return 2;
     }
     for (unsigned long i = 0; i < programs && !result; i++) {

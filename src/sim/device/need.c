@@ -1,6 +1,7 @@
 /* What a call needs before its body runs, and the error that it returns if that is missing. */
 #include "sim/device/need.h"
 
+#include "core/record.h"
 #include "sim/device/device.h"
 
 /* Returns an error unless the driver is new enough for the runtime: it must have the same major
@@ -11,6 +12,15 @@ static cudaError_t validate_machine(const acu_sim_config *config) {
     if (config->listed_twice)
         return cudaErrorInvalidDevice;
     return config->devices ? cudaSuccess : cudaErrorNoDevice;
+}
+
+/* Returns an error, and says why, if the process was forked by one that used CUDA. */
+static cudaError_t validate_process(void) {
+    if (!acu_sim_is_forked())
+        return cudaSuccess;
+    acu_record_reason("this process was forked by one that had used CUDA, which does not work in "
+                      "the child: use CUDA after the fork only, or exec() a program in the child");
+    return cudaErrorInitializationError;
 }
 
 static cudaError_t activate_context(acu_sim_thread *self) {
@@ -26,8 +36,7 @@ cudaError_t acu_sim_require(acu_sim_need need) {
         return cudaSuccess;
     if (acu_sim_is_unloading())
         return cudaErrorCudartUnloading;
-    if (acu_sim_is_forked())
-        return cudaErrorInitializationError;
+    SIM_TRY(validate_process());
     if (!self->call.by_driver)
         SIM_TRY(validate_machine(acu_sim_configuration()));
     acu_sim_init();
@@ -53,7 +62,8 @@ cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
         return cudaErrorCudartUnloading;
     if (need == SIM_NEEDS_NOTHING)
         return cudaSuccess;
-    if (acu_sim_is_forked() || !acu_sim_is_initialized() || !acu_sim_configuration()->driver)
+    SIM_TRY(validate_process());
+    if (!acu_sim_is_initialized() || !acu_sim_configuration()->driver)
         return cudaErrorInitializationError;
     if (need >= SIM_NEEDS_DRIVER && self->in_callback)
         return cudaErrorNotPermitted;

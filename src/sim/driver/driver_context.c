@@ -13,7 +13,6 @@
 #include "sim/memory/array.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
-#include "sim/memory/pool.h"
 #include "sim/memory/range.h"
 #include "sim/memory/texture.h"
 #include "sim/noun.h"

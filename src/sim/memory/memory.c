@@ -9,6 +9,7 @@
 
 #include "sim/memory/memory.h"
 
+#include "core/record.h"
 #include "sim/behaviour.h"
 #include "sim/caller.h"
 #include "sim/device/context.h"
@@ -405,10 +406,19 @@ cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
 
 /* ---- freeing ---- */
 
+acu_sim_op *acu_sim_memory_new_free_op(acu_sim_range *range) {
+    acu_sim_op *op = range->new_free_op(range);
+    if (!op)
+        acu_record_reason("the %zu bytes at %p, which a graph allocates, are not allocated: launch "
+                          "the graph first, and free them once after each launch",
+                          range->size, (void *)range->base);
+    return op;
+}
+
 /* Frees the memory of a graph, if a launch has allocated it; its addresses stay taken. All work has
  * been waited for. */
 static cudaError_t free_of_graph(acu_sim_range *range) {
-    acu_sim_op *op = range->new_free_op(range);
+    acu_sim_op *op = acu_sim_memory_new_free_op(range);
     if (!op)
         return cudaErrorInvalidValue;
     range->dormant = true;
