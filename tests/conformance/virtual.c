@@ -225,6 +225,25 @@ CASE(memory_is_mapped_as_a_whole) {
     OK(cuMemAddressFree(at, 2 * size));
 }
 
+/* Only where the first mapping begins and where the last one ends is looked at. */
+CASE(access_across_a_gap) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    OK(cuMemAddressReserve(&at, 3 * size, 0, 0, 0));
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, 3 * size, &read_write, 1));
+    OK(cuMemMap(at + 2 * size, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, 2 * size, &read_write, 1));
+    OK(cuMemSetAccess(at, 3 * size, &read_write, 1));
+    EQUAL(attribute_of(at, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS),
+          CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+    OK(cuMemUnmap(at, 3 * size));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 3 * size));
+}
+
 CASE(properties_of_memory) {
     CUmemGenericAllocationHandle handle;
     CUmemAllocationProp asked = on_device, got;
@@ -284,7 +303,7 @@ CASE(access_of_the_host) {
     const size_t size = chunk();
     CUdeviceptr at;
     CUmemGenericAllocationHandle handle;
-    CUmemAccessDesc host = by_host, both[2] = {by_host, read_write};
+    CUmemAccessDesc host = by_host, both[2] = {read_write, by_host};
     const CUmemLocation any_node = {.type = CU_MEM_LOCATION_TYPE_HOST};
     unsigned long long flags = 9;
     OK(cuMemCreate(&handle, size, &on_device, 0));
@@ -293,10 +312,12 @@ CASE(access_of_the_host) {
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(at, size, &by_host, 1));
     host.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     OK(cuMemSetAccess(at, size, &host, 1));
-    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(at, size, both, 2));
-    both[1].location.id = 99;
+    both[0].location.id = 99;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, size, both, 2));
-    OK(cuMemSetAccess(at, size, &read_write, 1));
+    both[0] = read_write; /* which takes effect before the other is refused */
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemSetAccess(at, size, both, 2));
+    OK(cuMemGetAccess(&flags, &read_write.location, at));
+    EQUAL(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     OK(cuMemGetAccess(&flags, &by_host.location, at));
     EQUAL(flags, 0);
     OK(cuMemGetAccess(&flags, &any_node, at)); /* the device's, because the host has none */

@@ -74,7 +74,7 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
     bool of_a_context = !acu_sim_range_has_grants(range) && !range->allocation;
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        return !of_a_context ? 0 : (uintptr_t)acu_sim_context_handle(range->context);
+        return of_a_context ? (uintptr_t)acu_sim_context_handle(range->context) : 0;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return device_only || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
@@ -109,16 +109,31 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
     }
 }
 
+/* Writes what cuPointerGetAttributes() does for a pointer into memory that CUDA does not know. */
+static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr) {
+    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+        put(to, attribute, ptr);
+    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        put(to, attribute, (uint32_t)CU_DEVICE_INVALID);
+    else if (attribute != CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+             attribute != CU_POINTER_ATTRIBUTE_RANGE_SIZE) /* which are left as they are */
+        put(to, attribute, 0);
+}
+
+/* Returns whether cuPointerGetAttribute() fails for the attribute of such memory. CUDA writes the
+ * value before it fails. */
+static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute) {
+    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
+        return range->kind == SIM_DEVICE;
+    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
+        return range->kind != SIM_DEVICE && range->kind != SIM_MANAGED;
+    return false;
+}
+
 /* ---- mapped memory, which a pointer may point into that nobody has access to ---- */
 
 static bool device_reaches(const acu_sim_mapping *m) {
-    return m->access >> acu_sim_self()->device & 1;
-}
-
-static unsigned mapped_access_flags(const acu_sim_mapping *m) {
-    return !(m->access >> m->of->device->index & 1) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
-           : m->writes >> m->of->device->index & 1  ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                                                    : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ;
+    return acu_sim_mapping_access(m, acu_sim_self()->device) != CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 /* As look_up(), of mapped memory: the reservation is its range. */
@@ -145,7 +160,7 @@ static uint64_t look_up_mapped(const acu_sim_mapping *m, CUpointer_attribute att
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         return m->of->properties.allocFlags.gpuDirectRDMACapable;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        return mapped_access_flags(m);
+        return acu_sim_mapping_access(m, m->of->device->index); /* whose numbers are the same */
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         return m->size;
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -166,27 +181,6 @@ static cudaError_t get_mapped(const acu_sim_mapping *m, void *data, CUpointer_at
 }
 
 /* ---- calls ---- */
-
-/* Writes what cuPointerGetAttributes() does for a pointer into memory that CUDA does not know. */
-static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr) {
-    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
-        put(to, attribute, ptr);
-    else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-        put(to, attribute, (uint32_t)CU_DEVICE_INVALID);
-    else if (attribute != CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
-             attribute != CU_POINTER_ATTRIBUTE_RANGE_SIZE) /* which are left as they are */
-        put(to, attribute, 0);
-}
-
-/* Returns whether cuPointerGetAttribute() fails for the attribute of such memory. CUDA writes the
- * value before it fails. */
-static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute) {
-    if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
-        return range->kind == SIM_DEVICE;
-    if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
-        return range->kind != SIM_DEVICE && range->kind != SIM_MANAGED;
-    return false;
-}
 
 /* A pointer that CUDA does not know is refused here, but not by cuPointerGetAttributes(). */
 cudaError_t acu_sim_cuPointerGetAttribute(void *data, CUpointer_attribute attribute,

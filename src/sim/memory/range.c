@@ -168,7 +168,7 @@ static void describe_mapping(const acu_sim_mapping *m, void *address,
                              struct cudaPointerAttributes *a) {
     a->type = m->of->on_host ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
     a->device = m->of->device->index;
-    a->devicePointer = m->access >> acu_sim_self()->device & 1 ? address : NULL;
+    a->devicePointer = acu_sim_mapping_access(m, acu_sim_self()->device) ? address : NULL;
     a->hostPointer = m->host ? address : NULL;
 }
 

@@ -197,13 +197,12 @@ const acu_sim_mapping *acu_sim_virtual_mapping_at(const void *address) {
     return mapping_in((uintptr_t)address, 1);
 }
 
-/* Returns whether these addresses are whole mappings, without gaps. */
+/* Returns whether a mapping begins where these addresses do, and one ends where they do. CUDA looks
+ * at no more: there may be gaps between the two. */
 static bool are_mappings(uintptr_t base, size_t size) {
-    uintptr_t at = base;
-    for (const mapping *m = mapping_in(base, size); m && at < base + size && m->base == at;
-         m = m->next)
-        at += m->size;
-    return size && at == base + size;
+    const mapping *first = mapping_in(base, size);
+    const mapping *last = size ? mapping_in(base + size - 1, 1) : NULL;
+    return first && last && first->base == base && last->base + last->size == base + size;
 }
 
 /* Returns whether a mapping is only partly at these addresses. */
@@ -314,6 +313,8 @@ static void set_device_access(mapping *m, const CUmemAccessDesc *desc) {
 
 static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc) {
     bool good = true;
+    if (grants_to_host(desc) && has_device_memory(base, size))
+        return cudaErrorNotSupported;
     for (mapping *m = mappings; m; m = m->next)
         if (m->base >= base && m->base < base + size) {
             if (!is_of_host(&desc->location))
@@ -324,6 +325,7 @@ static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc
     return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+/* Entries before one that is not supported take effect. */
 cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                    size_t count) {
     const uintptr_t base = (uintptr_t)ptr;
@@ -331,15 +333,13 @@ cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++)
         SIM_TRY(validate_access(&desc[i]));
-    for (size_t i = 0; i < count; i++)
-        if (grants_to_host(&desc[i]) && has_device_memory(base, size))
-            return cudaErrorNotSupported;
-    for (size_t i = 0; i < count; i++)
-        SIM_TRY(set_access(base, size, &desc[i]));
-    return make_ranges(reservation_of(base, size)) ? cudaSuccess : cudaErrorMemoryAllocation;
+    cudaError_t why = cudaSuccess;
+    for (size_t i = 0; i < count && !why; i++)
+        why = set_access(base, size, &desc[i]);
+    return make_ranges(reservation_of(base, size)) ? why : cudaErrorMemoryAllocation;
 }
 
-static CUmemAccess_flags device_access(const mapping *m, int device) {
+CUmemAccess_flags acu_sim_mapping_access(const acu_sim_mapping *m, int device) {
     return m->writes >> device & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
            : m->access >> device & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
                                      : CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -348,9 +348,10 @@ static CUmemAccess_flags device_access(const mapping *m, int device) {
 /* Asked about the host (HOST), CUDA answers for device 0 where the host has no access. */
 static CUmemAccess_flags access_of(const mapping *m, const CUmemLocation *location) {
     if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
-        return device_access(m, location->id);
-    return m->host || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA ? m->host
-                                                                       : device_access(m, 0);
+        return acu_sim_mapping_access(m, location->id);
+    return m->host || location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA
+               ? m->host
+               : acu_sim_mapping_access(m, 0);
 }
 
 /* CUDA writes that there is no access before it says that nothing is mapped. */

@@ -28,6 +28,9 @@ bool acu_sim_virtual_is_reserved(const void *address);
 /* Returns the mapping that has the address; NULL if there is none. */
 const acu_sim_mapping *acu_sim_virtual_mapping_at(const void *address);
 
+/* Returns what the device may do with the memory. */
+CUmemAccess_flags acu_sim_mapping_access(const acu_sim_mapping *mapping, int device);
+
 extern const acu_sim_noun acu_sim_virtual_noun;
 
 #endif
