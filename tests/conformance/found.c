@@ -88,6 +88,10 @@ CASE(textures_of_no_elements) {
     what.res.linear.sizeInBytes = 4; /* an H200 refused it, an H100 took it */
     if (is_simulated())
         FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
+    else
+        SAYS_EITHER(cudaErrorInvalidValue, cudaSuccess,
+                    cudaCreateTextureObject(&texture, &what, &how, NULL));
+    (void)cudaGetLastError();
     what.res.linear.devPtr = pageable + 32;
     what.res.linear.sizeInBytes = 0;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &what, &how, NULL));
