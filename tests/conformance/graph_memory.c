@@ -202,6 +202,146 @@ CASE(what_devices_have_for_graphs) {
     FAILS(cudaErrorInvalidDevice, cudaDeviceGraphMemTrim(99));
 }
 
+/* Returns a graph with an instance, whose allocations follow each other or do not; NULL
+ * if a call fails. */
+static cudaGraphExec_t allocate_in_graph(cudaGraph_t *graph, const size_t *sizes, size_t count,
+                                         bool chained, void **memory) {
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t nodes[8] = {0};
+    bool good = !cudaGraphCreate(graph, 0);
+    for (size_t i = 0; i < count && good; i++) {
+        struct cudaMemAllocNodeParams alloc = alloc_params(sizes[i]);
+        const size_t before = chained && i;
+        good = !cudaGraphAddMemAllocNode(&nodes[i], *graph, before ? &nodes[i - 1] : NULL, before,
+                                         &alloc);
+        memory[i] = alloc.dptr;
+    }
+    return good && !cudaGraphInstantiate(&exec, *graph, 0) ? exec : NULL;
+}
+
+/* Returns how many MiB a device's graphs have; -1 if the call fails. */
+static long long graph_mib(enum cudaGraphMemAttributeType attribute) {
+    unsigned long long value = 0;
+    return cudaDeviceGetGraphMemAttribute(0, attribute, &value) ? -1 : (long long)(value / MIB);
+}
+
+CASE(graphs_get_memory_in_pieces) {
+    static const struct {
+        size_t sizes[3], count;
+        bool chained;
+        long long mib;
+    } rows[] = {
+        {{4096}, 1, false, 32},
+        {{32 * MIB}, 1, false, 32},
+        {{32 * MIB + 1}, 1, false, 64},
+        {{65 * MIB}, 1, false, 96},
+        {{4096, 4096}, 2, false, 32},
+        {{20 * MIB, 20 * MIB}, 2, false, 64},
+        {{20 * MIB, 20 * MIB, 20 * MIB}, 3, true, 64},
+        {{100 * MIB, 1}, 2, false, 128},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cudaGraph_t graph = NULL;
+        void *memory[3] = {0};
+        OK(cudaDeviceGraphMemTrim(0));
+        cudaGraphExec_t exec =
+            allocate_in_graph(&graph, rows[i].sizes, rows[i].count, rows[i].chained, memory);
+        IS(exec != NULL);
+        EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 0);
+        OK(cudaGraphLaunch(exec, NULL));
+        OK(cudaStreamSynchronize(NULL));
+        EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), rows[i].mib);
+        EQUAL(graph_mib(cudaGraphMemAttrReservedMemCurrent), rows[i].mib);
+        for (size_t j = 0; j < rows[i].count; j++)
+            OK(cudaFree(memory[j]));
+        EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), rows[i].mib);
+        OK(cudaDeviceGraphMemTrim(0));
+        EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 0);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+    }
+}
+
+/* Pieces 0 to 2 have the allocations 0 and 1 and the begin of 2; the rest of 2 and the begin of 3;
+ * the rest of 3. */
+CASE(trimming_leaves_pieces_with_memory_that_is_allocated) {
+    static const size_t sizes[] = {4096, 4096, 40 * MIB, 40 * MIB};
+    static const struct {
+        int freed;
+        long long mib;
+    } steps[] = {{0, 96}, {2, 96}, {1, 64}, {3, 0}};
+    cudaGraph_t graph = NULL;
+    void *memory[4] = {0};
+    OK(cudaDeviceGraphMemTrim(0));
+    cudaGraphExec_t exec = allocate_in_graph(&graph, sizes, 4, false, memory);
+    IS(exec != NULL);
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    for (int i = 0; i < 4; i++) {
+        OK(cudaFree(memory[steps[i].freed]));
+        OK(cudaDeviceGraphMemTrim(0));
+        EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), steps[i].mib);
+    }
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(graphs_share_pieces_that_are_free) {
+    static const size_t small = 20 * MIB, large = 40 * MIB;
+    cudaGraph_t graphs[2] = {0};
+    void *memory[2] = {0};
+    OK(cudaDeviceGraphMemTrim(0));
+    cudaGraphExec_t first = allocate_in_graph(&graphs[0], &small, 1, false, &memory[0]);
+    cudaGraphExec_t second = allocate_in_graph(&graphs[1], &large, 1, false, &memory[1]);
+    IS(first && second);
+    OK(cudaGraphLaunch(first, NULL));
+    OK(cudaGraphLaunch(second, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 96); /* both are allocated */
+    OK(cudaFree(memory[0]));
+    OK(cudaFree(memory[1]));
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaGraphLaunch(first, NULL));
+    OK(cudaFree(memory[0]));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 32);
+    OK(cudaGraphLaunch(second, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 64); /* the piece of the first, and another */
+    OK(cudaFree(memory[1]));
+    OK(cudaGraphExecDestroy(first));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(graphs[0]));
+    OK(cudaGraphDestroy(graphs[1]));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 64); /* until they are trimmed */
+    OK(cudaDeviceGraphMemTrim(0));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 0);
+}
+
+/* Together the allocations are larger than the device, but each is freed before the next one. */
+CASE(an_allocation_lies_where_one_was_freed) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t last = NULL;
+    void *first = NULL;
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < 100; i++) {
+        struct cudaMemAllocNodeParams alloc = alloc_params((size_t)2048 * MIB);
+        cudaGraphNode_t node = NULL;
+        OK(cudaGraphAddMemAllocNode(&node, graph, last ? &last : NULL, last ? 1 : 0, &alloc));
+        OK(cudaGraphAddMemFreeNode(&last, graph, &node, 1, alloc.dptr));
+        first = first ? first : alloc.dptr;
+        IS(alloc.dptr == first);
+    }
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(graph_mib(cudaGraphMemAttrUsedMemCurrent), 2048);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaDeviceGraphMemTrim(0));
+}
+
 static int memory_type_of(const void *at) {
     struct cudaPointerAttributes a;
     return cudaPointerGetAttributes(&a, at) ? -1 : (int)a.type;

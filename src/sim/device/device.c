@@ -204,8 +204,7 @@ static void clear_all(acu_sim_device *device) {
         device->peers[i] = devices[i].peers[device->index] = false;
     device->sticky = cudaSuccess;
     device->used = 0;
-    device->graph_used = device->graph_used_high = 0;
-    device->graph_reserved = device->graph_reserved_high = 0;
+    device->graph_memory = device->graph_used_high = device->graph_reserved_high = 0;
 }
 
 void acu_sim_device_clear(acu_sim_device *device, bool for_good) {

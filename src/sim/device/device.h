@@ -15,13 +15,14 @@ struct acu_sim_device {
     unsigned retained;   /* how often the program holds it, by the driver and by green contexts */
     cudaError_t sticky;  /* the fault that ended the contexts; cudaSuccess: there was none */
     bool was_reset;
-    unsigned flags;          /* of the own context, as they were set */
-    unsigned lacking_flags;  /* those of them that the context did not take */
-    bool keeps_local;        /* local memory does not shrink, because of kernels in graphs */
-    bool peers[SIM_DEVICES]; /* the devices whose memory this one may access */
-    uint64_t used;           /* bytes of allocations and of the reserves of pools and graphs */
-    /* Bytes of graphs' allocations and of the reserve for them, now and at most. */
-    uint64_t graph_used, graph_used_high, graph_reserved, graph_reserved_high;
+    unsigned flags;           /* of the own context, as they were set */
+    unsigned lacking_flags;   /* those of them that the context did not take */
+    bool keeps_local;         /* local memory does not shrink, because of kernels in graphs */
+    bool peers[SIM_DEVICES];  /* the devices whose memory this one may access */
+    uint64_t used;            /* bytes of allocations and of the reserves of pools and graphs */
+    uint64_t graph_memory;    /* bytes of pieces that graphs have, in use or not */
+    size_t graph_pieces_held; /* how many of them hold memory that is allocated */
+    uint64_t graph_used_high, graph_reserved_high; /* bytes at most, since the program set them */
     uintptr_t base; /* the first of the device's addresses, which the host cannot access */
     char *view;     /* where the host accesses the bytes of `base` */
     size_t span;    /* bytes at `base` and at `view` */

@@ -125,7 +125,7 @@ static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
     acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
     if (!made)
         return cudaErrorMemoryAllocation;
-    if (!link_dependencies(&stream->dependencies, made)) {
+    if (!link_dependencies(&stream->dependencies, made) || acu_sim_graph_memory_place(made)) {
         acu_sim_edge_remove_all(made);
         acu_sim_node_free(made);
         return cudaErrorMemoryAllocation;
@@ -168,7 +168,9 @@ static cudaError_t alloc(acu_sim_stream *stream, const struct cudaMemPoolProps *
         result = acu_sim_graph_memory_alloc_op(&params, stream->capture->graph, &op);
     }
     *at = params.dptr;
-    return result ? result : add(stream, op);
+    if (!result && !(result = add(stream, op)))
+        *at = acu_sim_allocation_params(op).dptr;
+    return result;
 }
 
 /* CUDA makes the node before it looks at the address, so that a graph remembers a wrong one. */

@@ -2,14 +2,16 @@
  * Memory that graphs allocate and free.
  *
  * An allocation has an address from the creation of the node that allocates until the last node
- * that allocates or frees it is gone. Memory is at the address from a run of the first node until a
- * run of the second. Two states follow from that: whether a call is valid depends on what the
- * program launched before (`out`); whether a copy succeeds depends on what has run (`dormant`).
+ * that allocates or frees it is gone; another one has the same address if it is freed before.
+ * Memory is at the address from a run of the first node until a run of the second. Two states
+ * follow from that: whether a call is valid depends on what the program launched before (`out`);
+ * whether a copy succeeds depends on what has run (`dormant`).
  */
 #include "sim/graph/graph_memory.h"
 
 #include "sim/device/device.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_pieces.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
 #include "sim/memory/memory.h"
@@ -19,18 +21,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 2 << 20 }; /* bytes: devices give memory to graphs in such units */
-
 struct acu_sim_allocation {
     unsigned refs; /* one of each operation that allocates or frees it, and one while `out` */
     acu_sim_device *device;
-    acu_sim_range *range; /* NULL: the device was reset */
+    acu_sim_range *range; /* NULL: the device was reset, or the node has no place yet */
     struct cudaMemAllocNodeParams params;
-    unsigned graph_id; /* of the graph that allocates */
-    unsigned freed_by; /* id of the graph that frees; 0: none */
-    bool out;          /* a launch allocated it, and none freed it since */
-    bool next_out;     /* `out` after the launch that is being validated */
-    bool mapped;       /* bytes of the device are in use for it */
+    unsigned graph_id;   /* of the graph that allocates */
+    unsigned freed_by;   /* id of the graph that frees; 0: none */
+    bool out;            /* a launch allocated it, and none freed it since */
+    bool next_out;       /* `out` after the launch that is being validated */
+    const void *where;   /* where the program made the node */
+    acu_sim_place place; /* from the first instantiation on; held while `out` */
     acu_sim_allocation *next, *previous;
 };
 
@@ -38,44 +39,21 @@ static acu_sim_allocation *allocations;
 
 /* ---- life ---- */
 
-/* Returns the bytes that an allocation takes of its device. */
-static uint64_t taken(const acu_sim_allocation *allocation) {
-    return (allocation->params.bytesize + PAGE - 1) / PAGE * PAGE;
-}
-
-static void unmap(acu_sim_allocation *allocation) {
-    if (!allocation->mapped)
-        return;
-    allocation->mapped = false;
-    allocation->device->graph_used -= taken(allocation);
-}
-
-/* Takes the bytes of an allocation from the device; returns false if it has too few. */
-static bool map(acu_sim_allocation *allocation) {
-    acu_sim_device *device = allocation->device;
-    uint64_t used = device->graph_used + taken(allocation);
-    if (allocation->mapped)
-        return true;
-    if (used > device->graph_reserved) {
-        if (!acu_sim_memory_charge(device, used - device->graph_reserved))
-            return false;
-        device->graph_reserved = used;
-    }
-    allocation->mapped = true;
-    device->graph_used = used;
-    if (device->graph_used_high < used)
-        device->graph_used_high = used;
-    if (device->graph_reserved_high < device->graph_reserved)
-        device->graph_reserved_high = device->graph_reserved;
-    return true;
+/* Gives the addresses back with the last allocation that has them. */
+static void release_range(const acu_sim_allocation *allocation) {
+    acu_sim_range *range = allocation->range;
+    if (range->allocation == allocation)
+        range->allocation = NULL;
+    if (--range->allocations == 0)
+        acu_sim_memory_free_range(range);
 }
 
 static void release(acu_sim_allocation *allocation) {
     if (--allocation->refs)
         return;
-    unmap(allocation);
+    acu_sim_place_give_back(&allocation->place);
     if (allocation->range)
-        acu_sim_memory_free_range(allocation->range);
+        release_range(allocation);
     if (allocation->previous)
         allocation->previous->next = allocation->next;
     else
@@ -101,10 +79,6 @@ static bool copy_access(struct cudaMemAllocNodeParams *params) {
     return true;
 }
 
-/* Returns the operation that frees the memory in stream order, for cudaFreeAsync(); NULL without
- * memory, or if no launch has allocated it. The program no longer has the allocation then. */
-static acu_sim_op *new_free_op(acu_sim_range *range);
-
 static acu_sim_allocation *new_allocation(acu_sim_device *device,
                                           const struct cudaMemAllocNodeParams *params,
                                           const void *where) {
@@ -116,17 +90,7 @@ static acu_sim_allocation *new_allocation(acu_sim_device *device,
         free(allocation);
         return NULL;
     }
-    allocation->range = acu_sim_memory_new_range(device, params->bytesize);
-    if (!allocation->range) {
-        free((void *)(uintptr_t)allocation->params.accessDescs);
-        free(allocation);
-        return NULL;
-    }
-    allocation->range->allocation = allocation;
-    allocation->range->new_free_op = new_free_op;
-    allocation->range->dormant = true;
-    allocation->range->where = where;
-    allocation->params.dptr = (void *)allocation->range->base;
+    allocation->where = where;
     allocation->next = allocations;
     if (allocations)
         allocations->previous = allocation;
@@ -190,7 +154,6 @@ cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
     allocation->graph_id = acu_sim_graph_root(graph)->id;
     (*op)->with.allocation = allocation;
     (*op)->drop = drop_allocation;
-    params->dptr = allocation->params.dptr;
     return cudaSuccess;
 }
 
@@ -242,6 +205,103 @@ void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to
     }
 }
 
+/* ---- places ---- */
+
+static acu_sim_allocation *allocated_by(const acu_sim_node *node) {
+    return node && node->op->type == cudaGraphNodeTypeMemAlloc ? node->op->with.allocation : NULL;
+}
+
+/* Marks the places of allocations that are freed before a node runs; returns false without memory.
+ */
+static bool mark_freed_before(acu_sim_node *node, uint64_t mark) {
+    acu_sim_node **waiting = malloc((node->graph->count + 1) * sizeof(acu_sim_node *));
+    size_t count = 0;
+    if (waiting)
+        waiting[count++] = node;
+    while (count) {
+        const acu_sim_node *n = waiting[--count];
+        for (size_t i = 0; i < n->before.count; i++) {
+            acu_sim_node *before = (acu_sim_node *)(void *)n->before.nodes[i];
+            if (before->mark == mark)
+                continue;
+            before->mark = mark;
+            waiting[count++] = before;
+            if (before->op->type == cudaGraphNodeTypeMemFree)
+                before->op->with.allocation->place.mark = mark;
+        }
+    }
+    free(waiting);
+    return waiting != NULL;
+}
+
+/* Returns the pieces that the graph's allocations on a device share; NULL if none has a place. */
+static acu_sim_pieces *find_pieces(const acu_sim_graph *graph, const acu_sim_device *device) {
+    acu_sim_pieces *found = NULL;
+    for (size_t i = 0; i < graph->size && !found; i++) {
+        const acu_sim_allocation *allocation = allocated_by(graph->nodes[i]);
+        if (allocation && allocation->device == device)
+            found = allocation->place.pieces;
+    }
+    return found;
+}
+
+static bool take_place(const acu_sim_graph *graph, acu_sim_allocation *allocation, uint64_t mark) {
+    acu_sim_pieces *found = find_pieces(graph, allocation->device),
+                   *pieces = found ? found : acu_sim_pieces_new(allocation->device);
+    bool taken =
+        pieces && acu_sim_place_take(&allocation->place, pieces, allocation->params.bytesize, mark);
+    if (!found)
+        acu_sim_pieces_release(pieces); /* which the place keeps */
+    return taken;
+}
+
+/* Returns the addresses of an earlier allocation at the same place; NULL if there is none of this
+ * size. */
+static acu_sim_range *find_range(const acu_sim_graph *graph, const acu_sim_allocation *allocation,
+                                 uint64_t mark) {
+    acu_sim_range *found = NULL;
+    for (size_t i = 0; i < graph->size && !found; i++) {
+        const acu_sim_allocation *a = allocated_by(graph->nodes[i]);
+        if (a && a->place.mark == mark && a->place.pieces == allocation->place.pieces &&
+            a->place.offset == allocation->place.offset &&
+            a->place.size == allocation->place.size && a->range && a->range->allocation == a)
+            found = a->range;
+    }
+    return found;
+}
+
+/* Returns the operation that frees the memory in stream order, for cudaFreeAsync(); NULL without
+ * memory, or if no launch has allocated it. The program no longer has the allocation then. */
+static acu_sim_op *new_free_op(acu_sim_range *range);
+
+static acu_sim_range *new_range(const acu_sim_allocation *allocation) {
+    acu_sim_range *range =
+        acu_sim_memory_new_range(allocation->device, allocation->params.bytesize);
+    if (!range)
+        return NULL;
+    range->new_free_op = new_free_op;
+    range->dormant = true;
+    return range;
+}
+
+cudaError_t acu_sim_graph_memory_place(acu_sim_node *node) {
+    acu_sim_allocation *allocation = allocated_by(node);
+    uint64_t mark = acu_sim_node_new_mark();
+    if (!allocation || allocation->place.pieces)
+        return cudaSuccess;
+    if (!mark_freed_before(node, mark) || !take_place(node->graph, allocation, mark))
+        return cudaErrorMemoryAllocation;
+    acu_sim_range *range = find_range(node->graph, allocation, mark);
+    if (!range && !(range = new_range(allocation)))
+        return cudaErrorMemoryAllocation;
+    range->allocations++;
+    range->allocation = allocation;
+    range->where = allocation->where;
+    allocation->range = range;
+    allocation->params.dptr = (void *)range->base;
+    return cudaSuccess;
+}
+
 /* ---- launching ---- */
 
 /* Returns an error if a step allocates what is allocated, or frees what is not. */
@@ -249,14 +309,38 @@ static cudaError_t validate_step(acu_sim_allocation *allocation, bool alloc, boo
     if (alloc ? allocation->next_out && !(auto_free && allocation->out) : !allocation->next_out)
         return cudaErrorInvalidValue;
     allocation->next_out = alloc;
-    return alloc && !map(allocation) ? cudaErrorMemoryAllocation : cudaSuccess;
+    return cudaSuccess;
+}
+
+/* Makes sure that each device has the pieces that the steps allocate in. */
+static bool reserve(const acu_sim_step *steps, size_t count) {
+    size_t idle[SIM_DEVICES] = {0};
+    uint64_t mark = acu_sim_node_new_mark();
+    bool good = true;
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].op->type == cudaGraphNodeTypeMemAlloc) {
+            acu_sim_allocation *allocation = steps[i].op->with.allocation;
+            idle[allocation->device->index] += acu_sim_place_count_idle(&allocation->place, mark);
+        }
+    for (int i = 0; i < SIM_DEVICES && good; i++)
+        good = !idle[i] || acu_sim_pieces_reserve(acu_sim_device_at(i), idle[i]);
+    return good;
+}
+
+/* Notes that the program has an allocation from now on, or no longer has it. */
+static void set_out(acu_sim_allocation *allocation, bool out) {
+    allocation->out = out;
+    if (out)
+        acu_sim_place_hold(&allocation->place);
+    else
+        acu_sim_place_let_go(&allocation->place);
 }
 
 /* Records that a launch allocated or freed an allocation. */
 static void commit(acu_sim_allocation *allocation) {
     if (allocation->out == allocation->next_out)
         return;
-    allocation->out = allocation->next_out;
+    set_out(allocation, allocation->next_out);
     if (allocation->out)
         allocation->refs++;
     else
@@ -272,6 +356,8 @@ cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count,
         if (acu_sim_graph_memory_is_op(steps[i].op))
             result = validate_step(steps[i].op->with.allocation,
                                    steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
+    if (!result && !reserve(steps, count))
+        result = cudaErrorMemoryAllocation;
     for (size_t i = 0; !result && i < count; i++)
         if (acu_sim_graph_memory_is_op(steps[i].op))
             commit(steps[i].op->with.allocation);
@@ -283,7 +369,7 @@ static acu_sim_op *new_free_op(acu_sim_range *range) {
     acu_sim_op *op = allocation->out ? acu_sim_op_new(cudaGraphNodeTypeMemFree, run_free) : NULL;
     if (!op)
         return NULL;
-    allocation->out = false; /* the operation has that reference now */
+    set_out(allocation, false); /* the operation has that reference now */
     op->with.allocation = allocation;
     op->drop = drop_allocation;
     op->always = true;
@@ -297,11 +383,10 @@ static void reset_device(acu_sim_device *device) {
         /* An allocation without a range is one that a closing stream has kept after a reset. */
         if (a->device != device || !a->range)
             continue;
-        unmap(a);
         a->range->allocation = NULL;
         a->range = NULL;
         if (a->out) {
-            a->out = false;
+            set_out(a, false);
             release(a);
         }
     }
@@ -319,22 +404,22 @@ static cudaError_t find_device(int index, acu_sim_device **device) {
 cudaError_t acu_sim_cudaDeviceGraphMemTrim(int device) {
     acu_sim_device *d;
     SIM_TRY(find_device(device, &d));
+    size_t running = 0; /* pieces in which work that was launched still allocates */
+    uint64_t mark = acu_sim_node_new_mark();
     for (acu_sim_allocation *a = allocations; a; a = a->next)
-        if (a->device == d && !a->out && a->range && a->range->dormant)
-            unmap(a);
-    d->used -= d->graph_reserved - d->graph_used;
-    d->graph_reserved = d->graph_used;
+        if (a->device == d && a->range && !a->range->dormant)
+            running += acu_sim_place_count_idle(&a->place, mark);
+    acu_sim_pieces_trim(d, running);
     return cudaSuccess;
 }
 
 static uint64_t *attribute_of(acu_sim_device *device, enum cudaGraphMemAttributeType attr) {
     switch (attr) {
     case cudaGraphMemAttrUsedMemCurrent:
-        return &device->graph_used;
+    case cudaGraphMemAttrReservedMemCurrent:
+        return &device->graph_memory;
     case cudaGraphMemAttrUsedMemHigh:
         return &device->graph_used_high;
-    case cudaGraphMemAttrReservedMemCurrent:
-        return &device->graph_reserved;
     case cudaGraphMemAttrReservedMemHigh:
         return &device->graph_reserved_high;
     }
@@ -363,9 +448,9 @@ cudaError_t acu_sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMem
     if (asked)
         return cudaErrorInvalidValue;
     if (attr == cudaGraphMemAttrUsedMemHigh)
-        d->graph_used_high = d->graph_used;
+        d->graph_used_high = d->graph_memory;
     else if (attr == cudaGraphMemAttrReservedMemHigh)
-        d->graph_reserved_high = d->graph_reserved;
+        d->graph_reserved_high = d->graph_memory;
     else
         return cudaErrorInvalidValue;
     return cudaSuccess;

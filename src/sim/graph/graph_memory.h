@@ -5,11 +5,15 @@
 #include "sim/noun.h"
 #include "sim/graph/plan.h"
 
-/* Make the operation of a node that allocates memory, whose address is written to `params`, and of
- * one that frees the memory at an address. */
+/* Make the operation of a node that allocates memory, and of one that frees the memory at an
+ * address. */
 cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
                                           acu_sim_graph *graph, acu_sim_op **op);
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
+
+/* Gives the allocation of a node an address, which depends on what the graph frees before that
+ * node; does nothing to other nodes, or if the allocation has had one. */
+cudaError_t acu_sim_graph_memory_place(acu_sim_node *node);
 
 /* Returns whether an operation is a node's that allocates or frees memory. */
 bool acu_sim_graph_memory_is_op(const acu_sim_op *op);

@@ -470,6 +470,10 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
     }
     acu_sim_node *node = acu_sim_node_new(graph, op);
     result = node ? link_all(node, dependencies, data, count) : cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_graph_memory_place(node);
+    if (!result && params->type == cudaGraphNodeTypeMemAlloc)
+        params->alloc.dptr = acu_sim_allocation_params(op).dptr;
     if (!result) /* last, because a graph that was moved cannot be moved back */
         result = embed(node, params, body);
     if (result && node) {

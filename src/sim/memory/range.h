@@ -35,7 +35,8 @@ struct acu_sim_range {
     const void *where;              /* where the program made the range; NULL: the simulator did */
 
     acu_sim_pool *pool;             /* NULL: not from a pool */
-    acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
+    acu_sim_allocation *allocation; /* the latest node's of a graph; NULL: not a graph's */
+    unsigned allocations;           /* how many of the graph are here, one after the other */
     /* With `allocation`: makes the operation that frees the memory; returns NULL if no launch has
      * allocated the memory. */
     acu_sim_op *(*new_free_op)(acu_sim_range *range);
