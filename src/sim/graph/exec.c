@@ -132,11 +132,15 @@ static bool are_valid_flags(unsigned long long flags, unsigned long long allowed
     return !(flags & ~allowed) && (flags & both) != both;
 }
 
+/* Returns the id of the graph whose memory an executable graph would have. */
+static unsigned memory_source(const acu_sim_exec *exec) {
+    return exec->memory_of ? exec->memory_of : exec->graph->source;
+}
+
 bool acu_sim_exec_has_memory_of(const acu_sim_graph *graph, const acu_sim_exec *except) {
     const acu_sim_exec *exec = acu_sim_graph_has_memory(graph) ? execs : NULL;
-    while (exec &&
-           (exec == except || (exec->graph->source != graph->id && exec->memory_of != graph->id) ||
-            !acu_sim_graph_has_memory(exec->graph)))
+    while (exec && (exec == except || graph->id != memory_source(exec) ||
+                    !acu_sim_graph_has_memory(exec->graph)))
         exec = exec->next;
     return exec != NULL;
 }
