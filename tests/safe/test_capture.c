@@ -405,6 +405,50 @@ static void closures_are_called_at_each_launch(void **state) {
 #undef TEST
 #define TEST(function) SAFE_TEST(function, begin_capture, end_capture)
 
+static void copy_captured(acu_buffer *from, bool strided, acu_result expected) {
+    const acu_strides every = {.rank = 1, .shape = (const size_t[]){8}};
+    acu_graph *graph = NULL;
+    OK(acu_stream_begin_capture(a, NULL));
+    acu_result code =
+        strided ? acu_buffer_copy_strided(x, from, &every, a) : acu_buffer_copy(x, from, a);
+    assert_int_equal(code, expected);
+    if (expected)
+        assert_non_null(strstr(acu_last_error_details().hint, "acu_pool_set_access()"));
+    OK(acu_stream_end_capture(a, &graph));
+    launch_and_release(graph);
+}
+
+/* CUDA captures no copy that names devices, so that the stream's device must have access. */
+static void captured_copies_between_devices_need_access(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    bool can = false;
+    acu_stream *far = NULL;
+    acu_pool *pool = NULL;
+    acu_buffer *z = NULL;
+    OK(acu_stream_create(1, NULL, &far));
+    OK(acu_pool_create(1, NULL, &pool));
+    OK(acu_buffer_create_with(far, ACU_I32, 8, &(acu_buffer_options){.pool = pool}, &z));
+    fill(z, far, 5);
+    fill(x, a, 1);
+    OK(acu_stream_synchronize(far));
+    copy_captured(z, false, 1);
+    copy_captured(z, true, 1);
+    expect(x, 1);
+    OK(acu_device_can_access_peer(0, 1, &can));
+    if (can) {
+        OK(acu_pool_set_access(pool, 0, ACU_ACCESS_READ_WRITE));
+        copy_captured(z, false, 0);
+        expect(x, 5);
+        fill(x, a, 1);
+        copy_captured(z, true, 0);
+        expect(x, 5);
+    }
+    OK(acu_buffer_release(z));
+    OK(acu_pool_release(pool));
+    OK(acu_stream_release(far));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_is_captured_is_done_later),
@@ -423,6 +467,7 @@ int main(void) {
         TEST(launches_are_captured),
         TEST(a_launch_is_not_captured),
         TEST(closures_are_called_at_each_launch),
+        TEST(captured_copies_between_devices_need_access),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

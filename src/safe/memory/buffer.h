@@ -24,8 +24,12 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
 
 /* Returns how CUDA has to copy between two buffers. */
 enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from);
-/* Returns whether the memory belongs to two devices, which CUDA wants to have named. */
+/* Returns whether the memory belongs to two devices. CUDA wants them to be named, because the
+ * stream may have no access to a pool; but it captures no copy that names devices. */
 bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from);
+/* Returns whether a copy between two devices, on the stream, may name them: the stream is not being
+ * captured. */
+bool acu_buffer_copy_may_name_devices(cudaStream_t on);
 
 /* An operation on a stream that writes or reads buffers; the checks are done. */
 typedef struct acu_buffer_job {

@@ -117,9 +117,14 @@ typedef struct plain_copy {
     int to_device, from_device; /* ordinals; equal where CUDA need not know them */
 } plain_copy;
 
+bool acu_buffer_copy_may_name_devices(cudaStream_t on) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(on, &status) || status == cudaStreamCaptureStatusNone;
+}
+
 static int copy_plain(const acu_buffer_job *job, const void *data) {
     const plain_copy *copy = data;
-    if (copy->to_device != copy->from_device)
+    if (copy->to_device != copy->from_device && acu_buffer_copy_may_name_devices(job->on->raw))
         return (int)cudaMemcpyPeerAsync(copy->to, copy->to_device, copy->from, copy->from_device,
                                         copy->bytes, job->on->raw);
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);

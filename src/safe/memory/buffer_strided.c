@@ -86,9 +86,9 @@ typedef struct rows {
     size_t to_pitch, from_pitch, width, height;
 } rows;
 
-/* Copies rows; between devices a 3D copy is needed, because only that names the devices. */
-static int copy_rows(const strided_copy *c, const rows *r, cudaStream_t on) {
-    if (ACU_LIKELY(c->to_device == c->from_device))
+/* Copies rows; only a 3D copy can name the devices. */
+static int copy_rows(const strided_copy *c, bool names_devices, const rows *r, cudaStream_t on) {
+    if (ACU_LIKELY(!names_devices))
         return (int)cudaMemcpy2DAsync(r->to, r->to_pitch, r->from, r->from_pitch, r->width,
                                       r->height, c->kind, on);
     const struct cudaMemcpy3DPeerParms params = {
@@ -107,6 +107,8 @@ static int copy_strided(const acu_buffer_job *job, const void *data) {
     unsigned walked = c->rank, i;
     size_t index[ACU_MAX_RANK] = {0};
     rows at = {c->to_at, c->from_at, c->width, c->width, c->width, 1};
+    const bool names_devices =
+        c->to_device != c->from_device && acu_buffer_copy_may_name_devices(job->on->raw);
     if (c->rank > 0 && is_pitch(c->to[c->rank - 1], c->width) &&
         is_pitch(c->from[c->rank - 1], c->width)) {
         walked--;
@@ -115,7 +117,7 @@ static int copy_strided(const acu_buffer_job *job, const void *data) {
         at.from_pitch = (size_t)c->from[walked];
     }
     for (;;) {
-        int code = copy_rows(c, &at, job->on->raw);
+        int code = copy_rows(c, names_devices, &at, job->on->raw);
         if (code)
             return code;
         for (i = walked; i > 0; i--) { /* the next index; the last dimension runs fastest */
