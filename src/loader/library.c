@@ -24,6 +24,7 @@ acu_library acu_cudart = {
     .wheel = "cuda_runtime",
     .needs_driver = true,
     .ask = ask_one,
+    .not_asked = 11080,
 };
 
 acu_library acu_cuda = {

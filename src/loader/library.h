@@ -26,6 +26,10 @@ struct acu_library {
     bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
     bool needs_driver; /* its major version must not be above the driver's */
     int (*ask)(acu_fn version_symbol); /* returns 12040; 0 if the library does not report it */
+    /* The last version whose version function initialises CUDA, after which no child of a fork can
+     * use it. There is no later one of that major version, so that the symbols show it, and nobody
+     * needs to ask. 0: there is none. */
+    int not_asked;
 
     /* What is loaded. `state` is an acu_load_state and atomic: the other fields may be read once it
      * is ACU_LOADED. */

@@ -46,11 +46,13 @@ static int version_by_name(const acu_search *s, const char *real, int major) {
 
 int acu_validate_ask_version(const acu_library *library, int major) {
     const acu_library_info *info = library->info;
+    const int shown =
+        version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
+    if (shown == library->not_asked)
+        return shown;
     acu_fn symbol = info->version_symbol ? acu_library_find(library, info->version_symbol) : NULL;
-    int version = symbol ? library->ask(symbol) : 0;
-    if (version)
-        return version;
-    return version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
+    const int version = symbol ? library->ask(symbol) : 0;
+    return version ? version : shown;
 }
 
 /* ---- checks ---- */

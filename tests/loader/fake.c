@@ -1,5 +1,9 @@
 /* A made-up "libacutest" of one version, as tests/loader/CMakeLists.txt builds several. */
 
+#define _POSIX_C_SOURCE 200112L /* setenv */
+
+#include <stdlib.h>
+
 #define EXPORT __attribute__((visibility("default")))
 
 #if !defined(FAKE_STUB)
@@ -21,9 +25,10 @@ __attribute__((constructor)) static void construct(void) {
 }
 #endif
 
-/* 11.x says 35 without a driver. */
+/* 11.x says 35 without a driver. That the function was called can be seen in the environment. */
 EXPORT int acutestVersion(int *version);
 int acutestVersion(int *version) {
+    (void)setenv("FAKE_ASKED", "1", 1);
     *version = FAKE_VERSION;
     return FAKE_VERSION < 12000 ? 35 : 0;
 }

@@ -515,6 +515,14 @@ static void version_from_markers(void) {
 static void version_of_the_oldest_without_markers(void) {
     assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
     expect(11070, "path");
+    assert_string_equal(getenv("FAKE_ASKED"), "1");
+}
+
+/* The version function of 11.8 initialises CUDA, and a child could not use CUDA then. */
+static void the_last_11_is_not_asked_for_its_version(void) {
+    assert_int_equal(load_path(put("11.8/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
+    expect(11080, "path");
+    assert_null(getenv("FAKE_ASKED"));
 }
 
 /* A library that cannot be opened gives way to the next best of its place. */
@@ -867,6 +875,7 @@ int main(int argc, char **argv) {
         ALONE(no_soname),
         ALONE(version_from_markers),
         ALONE(version_of_the_oldest_without_markers),
+        ALONE(the_last_11_is_not_asked_for_its_version),
         ALONE(unopenable),
         ALONE(same_choice_and_another),
         ALONE(same_choice_by_a_relative_path),
