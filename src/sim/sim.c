@@ -12,7 +12,9 @@ static struct {
     acu_sim_config config;
     bool configured;
     bool initialized;
-    bool in_use; /* it has been initialized: since the process began */
+    /* Atomic: since the process began, CUDA was called by a function that initialises it; and by
+     * one of the runtime. */
+    bool in_use, runtime_in_use;
     bool forked; /* by a process that used CUDA: CUDA does not work in the child */
     bool unloading;
     uint64_t era; /* changes when streams of threads become invalid */
@@ -160,7 +162,7 @@ static void after_fork(void) {
 /* Threads do not come along, so what is queued will never be done. Nobody's calls are looked for:
  * that takes a lock of the system's, which another thread may have had. */
 static void in_child(void) {
-    sim.forked = sim.in_use;
+    sim.forked = __atomic_load_n(&sim.in_use, __ATOMIC_RELAXED);
     if (sim.forked)
         acu_sim_caller_reset(false);
     after_fork();
@@ -253,7 +255,19 @@ bool acu_sim_is_initialized(void) {
 }
 
 void acu_sim_init(void) {
-    sim.initialized = sim.in_use = true;
+    sim.initialized = true;
+    __atomic_store_n(&sim.in_use, true, __ATOMIC_RELAXED);
+}
+
+void acu_sim_use_runtime(void) {
+    if (sim.forked)
+        return;
+    __atomic_store_n(&sim.in_use, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&sim.runtime_in_use, true, __ATOMIC_RELAXED);
+}
+
+bool acu_sim_parent_knows_devices(void) {
+    return sim.forked && __atomic_load_n(&sim.runtime_in_use, __ATOMIC_RELAXED);
 }
 
 uint64_t acu_sim_era(void) {

@@ -77,8 +77,14 @@ void acu_sim_begin_again(const char *configuration);
 
 /* Returns whether exit has begun: nothing is started any more. */
 bool acu_sim_is_unloading(void);
+/* Notes a call of the runtime. Nearly all initialise CUDA, which then does not work in a child. The
+ * caller need not hold the lock. */
+void acu_sim_use_runtime(void);
 /* Returns whether the process was forked by one that used CUDA: CUDA does not work in the child. */
 bool acu_sim_is_forked(void);
+/* Returns whether that was by the runtime, which then still knows in the child how many devices
+ * there are. */
+bool acu_sim_parent_knows_devices(void);
 /* Returns whether cuInit() was called, or a call of the runtime that does the same. */
 bool acu_sim_is_initialized(void);
 void acu_sim_init(void);

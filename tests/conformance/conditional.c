@@ -184,3 +184,42 @@ LONE_CASE(local_memory_is_kept) {
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
 }
+
+/* Makes an instance of a graph that fills memory, and returns whether local memory is kept then. */
+static unsigned kept_by_fill(void *memory, size_t width, size_t rows, size_t pitch) {
+    const struct cudaMemsetParams fill = {
+        .dst = memory, .elementSize = 1, .width = width, .height = rows, .pitch = pitch};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    const bool good = !cuCtxSetFlags(CU_CTX_MAP_HOST) && keeps_local() == 0 &&
+                      !cudaGraphCreate(&graph, 0) &&
+                      !cudaGraphAddMemsetNode(&node, graph, NULL, 0, &fill) &&
+                      !cudaGraphInstantiate(&exec, graph, 0) && !cudaGraphExecDestroy(exec) &&
+                      !cudaGraphDestroy(graph);
+    return good ? keeps_local() : 99;
+}
+
+LONE_CASE(large_fills_keep_local_memory) {
+    int device = 0;
+    unsigned flags = 0;
+    char *memory = NULL, *pinned = NULL;
+    OK(cudaMalloc((void **)&memory, 65536));
+    OK(cudaMallocHost((void **)&pinned, 65536));
+    EQUAL(kept_by_fill(memory, 4096, 1, 4096), 0);
+    EQUAL(kept_by_fill(memory, 1024, 3, 1024), 0);
+    EQUAL(kept_by_fill(pinned, 4096, 1, 4096), 0);
+    EQUAL(kept_by_fill(memory, 2048, 3, 2048), CU_CTX_LMEM_RESIZE_TO_MAX);
+    EQUAL(kept_by_fill(memory, 64, 3, 128), CU_CTX_LMEM_RESIZE_TO_MAX);
+    EQUAL(kept_by_fill(pinned, 8192, 1, 8192), CU_CTX_LMEM_RESIZE_TO_MAX);
+    OK(cudaGetDeviceFlags(&flags));
+    EQUAL(flags & (unsigned)cudaDeviceLmemResizeToMax, cudaDeviceLmemResizeToMax);
+    OK(cudaSetValidDevices(&device, 1)); /* no context is current any more, but the same remains */
+    OK(cudaGetDeviceFlags(&flags));
+    EQUAL(flags & (unsigned)cudaDeviceLmemResizeToMax, 0);
+    OK(cudaFree(NULL));
+    OK(cudaGetDeviceFlags(&flags));
+    EQUAL(flags & (unsigned)cudaDeviceLmemResizeToMax, cudaDeviceLmemResizeToMax);
+    OK(cudaFree(memory));
+    OK(cudaFreeHost(pinned));
+}

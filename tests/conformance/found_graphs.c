@@ -425,3 +425,27 @@ LONE_CASE(flags_that_are_set_again_in_a_capture) {
     (void)end_capture(stream);
     OK(cudaStreamDestroy(stream));
 }
+
+/* A node's value may be larger than its element: it is repeated by OR, without being cut off. */
+CASE(a_fill_with_a_value_larger_than_its_element) {
+    static const unsigned char bytes[] = {0x5e, 0x5f, 0x5f, 0x5f, 0x5e, 0x5f, 0x5f};
+    struct cudaMemsetParams fill = {.elementSize = 1, .width = 7, .height = 1, .value = 0x35e};
+    unsigned char back[8] = {0};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    OK(cudaMalloc(&fill.dst, 8));
+    OK(cudaMemset(fill.dst, 0x35e, 8)); /* calls cut the value off */
+    OK(cudaMemcpy(back, fill.dst, 8, cudaMemcpyDeviceToHost));
+    EQUAL(back[7], 0x5e);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &fill));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, NULL));
+    OK(cudaMemcpy(back, fill.dst, 8, cudaMemcpyDeviceToHost));
+    IS(memcmp(back, bytes, sizeof bytes) == 0);
+    EQUAL(back[7], 0x5e);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(fill.dst));
+}

@@ -202,6 +202,34 @@ CASE(what_devices_have_for_graphs) {
     FAILS(cudaErrorInvalidDevice, cudaDeviceGraphMemTrim(99));
 }
 
+/* An instance without memory, made of a graph that got a node with memory later, has the memory of
+ * the graph that it was updated from. */
+CASE(an_updated_instance_has_other_memory) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphNode_t empty = NULL, node = NULL;
+    cudaGraphExecUpdateResultInfo info;
+    struct cudaMemAllocNodeParams alloc = alloc_params(4096);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
+    const cudaGraphNode_t twice[] = {empty, empty};
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, twice, 2, &alloc));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, NULL));
+    const bool updates = runtime() >= 12000;
+    SAYS(updates ? cudaSuccess : cudaErrorGraphExecUpdateFailure,
+         cudaGraphExecUpdate(exec, other, &info));
+    (void)cudaGetLastError();
+    OK(cudaGraphInstantiate(&second, graph, 0));
+    if (updates)
+        FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&second, other, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+}
+
 /* Returns a graph with an instance, whose allocations follow each other or do not; NULL
  * if a call fails. */
 static cudaGraphExec_t allocate_in_graph(cudaGraph_t *graph, const size_t *sizes, size_t count,

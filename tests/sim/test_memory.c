@@ -310,8 +310,11 @@ TEST(device_pointers) {
     struct cudaPointerAttributes at = describe(a + 999);
     assert_int_equal(at.type, cudaMemoryTypeDevice);
     assert_int_equal(at.device, 1);
-    assert_ptr_equal(at.devicePointer, a + 999);
+    assert_null(at.devicePointer); /* device 0 has no access */
     assert_null(at.hostPointer);
+    OK(cudaDeviceEnablePeerAccess(1, 0));
+    assert_ptr_equal(describe(a + 999).devicePointer, a + 999);
+    OK(cudaDeviceDisablePeerAccess(1));
     OK(cudaFree(a));
     assert_int_equal(describe(a).type, cudaMemoryTypeUnregistered);
 }

@@ -329,7 +329,7 @@ static int forks_and_tells(void) {
     if (child == 0) {
         (void)cudaMalloc(&memory, 10);
         fprintf(stderr, "%s\n", acu_last_error_message());
-        (void)cudaGetDeviceCount(&count);
+        (void)cudaSetDevice(0);
         fprintf(stderr, "%s\n", acu_last_error_message());
         (void)cuMemAlloc(&address, 10);
         fprintf(stderr, "%s\n", acu_last_error_message());
@@ -350,7 +350,7 @@ TEST(a_forked_child_is_told_why) {
     assert_non_null(
         strstr(said, "cudaMalloc failed with cudaErrorInitializationError (3): " FORKED));
     assert_non_null(
-        strstr(said, "cudaGetDeviceCount failed with cudaErrorInitializationError (3): " FORKED));
+        strstr(said, "cudaSetDevice failed with cudaErrorInitializationError (3): " FORKED));
     assert_non_null(strstr(said, "cuMemAlloc failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
     assert_non_null(
         strstr(said, "cuDeviceGetCount failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
@@ -367,42 +367,86 @@ TEST(a_process_that_did_not_fork_is_not_told_so) {
     assert_int_equal(alone("", allocates_before_init), CUDA_ERROR_NOT_INITIALIZED);
 }
 
-/* What CUDA says in the child of who called that. */
-static int in_a_child_after(cudaError_t called) {
-    int status = -1, count;
+/* The process's first call of CUDA; and what an H100 said in a child after it, with 13.0, 12.4 and
+ * 11.8: the code of cudaSetDevice(), of cudaGetDeviceCount() and of cuInit(). */
+static void first_call(int which) {
+    int number;
+    unsigned flags;
+    const char *text;
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+    switch (which) {
+    case 0:
+        (void)!acu_load(NULL);
+        (void)!acu_supports(ACU_FEATURE_STREAM_IDS, -1);
+        (void)cuDriverGetVersion(&number);
+        (void)cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text);
+        break;
+    case 1:
+        (void)cudaGetErrorString(cudaErrorInvalidValue);
+        break;
+    case 2:
+        (void)cudaGetLastError();
+        break;
+    case 3:
+        (void)cudaPeekAtLastError();
+        break;
+    case 4:
+        (void)cudaDriverGetVersion(&number);
+        break;
+    case 5:
+        (void)cudaThreadExchangeStreamCaptureMode(&mode);
+        break;
+    case 6:
+        (void)cudaGetDevice(&number);
+        break;
+    case 7:
+        (void)cudaGetDeviceFlags(&flags);
+        break;
+    case 8:
+        (void)cudaGetDeviceCount(&number);
+        break;
+    case 9:
+        (void)cudaInitDevice(0, 0, 0);
+        break;
+    case 10:
+        (void)cuInit(0);
+        break;
+    default:
+        (void)cudaRuntimeGetVersion(&number);
+    }
+}
+
+/* Returns the codes of the child in a number: of cudaSetDevice(), of cudaGetDeviceCount(), and of
+ * cuInit(). */
+static int codes_in_a_child(void) {
+    int status = -1, count = -1;
+    first_call((int)strtol(getenv("FIRST_CALL"), NULL, 10));
     pid_t child = fork();
-    if (child == 0)
-        _exit(cudaGetDeviceCount(&count));
+    if (child == 0) {
+        const int set = (int)cudaSetDevice(0), counted = (int)cudaGetDeviceCount(&count);
+        _exit(set * 16 + counted * 4 + (int)cuInit(0) + (!counted && count != 1 ? 64 : 0));
+    }
     waitpid(child, &status, 0);
-    return called ? 99 : WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
-static int forks_after_counting(void) {
-    int count;
-    return in_a_child_after(cudaGetDeviceCount(&count));
-}
-
-static int forks_after_choosing(void) {
-    return in_a_child_after(cudaSetDevice(0));
-}
-
-static int forks_after_initializing(void) {
-    return in_a_child_after(cudaInitDevice(0, 0, 0));
-}
-
-static int forks_after_versions(void) {
-    int version;
-    const bool good = !acu_load(NULL) && !acu_supports(ACU_FEATURE_STREAM_IDS, -1) &&
-                      !cuDriverGetVersion(&version) && !cudaRuntimeGetVersion(&version);
-    return in_a_child_after(good ? cudaSuccess : cudaErrorUnknown);
+static int codes_after(int which, const char *configuration) {
+    char number[8];
+    (void)snprintf(number, sizeof number, "%d", which);
+    setenv("FIRST_CALL", number, 1);
+    return alone(configuration, codes_in_a_child);
 }
 
 TEST(whatever_initializes_the_driver_does_not_survive_a_fork) {
-    assert_int_equal(alone("", forks_after_counting), cudaErrorInitializationError);
-    assert_int_equal(alone("", forks_after_choosing), cudaErrorInitializationError);
-    assert_int_equal(alone("runtime=11.8", forks_after_choosing), cudaErrorInitializationError);
-    assert_int_equal(alone("", forks_after_initializing), cudaErrorInitializationError);
-    assert_int_equal(alone("", forks_after_versions), cudaSuccess);
+    enum { FINE = 0, FORGOTTEN = 3 * 16 + 3, ALL_FAIL = 3 * 16 + 3 * 4 + 3 };
+    assert_int_equal(codes_after(0, ""), FINE);
+    assert_int_equal(codes_after(0, "runtime=11.8"), FINE);
+    for (int which = 1; which <= 9; which++)
+        assert_int_equal(codes_after(which, ""), FORGOTTEN); /* but for the number of devices */
+    assert_int_equal(codes_after(10, ""), ALL_FAIL);
+    assert_int_equal(codes_after(11, ""), FINE);
+    assert_int_equal(codes_after(11, "runtime=12.4"), FINE);
+    assert_int_equal(codes_after(11, "runtime=11.8"), FORGOTTEN);
 }
 
 static atomic_int enough;

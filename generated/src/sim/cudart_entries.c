@@ -4053,7 +4053,7 @@ SIM_ENTRY(cudaRuntimeGetVersion, cudaRuntimeGetVersion, cudaRuntimeGetVersion)
 cudaError_t acu_sim_entry_cudaRuntimeGetVersion(int *runtimeVersion) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_NOTHING);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_NO_INIT);
     if (!result)
         result = acu_sim_cudaRuntimeGetVersion(runtimeVersion);
     return acu_sim_call_end(&call, result);

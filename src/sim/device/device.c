@@ -37,8 +37,8 @@ acu_sim_device *acu_sim_device_now(void) {
 
 cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
     cudaError_t why = acu_sim_require(SIM_NEEDS_DRIVER);
-    if (why == cudaErrorNotPermitted) /* host functions may ask for the count */
-        why = cudaSuccess;
+    if (why == cudaErrorNotPermitted || acu_sim_parent_knows_devices())
+        why = cudaSuccess; /* host functions may ask for the count, and children */
     if (count && !why)
         *count = acu_sim_configuration()->devices;
     return !why && !count ? cudaErrorInvalidValue : why;
@@ -74,6 +74,7 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
             SIM_TRY(cudaErrorInvalidDevice);
     acu_sim_self()->bound = false; /* until a call of the runtime needs a context */
     acu_sim_self()->context = NULL;
+    acu_sim_self()->device = len ? device_arr[0] : 0;
     return cudaSuccess;
 }
 
@@ -121,7 +122,7 @@ cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     *flags = acu_sim_device_context_flags(d) &
              ~(d->was_reset && !d->active ? (unsigned)cudaDeviceMapHost : 0);
     if (d->active && !acu_sim_self()->bound)
-        *flags |= d->flags;
+        *flags = (*flags & ~(unsigned)cudaDeviceLmemResizeToMax) | d->flags;
     return cudaSuccess;
 }
 
@@ -355,21 +356,6 @@ cudaError_t acu_sim_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int 
     if (!acu_sim_device_at(device) || !acu_sim_device_at(peerDevice))
         return cudaErrorInvalidDevice;
     *canAccessPeer = device != peerDevice;
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
-    acu_sim_device *d, *peer;
-    d = acu_sim_device_now();
-    if (!(peer = acu_sim_device_at(peerDevice)))
-        return cudaErrorInvalidDevice;
-    if (flags)
-        return cudaErrorInvalidValue;
-    if (peer == d)
-        return cudaErrorPeerAccessUnsupported;
-    if (d->peers[peerDevice])
-        return cudaErrorPeerAccessAlreadyEnabled;
-    d->peers[peerDevice] = true;
     return cudaSuccess;
 }
 

@@ -14,15 +14,18 @@
 cudaError_t acu_sim_cudaGetLastError(void) {
     acu_sim_thread *self = acu_sim_self();
     cudaError_t last = self->last;
+    acu_sim_use_runtime();
     self->last = cudaSuccess;
     return last;
 }
 
 cudaError_t acu_sim_cudaPeekAtLastError(void) {
+    acu_sim_use_runtime();
     return acu_sim_self()->last;
 }
 
 const char *acu_sim_cudaGetErrorName(cudaError_t error) {
+    acu_sim_use_runtime();
     return acu_sim_knows(&acu_cudart_type_cudaError, error)
                ? acu_value_name(&acu_cudart_type_cudaError, error)
                : "unrecognized error code";
@@ -36,6 +39,7 @@ const char *acu_sim_error_text_of(int code, const char *name) {
 }
 
 const char *acu_sim_cudaGetErrorString(cudaError_t error) {
+    acu_sim_use_runtime();
     return acu_sim_knows(&acu_cudart_type_cudaError, error)
                ? acu_sim_error_text_of((int)error, acu_sim_cudaGetErrorName(error))
                : "unrecognized error code";
@@ -54,7 +58,9 @@ cudaError_t acu_sim_cudaRuntimeGetVersion(int *runtimeVersion) {
     if (!runtimeVersion)
         return cudaErrorInvalidValue;
     *runtimeVersion = acu_sim_configuration()->runtime;
-    if (acu_sim_behaviour_version_query_inits_driver())
+    if (acu_sim_behaviour_version_query_inits_driver()) {
         acu_sim_init();
+        acu_sim_use_runtime();
+    }
     return cudaSuccess;
 }

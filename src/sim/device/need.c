@@ -14,8 +14,7 @@ static cudaError_t validate_machine(const acu_sim_config *config) {
     return config->devices ? cudaSuccess : cudaErrorNoDevice;
 }
 
-/* Returns an error, and says why, if the process was forked by one that used CUDA. */
-static cudaError_t validate_process(void) {
+cudaError_t acu_sim_require_unforked(void) {
     if (!acu_sim_is_forked())
         return cudaSuccess;
     acu_record_reason("this process was forked by one that had used CUDA, which does not work in "
@@ -32,11 +31,13 @@ static cudaError_t activate_context(acu_sim_thread *self) {
 
 cudaError_t acu_sim_require(acu_sim_need need) {
     acu_sim_thread *self = acu_sim_self();
-    if (need == SIM_NEEDS_NOTHING)
+    if (!self->call.by_driver && need != SIM_NEEDS_NO_INIT)
+        acu_sim_use_runtime();
+    if (need <= SIM_NEEDS_NOTHING)
         return cudaSuccess;
     if (acu_sim_is_unloading())
         return cudaErrorCudartUnloading;
-    SIM_TRY(validate_process());
+    SIM_TRY(acu_sim_require_unforked());
     if (!self->call.by_driver)
         SIM_TRY(validate_machine(acu_sim_configuration()));
     acu_sim_init();
@@ -62,7 +63,7 @@ cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
         return cudaErrorCudartUnloading;
     if (need == SIM_NEEDS_NOTHING)
         return cudaSuccess;
-    SIM_TRY(validate_process());
+    SIM_TRY(acu_sim_require_unforked());
     if (!acu_sim_is_initialized() || !acu_sim_configuration()->driver)
         return cudaErrorInitializationError;
     if (need >= SIM_NEEDS_DRIVER && self->in_callback)

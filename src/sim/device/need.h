@@ -6,6 +6,7 @@
 
 /* Each need includes those before it. */
 typedef enum acu_sim_need {
+    SIM_NEEDS_NO_INIT,   /* as the next one, and CUDA is not initialised */
     SIM_NEEDS_NOTHING,   /* works without driver and device */
     SIM_NEEDS_INIT,      /* cuInit() was called: the driver's functions alone need that */
     SIM_NEEDS_DRIVER,    /* there is a driver, and no host function makes the call */
@@ -20,6 +21,8 @@ typedef enum acu_sim_need {
  * caller holds the lock.
  */
 cudaError_t acu_sim_require(acu_sim_need need);
+/* Returns an error, and says why, if the process was forked by one that used CUDA. */
+cudaError_t acu_sim_require_unforked(void);
 /* Returns why a call of the driver cannot be made; cudaSuccess if it can. Makes no context: the
  * program must have made one current. The caller holds the lock. */
 cudaError_t acu_sim_require_by_driver(acu_sim_need need);

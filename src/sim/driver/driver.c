@@ -192,6 +192,7 @@ CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr) {
 cudaError_t acu_sim_cuInit(unsigned int Flags) {
     if (Flags)
         return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_require_unforked());
     if (acu_sim_configuration()->listed_twice)
         return cudaErrorInvalidDevice;
     if (!acu_sim_configuration()->devices)

@@ -312,7 +312,12 @@ cudaError_t acu_sim_cuCtxGetFlags(unsigned int *flags) {
 cudaError_t acu_sim_cuCtxSetFlags(unsigned int flags) {
     acu_sim_context *context;
     SIM_TRY(find_context(NULL, are_flags(flags), &context));
-    *(context->made ? &context->flags : &context->device->flags) = flags;
+    if (context->made) {
+        context->flags = flags;
+        return cudaSuccess;
+    }
+    context->device->flags = flags & ~(unsigned)CU_CTX_MAP_HOST;
+    context->device->keeps_local = false;
     return cudaSuccess;
 }
 

@@ -113,6 +113,8 @@ static void find_mapping(CUdeviceptr *pbase, size_t *psize, const acu_sim_mappin
 cudaError_t acu_sim_cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     const acu_sim_range *range = acu_sim_range_there(acu_sim_driver_pointer(dptr));
     const acu_sim_mapping *mapping = acu_sim_virtual_mapping_at(acu_sim_driver_pointer(dptr));
+    if (range && !mapping && !acu_sim_range_allows_access(range, acu_sim_device_now()))
+        range = NULL;
     if (pbase)
         *pbase = range ? range->base : 0;
     if (psize)

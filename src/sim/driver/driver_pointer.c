@@ -125,6 +125,8 @@ static void put_unknown(void *to, CUpointer_attribute attribute, CUdeviceptr ptr
 static bool is_refused(const acu_sim_range *range, CUpointer_attribute attribute) {
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER)
         return range->kind == SIM_DEVICE;
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
+        return !range->bytes && !acu_sim_range_allows_access(range, acu_sim_device_now());
     if (attribute == CU_POINTER_ATTRIBUTE_P2P_TOKENS)
         return range->kind != SIM_DEVICE && range->kind != SIM_MANAGED;
     return false;

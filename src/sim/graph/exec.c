@@ -187,13 +187,13 @@ static bool copies_by_kernel(const struct cudaMemcpy3DParms *copy) {
     return to && from && (to == MANAGED || from == MANAGED || (to == ON_DEVICE && from == to));
 }
 
-/* Rows without a gap are one. That 768 bytes are few is from random programs, and that 16 KiB are
- * many from a graph of one fill; what is between was not asked. */
+/* Rows without a gap are one. That 4096 bytes are few and 6141 are many was asked of a GPU; what is
+ * between was not. */
 static bool fills_by_kernel(const struct cudaMemsetParams *fill) {
     const size_t row = fill->width * fill->elementSize;
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)fill->dst, 1);
     return (range && range->kind == SIM_MANAGED) || (fill->height > 1 && fill->pitch != row) ||
-           row * fill->height > 768;
+           row * fill->height > 4096;
 }
 
 /* Returns whether a GPU does the work with a kernel, so that local memory no longer shrinks once
@@ -236,7 +236,8 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
         if (!result && node && node->op->type == cudaGraphNodeTypeMemset &&
             !acu_sim_fill_can_instantiate(node->op))
             result = refuse(params, cudaGraphInstantiateError, node, cudaErrorInvalidValue);
-        if (node && runs_as_kernel(node->op))
+        if (node && (!result || node->op->type != cudaGraphNodeTypeMemset) &&
+            runs_as_kernel(node->op))
             graph->device->keeps_local = true;
         if (!result && node && !acu_sim_conditional_can_instantiate(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,

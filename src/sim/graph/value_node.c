@@ -90,19 +90,21 @@ static bool is_wide(const CUstreamBatchMemOpParams *p) {
            p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-/* Returns whether all bytes are allocated memory in which CUDA permits values. */
-static bool is_memory(CUdeviceptr at, size_t size) {
+/* Returns whether all bytes are allocated memory in which CUDA permits values of a device. */
+static bool is_memory(CUdeviceptr at, size_t size, const acu_sim_device *device) {
     const acu_sim_range *range = acu_sim_range_of(pointer(at));
     return range && range->kind != SIM_MANAGED && !range->pool &&
+           acu_sim_range_allows_access(range, device) &&
            size <= range->base + range->size - (uintptr_t)at;
 }
 
 /*
  * Returns an error unless a wait, a write or a barrier is valid. The parameters of waits and
  * writes have the same layout. Flushing remote writes is not supported, as the device's
- * attributes say. The memory of a node is validated when the node is launched, not before.
+ * attributes say. Without a device, the memory is not validated: that of a node is when the node is
+ * launched.
  */
-static cudaError_t validate(const CUstreamBatchMemOpParams *p, bool in_node) {
+static cudaError_t validate(const CUstreamBatchMemOpParams *p, const acu_sim_device *device) {
     const unsigned flags = p->waitValue.flags;
     const size_t size = is_wide(p) ? 8 : 4;
     if (p->operation == CU_STREAM_MEM_OP_BARRIER)
@@ -117,20 +119,22 @@ static cudaError_t validate(const CUstreamBatchMemOpParams *p, bool in_node) {
     /* Only the first version of the calls had the flag that permits a write to be early. */
     if (flags > (is_wait(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
         return cudaErrorInvalidValue;
-    return p->waitValue.address % size == 0 && (in_node || is_memory(p->waitValue.address, size))
+    return p->waitValue.address % size == 0 &&
+                   (!device || is_memory(p->waitValue.address, size, device))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
 /* A node may have no operations. A missing list is an error here, while it crashes CUDA. */
-static cudaError_t validate_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
+static cudaError_t validate_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
+                                const acu_sim_device *device) {
     enum { TOO_MANY = 256 };
-    cudaError_t why = (params->count || in_node) && params->count < TOO_MANY &&
+    cudaError_t why = (params->count || !device) && params->count < TOO_MANY &&
                               (params->paramArray || !params->count) && !params->flags
                           ? cudaSuccess
                           : cudaErrorInvalidValue;
     for (unsigned i = 0; !why && i < params->count; i++)
-        why = validate(&params->paramArray[i], in_node);
+        why = validate(&params->paramArray[i], device);
     return why;
 }
 
@@ -208,7 +212,7 @@ static cudaError_t new_list_op(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
 cudaError_t acu_sim_values_submit(acu_sim_stream *stream,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *params) {
     acu_sim_op *op = NULL;
-    cudaError_t result = validate_all(params, stream->capture != NULL);
+    cudaError_t result = validate_all(params, stream->capture ? NULL : stream->device);
     if (!result)
         result = new_list_op(params, stream->device, &op);
     if (!result && stream->capture)
@@ -239,7 +243,7 @@ cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_
     memcpy(&values, params->reserved1, sizeof values);
     const acu_sim_device *device =
         acu_sim_context_device(values.ctx); /* NULL if there is no context */
-    cudaError_t why = device ? validate_all(&values, true) : cudaErrorInvalidValue;
+    cudaError_t why = device ? validate_all(&values, NULL) : cudaErrorInvalidValue;
     return why ? why : new_list_op(&values, device, op);
 }
 
@@ -247,8 +251,8 @@ bool acu_sim_values_are_allocated(const acu_sim_plan *plan) {
     bool have = true;
     for (size_t i = 0; have && i < plan->count; i++) {
         const acu_sim_op *op = plan->steps[i].op;
-        have = op->run != run ||
-               is_memory((CUdeviceptr)(uintptr_t)op->with.value.at, op->with.value.wide ? 8 : 4);
+        have = op->run != run || is_memory((CUdeviceptr)(uintptr_t)op->with.value.at,
+                                           op->with.value.wide ? 8 : 4, op->with.value.device);
     }
     return have;
 }

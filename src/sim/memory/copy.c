@@ -482,11 +482,10 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, bool in_
     if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
         return cudaErrorInvalidDevice;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
-    if (!may_be_named(params->dstPtr.ptr, to) || !may_be_named(params->srcPtr.ptr, from))
+    SIM_TRY(acu_sim_capture_allows(stream, SIM_REFUSES));
+    if (!acu_sim_layout_is_empty(&params->extent) &&
+        (!may_be_named(params->dstPtr.ptr, to) || !may_be_named(params->srcPtr.ptr, from)))
         return cudaErrorInvalidValue;
-    /* A GPU refused to capture a copy within one device; that copies between devices are captured
-     * is a guess. */
-    SIM_TRY(acu_sim_capture_allows(stream, async && to != from ? SIM_ENQUEUES : SIM_REFUSES));
     if (async)
         return submit(params, handle, options);
     SIM_TRY(wait_for_device(stream, to));

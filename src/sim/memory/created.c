@@ -106,8 +106,9 @@ static cudaError_t settle_device(CUmemAllocationProp *p, acu_sim_device **device
     return cudaSuccess;
 }
 
+/* Memory of the host belongs to the first device, whichever is current. */
 static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **device) {
-    *device = acu_sim_device_now();
+    *device = acu_sim_device_at(0);
     SIM_TRY(p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? settle_device(p, device)
                                                             : settle_host(p));
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)

@@ -4,6 +4,7 @@
  */
 #include "sim/memory/fill.h"
 
+#include "sim/device/device.h"
 #include "sim/device/need.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
@@ -24,13 +25,25 @@ static bool lay_out(const struct cudaMemsetParams *fill, acu_sim_layout *to) {
            acu_sim_layout_of_memory(&ptr, &origin, &extent, 1, to);
 }
 
+/* Returns the four bytes that are written again and again. A node may have a value that is larger
+ * than its element; GPUs repeat it by OR, without cutting it off, so that its upper bytes come into
+ * the elements that follow. */
+static uint32_t pattern_of(const struct cudaMemsetParams *fill) {
+    uint32_t pattern = fill->value;
+    if (fill->elementSize == 1)
+        pattern |= pattern << 8;
+    return fill->elementSize < 4 ? pattern | pattern << 16 : pattern;
+}
+
 static void fill_row(char *to, const struct cudaMemsetParams *fill) {
-    if (fill->elementSize == 1) {
-        memset(to, (int)fill->value, fill->width);
+    const uint32_t pattern = pattern_of(fill); /* little-endian, as on devices */
+    const size_t width = fill->width * fill->elementSize;
+    if (pattern == (pattern & 0xff) * 0x01010101) {
+        memset(to, (int)pattern, width);
         return;
     }
-    for (size_t x = 0; x < fill->width; x++) /* the value is little-endian, as on devices */
-        memcpy(to + x * fill->elementSize, &fill->value, fill->elementSize);
+    for (size_t x = 0; x < width; x += sizeof pattern)
+        memcpy(to + x, &pattern, width - x < sizeof pattern ? width - x : sizeof pattern);
 }
 
 static cudaError_t run(acu_sim_op *op) {
@@ -68,17 +81,22 @@ static cudaError_t validate(const struct cudaMemsetParams *fill, acu_sim_endpoin
                : cudaErrorInvalidValue;
 }
 
-static cudaError_t new_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
+static cudaError_t new_op(const struct cudaMemsetParams *params, const acu_sim_device *device,
+                          acu_sim_op **op) {
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, run)))
         return cudaErrorMemoryAllocation;
     (*op)->with.fill.params = *params;
+    (*op)->with.fill.device = device;
     return cudaSuccess;
 }
 
 cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
     acu_sim_endpoint to;
     SIM_TRY(validate(params, &to));
-    return new_op(params, op);
+    if (acu_sim_range_has_grants(to.range) &&
+        !acu_sim_range_allows_writing(to.range, acu_sim_device_now()))
+        return cudaErrorInvalidValue;
+    return new_op(params, acu_sim_device_now(), op);
 }
 
 bool acu_sim_fill_can_instantiate(const acu_sim_op *op) {
@@ -88,6 +106,7 @@ bool acu_sim_fill_can_instantiate(const acu_sim_op *op) {
     if (!range)
         return acu_sim_range_is_device_address(fill->dst);
     return lay_out(fill, &layout) && !acu_sim_range_is_read_only(range) &&
+           acu_sim_range_allows_writing(range, op->with.fill.device) &&
            layout.size <= range->base + range->size - (uintptr_t)fill->dst;
 }
 
@@ -109,10 +128,9 @@ static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t ha
         return cudaErrorInvalidValue;
     if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
         SIM_TRY(validate(params, &to));
-    if (acu_sim_range_has_grants(to.range) &&
-        !acu_sim_range_allows_writing(to.range, stream->device))
+    if (to.range && !acu_sim_range_allows_writing(to.range, stream->device))
         return cudaErrorInvalidValue;
-    SIM_TRY(new_op(params, &op));
+    SIM_TRY(new_op(params, stream->device, &op));
     return acu_sim_stream_submit(stream, op, !async && to.host);
 }
 

@@ -159,7 +159,9 @@ static void describe(const acu_sim_range *range, void *address, struct cudaPoint
     }
     a->type = types[range->kind];
     a->device = range->device->index;
-    a->devicePointer = address;
+    a->devicePointer = acu_sim_range_allows_access(range, acu_sim_device_at(acu_sim_self()->device))
+                           ? address
+                           : NULL;
     a->hostPointer = range->kind == SIM_DEVICE ? NULL : address;
 }
 

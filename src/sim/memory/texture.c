@@ -128,17 +128,22 @@ static const struct cudaChannelFormatDesc *format_of(const struct cudaResourceDe
     return array ? &array->desc : NULL;
 }
 
-/* Looks at what CUDA looks at before captures: that there is such an array, of the current context
- * (copies may name any array), and that elements have the format. */
+/* Returns an error if an array is another context's, whose arrays copies may name. CUDA finds that
+ * after mistakes in how the texture is read, and not while a stream captures. */
+static cudaError_t validate_context(const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
+    return !array || array->context == acu_sim_context_now() ? cudaSuccess
+                                                             : cudaErrorPeerAccessNotEnabled;
+}
+
+/* Looks at what CUDA looks at before captures: that there is such an array, and that elements have
+ * the format. */
 static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
     const acu_sim_array *array = array_of(resource);
     switch (resource->resType) {
     case cudaResourceTypeArray:
     case cudaResourceTypeMipmappedArray:
-        if (!array)
-            return cudaErrorInvalidResourceHandle;
-        return array->context == acu_sim_context_now() ? cudaSuccess
-                                                       : cudaErrorPeerAccessNotEnabled;
+        return array ? cudaSuccess : cudaErrorInvalidResourceHandle;
     case cudaResourceTypeLinear:
     case cudaResourceTypePitch2D:
         return acu_sim_array_format_size(format_of(resource)) ? cudaSuccess
@@ -263,6 +268,7 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     SIM_TRY(validate_resource(pResDesc));
     SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(validate_context(pResDesc));
     if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc) ||
         (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc)))
         return cudaErrorInvalidValue;
@@ -336,6 +342,7 @@ cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
         return cudaErrorInvalidValue;
     SIM_TRY(validate_resource(pResDesc));
     SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(validate_context(pResDesc));
     /* CUDA does not look at whether the array was made for surfaces. */
     if (pResDesc->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;

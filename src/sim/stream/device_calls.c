@@ -28,6 +28,22 @@ cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
     return cudaSuccess;
 }
 
+cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
+    acu_sim_device *d = acu_sim_device_now();
+    const acu_sim_device *peer = acu_sim_device_at(peerDevice);
+    if (!peer)
+        return cudaErrorInvalidDevice;
+    if (flags)
+        return cudaErrorInvalidValue;
+    if (peer == d)
+        return cudaErrorPeerAccessUnsupported;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    if (d->peers[peerDevice])
+        return cudaErrorPeerAccessAlreadyEnabled;
+    d->peers[peerDevice] = true;
+    return cudaSuccess;
+}
+
 cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
     acu_sim_device *d = acu_sim_device_now();
     if (!acu_sim_device_at(peerDevice))

@@ -41,6 +41,7 @@ struct acu_sim_op {
         } copy;
         struct {
             struct cudaMemsetParams params;
+            const acu_sim_device *device; /* that writes */
         } fill;
         acu_sim_event *event;
         struct {

@@ -1,0 +1,205 @@
+/* Memory and arrays of one device that another one is asked about, or is to use. */
+#include "graphs.h"
+
+/* Makes the second device current, and returns 64 KiB of the first one's memory. */
+static char *memory_of_the_first(void) {
+    char *memory = NULL;
+    (void)cudaSetDevice(0);
+    if (cudaMalloc((void **)&memory, 65536) || cudaSetDevice(1))
+        return NULL;
+    return memory;
+}
+
+CASE(pointers_into_memory_without_access) {
+    struct cudaPointerAttributes a;
+    CUdeviceptr base, at, value = 0;
+    size_t size;
+    NEEDS_DEVICES(2);
+    char *memory = memory_of_the_first();
+    IS(memory != NULL);
+    at = (CUdeviceptr)(uintptr_t)memory;
+    OK(cudaFree(NULL));
+    OK(cudaPointerGetAttributes(&a, memory + 4));
+    EQUAL(a.type, cudaMemoryTypeDevice);
+    EQUAL(a.device, 0);
+    IS(a.devicePointer == NULL);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, at));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at));
+    OK(cudaSetDevice(0));
+    OK(cudaPointerGetAttributes(&a, memory + 4));
+    IS(a.devicePointer == memory + 4);
+    OK(cuMemGetAddressRange(&base, &size, at));
+    OK(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at));
+    OK(cudaFree(memory));
+}
+
+CASE(a_device_that_has_access_knows_the_memory) {
+    struct cudaPointerAttributes a;
+    CUdeviceptr base;
+    size_t size;
+    int can = 0;
+    NEEDS_DEVICES(2);
+    char *memory = memory_of_the_first();
+    IS(memory != NULL);
+    OK(cudaDeviceCanAccessPeer(&can, 1, 0));
+    if (can) {
+        OK(cudaDeviceEnablePeerAccess(0, 0));
+        OK(cudaPointerGetAttributes(&a, memory + 4));
+        IS(a.devicePointer == memory + 4);
+        OK(cuMemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)memory));
+        OK(cudaMemset(memory, 1, 64));
+        OK(cudaDeviceSynchronize());
+        OK(cudaDeviceDisablePeerAccess(0));
+    }
+    OK(cudaSetDevice(0));
+    OK(cudaFree(memory));
+}
+
+CASE(fills_of_memory_without_access) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    NEEDS_DEVICES(2);
+    char *memory = memory_of_the_first();
+    IS(memory != NULL);
+    cudaStream_t there = new_stream();
+    FAILS(cudaErrorInvalidValue, cudaMemset(memory, 1, 64));
+    FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 64, there));
+    OK(cudaStreamBeginCapture(there, cudaStreamCaptureModeRelaxed));
+    YES(cudaMemsetAsync(memory, 1, 64, there));
+    OK(cudaStreamEndCapture(there, &graph));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuStreamWriteValue32(there, (CUdeviceptr)(uintptr_t)memory, 5, 0));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(there));
+    OK(cudaSetDevice(0));
+    OK(cudaFree(memory));
+}
+
+/* A copy that names its devices is captured by nobody, whichever they are; one that does not is. */
+CASE(captured_copies_between_devices) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    char *there = NULL, back[64] = {0};
+    NEEDS_DEVICES(2);
+    char *memory = memory_of_the_first();
+    IS(memory != NULL);
+    cudaStream_t stream = new_stream();
+    OK(cudaMalloc((void **)&there, 64));
+    OK(cudaMemset(there, 7, 64));
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaMemcpyPeerAsync(memory, 0, there, 1, 64, stream));
+    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    (void)cudaGetLastError();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    YES(cudaMemcpyAsync(memory, there, 64, cudaMemcpyDefault, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(back, memory, 64, cudaMemcpyDefault));
+    EQUAL(back[63], 7);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(there));
+    OK(cudaSetDevice(0));
+    OK(cudaFree(memory));
+}
+
+/* Without bytes nobody asks whose memory of a pool is named. */
+CASE(empty_copies_may_name_any_device) {
+    char *memory = NULL, *plain = NULL;
+    struct cudaMemcpy3DPeerParms none = {.dstDevice = 1, .extent = {0, 0, 2}};
+    NEEDS_DEVICES(2);
+    OK(cudaMalloc((void **)&plain, 64));
+    OK(cudaMallocAsync((void **)&memory, 64, NULL));
+    none.srcPtr = none.dstPtr = (struct cudaPitchedPtr){plain, 0, 0, 0};
+    none.dstPtr.ptr = memory;
+    OK(cudaMemcpy3DPeer(&none));
+    OK(cudaFreeAsync(memory, NULL));
+    OK(cudaFree(plain));
+}
+
+CASE(peer_access_is_not_enabled_while_a_stream_captures) {
+    cudaGraph_t graph = NULL;
+    NEEDS_DEVICES(2);
+    cudaStream_t stream = new_stream();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    SAYS(cudaErrorStreamCaptureUnsupported, cudaDeviceEnablePeerAccess(1, 0));
+    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(stream));
+}
+
+/* That an array is another device's is found after how it is to be read, and after captures. */
+CASE(textures_of_an_array_of_another_device) {
+    const struct cudaChannelFormatDesc whole = {32, 0, 0, 0, cudaChannelFormatKindSigned};
+    struct cudaResourceDesc resource = {.resType = cudaResourceTypeArray};
+    struct cudaTextureDesc texture = {.readMode = cudaReadModeNormalizedFloat};
+    cudaTextureObject_t object = 0;
+    cudaGraph_t graph = NULL;
+    NEEDS_DEVICES(2);
+    OK(cudaMallocArray(&resource.res.array.array, &whole, 8, 8, 0));
+    OK(cudaSetDevice(1));
+    cudaStream_t stream = new_stream();
+    FAILS(cudaErrorInvalidNormSetting, cudaCreateTextureObject(&object, &resource, &texture, NULL));
+    texture.readMode = cudaReadModeElementType;
+    FAILS(cudaErrorPeerAccessNotEnabled,
+          cudaCreateTextureObject(&object, &resource, &texture, NULL));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    SAYS(cudaErrorStreamCaptureUnsupported,
+         cudaCreateTextureObject(&object, &resource, &texture, NULL));
+    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(stream));
+    OK(cudaSetDevice(0));
+    OK(cudaFreeArray(resource.res.array.array));
+}
+
+LONE_CASE(the_first_valid_device_is_taken) {
+    int devices[] = {1}, device = -1;
+    char *memory = NULL;
+    struct cudaPointerAttributes a;
+    NEEDS_DEVICES(2);
+    OK(cudaSetValidDevices(devices, 1));
+    OK(cudaMalloc((void **)&memory, 64));
+    OK(cudaPointerGetAttributes(&a, memory));
+    EQUAL(a.device, 1);
+    OK(cudaGetDevice(&device));
+    EQUAL(device, 1);
+    OK(cudaFree(memory));
+    OK(cudaSetValidDevices(NULL, 0));
+    OK(cudaMalloc((void **)&memory, 64));
+    OK(cudaPointerGetAttributes(&a, memory));
+    EQUAL(a.device, 0);
+    OK(cudaFree(memory));
+    OK(cudaSetDevice(0));
+}
+
+CASE(created_memory_of_the_host_belongs_to_the_first_device) {
+    const CUmemAllocationProp of_host = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                         .location = {.type = CU_MEM_LOCATION_TYPE_HOST}};
+    const CUmemAccessDesc here = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1},
+                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    struct cudaPointerAttributes a;
+    CUmemGenericAllocationHandle memory;
+    CUdeviceptr at;
+    NEEDS_DEVICES(2);
+    OK(cudaSetDevice(1));
+    OK(cudaFree(NULL));
+    SAYS(CUDA_SUCCESS, cuMemCreate(&memory, 2 * MIB, &of_host, 0));
+    SAYS(CUDA_SUCCESS, cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+    SAYS(CUDA_SUCCESS, cuMemMap(at, 2 * MIB, 0, memory, 0));
+    SAYS(CUDA_SUCCESS, cuMemSetAccess(at, 2 * MIB, &here, 1));
+    OK(cudaPointerGetAttributes(&a, (void *)(uintptr_t)at));
+    EQUAL(a.type, cudaMemoryTypeHost);
+    EQUAL(a.device, 0);
+    IS(a.devicePointer == (void *)(uintptr_t)at);
+    SAYS(CUDA_SUCCESS, cuMemUnmap(at, 2 * MIB));
+    SAYS(CUDA_SUCCESS, cuMemRelease(memory));
+    SAYS(CUDA_SUCCESS, cuMemAddressFree(at, 2 * MIB));
+    OK(cudaSetDevice(0));
+}
