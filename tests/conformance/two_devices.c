@@ -59,9 +59,12 @@ CASE(a_device_that_has_access_knows_the_memory) {
 CASE(fills_of_memory_without_access) {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
     NEEDS_DEVICES(2);
     char *memory = memory_of_the_first();
     IS(memory != NULL);
+    const struct cudaMemsetParams fill = {
+        .dst = memory, .elementSize = 1, .width = 64, .height = 1};
     cudaStream_t there = new_stream();
     FAILS(cudaErrorInvalidValue, cudaMemset(memory, 1, 64));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 64, there));
@@ -69,6 +72,11 @@ CASE(fills_of_memory_without_access) {
     YES(cudaMemsetAsync(memory, 1, 64, there));
     OK(cudaStreamEndCapture(there, &graph));
     FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &fill)); /* which is allowed */
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphExecDestroy(exec));
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuStreamWriteValue32(there, (CUdeviceptr)(uintptr_t)memory, 5, 0));
     OK(cudaGraphDestroy(graph));

@@ -96,7 +96,8 @@ cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **
     if (acu_sim_range_has_grants(to.range) &&
         !acu_sim_range_allows_writing(to.range, acu_sim_device_now()))
         return cudaErrorInvalidValue;
-    return new_op(params, acu_sim_device_now(), op);
+    /* A node that the program adds may fill memory of any device. */
+    return new_op(params, to.range ? to.range->device : acu_sim_device_now(), op);
 }
 
 bool acu_sim_fill_can_instantiate(const acu_sim_op *op) {
