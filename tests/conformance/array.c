@@ -308,7 +308,9 @@ CASE(bytes_in_the_middle_of_an_element_are_captured) {
 
 /* The other way. */
 CASE(bytes_from_the_middle_of_an_element_are_captured) {
-    const struct { size_t offset, width; } all[] = {{4, 8}, {2, 7}};
+    const struct {
+        size_t offset, width;
+    } all[] = {{4, 8}, {2, 7}};
     unsigned char in[16], out[16];
     cudaArray_t a;
     cudaStream_t stream;

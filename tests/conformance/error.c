@@ -260,7 +260,9 @@ LONE_CASE(a_reset_before_the_fault_was_told) {
     SAYS(cudaErrorDevicesUnavailable, cudaMalloc((void **)&had.memory, 16));
 }
 
-static struct { int calls, status; } told;
+static struct {
+    int calls, status;
+} told;
 
 static void CUDART_CB host_function(void *unused) {
     (void)unused;
@@ -297,7 +299,9 @@ LONE_CASE(callbacks_are_told_of_a_fault) {
     EQUAL(told.status, 700);
 }
 
-static struct { cudaError_t last, synchronise; } elsewhere;
+static struct {
+    cudaError_t last, synchronise;
+} elsewhere;
 
 static void *errors_elsewhere(void *unused) {
     (void)unused;

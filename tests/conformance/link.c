@@ -3,7 +3,7 @@
 
 #define CALLED    ".visible .func called()\n{\n    ret;\n}\n"
 #define MADE_WEAK ".weak .func weak()\n{\n    ret;\n}\n"
-#define CALLS     ".extern .func called();\n.visible .entry calls()\n{\n    call called;\n    ret;\n}\n"
+#define CALLS ".extern .func called();\n.visible .entry calls()\n{\n    call called;\n    ret;\n}\n"
 
 static CUresult add(CUlinkState linker, const char *text) {
     return cuLinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, strlen(text) + 1, "it",

@@ -30,7 +30,7 @@ static struct shared {
     volatile time_t since;
     int patience;
     int passed, failed, skipped, checks;
-} * shared;
+} *shared;
 
 /* The case that runs. */
 static struct {

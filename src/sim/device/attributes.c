@@ -220,10 +220,8 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
  */
 
 #define PROPERTY(field, attribute)                                                                 \
-    {                                                                                              \
-        offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,         \
-            cudaDevAttr##attribute                                                                 \
-    }
+    {offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,            \
+     cudaDevAttr##attribute}
 /* NOLINTBEGIN(bugprone-macro-parentheses): names of fields cannot be in any */
 #define WIDTH_HEIGHT(field, attribute)                                                             \
     PROPERTY(field[0], attribute##Width), PROPERTY(field[1], attribute##Height)
