@@ -1,13 +1,12 @@
 /* Memory and arrays of one device that another one is asked about, or is to use. */
 #include "graphs.h"
 
-/* Makes the second device current, and returns 64 KiB of the first one's memory. */
-static char *memory_of_the_first(void) {
-    char *memory = NULL;
-    (void)cudaSetDevice(0);
-    if (cudaMalloc((void **)&memory, 65536) || cudaSetDevice(1))
-        return NULL;
-    return memory;
+/* Allocates 64 KiB of the first device, and makes the second one current. */
+static cudaError_t allocate_on_the_first(char **memory) {
+    cudaError_t result = cudaSetDevice(0);
+    if (!result)
+        result = cudaMalloc((void **)memory, 65536);
+    return result ? result : cudaSetDevice(1);
 }
 
 CASE(pointers_into_memory_without_access) {
@@ -15,11 +14,12 @@ CASE(pointers_into_memory_without_access) {
     CUdeviceptr base, at, value = 0;
     size_t size;
     NEEDS_DEVICES(2);
-    char *memory = memory_of_the_first();
-    IS(memory != NULL);
+    char *memory = NULL;
+    OK(allocate_on_the_first(&memory));
     at = (CUdeviceptr)(uintptr_t)memory;
+    void *const inside = (void *)(uintptr_t)(at + 4);
     OK(cudaFree(NULL));
-    OK(cudaPointerGetAttributes(&a, memory + 4));
+    OK(cudaPointerGetAttributes(&a, inside));
     EQUAL(a.type, cudaMemoryTypeDevice);
     EQUAL(a.device, 0);
     IS(a.devicePointer == NULL);
@@ -27,8 +27,8 @@ CASE(pointers_into_memory_without_access) {
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at));
     OK(cudaSetDevice(0));
-    OK(cudaPointerGetAttributes(&a, memory + 4));
-    IS(a.devicePointer == memory + 4);
+    OK(cudaPointerGetAttributes(&a, inside));
+    IS(a.devicePointer == inside);
     OK(cuMemGetAddressRange(&base, &size, at));
     OK(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, at));
     OK(cudaFree(memory));
@@ -40,13 +40,14 @@ CASE(a_device_that_has_access_knows_the_memory) {
     size_t size;
     int can = 0;
     NEEDS_DEVICES(2);
-    char *memory = memory_of_the_first();
-    IS(memory != NULL);
+    char *memory = NULL;
+    OK(allocate_on_the_first(&memory));
+    void *const inside = (void *)((uintptr_t)memory + 4);
     OK(cudaDeviceCanAccessPeer(&can, 1, 0));
     if (can) {
         OK(cudaDeviceEnablePeerAccess(0, 0));
-        OK(cudaPointerGetAttributes(&a, memory + 4));
-        IS(a.devicePointer == memory + 4);
+        OK(cudaPointerGetAttributes(&a, inside));
+        IS(a.devicePointer == inside);
         OK(cuMemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)memory));
         OK(cudaMemset(memory, 1, 64));
         OK(cudaDeviceSynchronize());
@@ -61,8 +62,8 @@ CASE(fills_of_memory_without_access) {
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL;
     NEEDS_DEVICES(2);
-    char *memory = memory_of_the_first();
-    IS(memory != NULL);
+    char *memory = NULL;
+    OK(allocate_on_the_first(&memory));
     const struct cudaMemsetParams fill = {
         .dst = memory, .elementSize = 1, .width = 64, .height = 1};
     cudaStream_t there = new_stream();
@@ -91,8 +92,8 @@ CASE(captured_copies_between_devices) {
     cudaGraphExec_t exec = NULL;
     char *there = NULL, back[64] = {0};
     NEEDS_DEVICES(2);
-    char *memory = memory_of_the_first();
-    IS(memory != NULL);
+    char *memory = NULL;
+    OK(allocate_on_the_first(&memory));
     cudaStream_t stream = new_stream();
     OK(cudaMalloc((void **)&there, 64));
     OK(cudaMemset(there, 7, 64));

@@ -416,11 +416,13 @@ static void first_call(int which) {
     }
 }
 
+static int first; /* which call is the first one */
+
 /* Returns the codes of the child in a number: of cudaSetDevice(), of cudaGetDeviceCount(), and of
  * cuInit(). */
 static int codes_in_a_child(void) {
     int status = -1, count = -1;
-    first_call((int)strtol(getenv("FIRST_CALL"), NULL, 10));
+    first_call(first);
     pid_t child = fork();
     if (child == 0) {
         const int set = (int)cudaSetDevice(0), counted = (int)cudaGetDeviceCount(&count);
@@ -431,9 +433,7 @@ static int codes_in_a_child(void) {
 }
 
 static int codes_after(int which, const char *configuration) {
-    char number[8];
-    (void)snprintf(number, sizeof number, "%d", which);
-    setenv("FIRST_CALL", number, 1);
+    first = which;
     return alone(configuration, codes_in_a_child);
 }
 
