@@ -477,6 +477,7 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     if (stream->capture)
         SIM_TRY(acu_sim_function_read_attributes(config, false, cluster, &cooperative));
     cudaError_t result = prepare_with_events(stream, function, config, args, extra, &prepared);
+    /* CUDA refuses a function of another context before it looks at the capture. */
     if (result && result != cudaErrorInvalidResourceHandle && stream->capture)
         acu_sim_capture_invalidate(stream->capture);
     SIM_TRY(result);

@@ -5,8 +5,8 @@
 #include "sim/noun.h"
 #include "sim/graph/plan.h"
 
-/* Make the operation of a node that allocates memory, and of one that frees the memory at an
- * address. */
+/* Make the operation of a node that allocates memory, which has no address before
+ * acu_sim_graph_memory_place(), and of one that frees the memory at an address. */
 cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
                                           acu_sim_graph *graph, acu_sim_op **op);
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
