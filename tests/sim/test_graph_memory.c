@@ -1,6 +1,7 @@
 /* Memory of graphs: what is said where it cannot be freed. */
 #include "graph_test.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 static void *add_alloc(cudaGraph_t graph) {
@@ -72,7 +73,22 @@ TEST(freeing_in_a_capture) {
     OK(cudaStreamDestroy(stream));
 }
 
+/* The host's memory is not used up for a size that no device has. */
+TEST(more_than_all_memory) {
+    const size_t sizes[] = {SIZE_MAX - 100, (size_t)1 << 54, (size_t)1 << 48};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        cudaGraph_t graph = new_graph();
+        struct cudaMemAllocNodeParams params = {.bytesize = sizes[i]};
+        cudaGraphNode_t node;
+        params.poolProps.allocType = cudaMemAllocationTypePinned;
+        params.poolProps.location.type = cudaMemLocationTypeDevice;
+        FAILS(cudaErrorMemoryAllocation, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &params));
+        OK(cudaGraphDestroy(graph));
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {T(freeing_out_of_turn), T(freeing_in_a_capture)};
+    const struct CMUnitTest tests[] = {T(freeing_out_of_turn), T(freeing_in_a_capture),
+                                       T(more_than_all_memory)};
     return RUN(tests);
 }

@@ -289,6 +289,8 @@ cudaError_t acu_sim_graph_memory_place(acu_sim_node *node) {
     uint64_t mark = acu_sim_node_new_mark();
     if (!allocation || allocation->place.pieces)
         return cudaSuccess;
+    if (allocation->params.bytesize > allocation->device->span) /* no pieces are counted for that */
+        return cudaErrorMemoryAllocation;
     if (!mark_freed_before(node, mark) || !take_place(node->graph, allocation, mark))
         return cudaErrorMemoryAllocation;
     acu_sim_range *range = find_range(node->graph, allocation, mark);
@@ -467,7 +469,7 @@ cudaError_t acu_sim_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGr
         memcpy(&params.alloc, nodeParams, sizeof *nodeParams);
     cudaError_t result = acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
                                           nodeParams ? &params : NULL);
-    if (!result)
+    if (!result && nodeParams)
         nodeParams->dptr = params.alloc.dptr;
     return result;
 }
