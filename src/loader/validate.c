@@ -23,7 +23,8 @@ static bool library_has(void *where, const char *symbol) {
 }
 
 /* Returns the version that the exported symbols show. That is needed for files that are not open,
- * and for 11.x without a driver, whose version function fails. */
+ * for the version that is not asked, and for 11.7 without a driver, whose version function fails.
+ */
 static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
                               void *where) {
     int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
@@ -48,7 +49,7 @@ int acu_validate_ask_version(const acu_library *library, int major) {
     const acu_library_info *info = library->info;
     const int shown =
         version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
-    if (shown == library->not_asked)
+    if (library->not_asked && shown == library->not_asked)
         return shown;
     acu_fn symbol = info->version_symbol ? acu_library_find(library, info->version_symbol) : NULL;
     const int version = symbol ? library->ask(symbol) : 0;

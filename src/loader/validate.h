@@ -12,8 +12,8 @@ bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char
 /* Checks the symbols of the library once it is opened. */
 bool acu_validate_opened(acu_search *s, const char *path);
 bool acu_validate_version(acu_search *s, const char *path, int version);
-/* Returns the version that an opened or replaced library reports; if it reports none, the version
- * that its symbols show. */
+/* Returns the version that an opened or replaced library reports; the version that its symbols show
+ * if it reports none, or if that one is not to be asked. */
 int acu_validate_ask_version(const acu_library *library, int major);
 
 #endif

@@ -36,7 +36,7 @@ CASE(an_if) {
         OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
         OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
         IS(bodies != NULL && bodies[0] != NULL);
-        IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
+        IS(bodies && add_fill(bodies[0], NULL, 0, device, 5) != NULL);
         ends_with(graph, device, value ? 5 : 0);
     }
     OK(cudaFree(device));
@@ -201,12 +201,14 @@ static unsigned kept_by_fill(void *memory, size_t width, size_t rows, size_t pit
 }
 
 LONE_CASE(large_fills_keep_local_memory) {
-    int device = 0;
+    int device = 0, active = 0;
     unsigned flags = 0;
     char *memory = NULL, *pinned = NULL;
     OK(cudaMalloc((void **)&memory, 65536));
     OK(cudaMallocHost((void **)&pinned, 65536));
     EQUAL(kept_by_fill(memory, 4096, 1, 4096), 0);
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EQUAL(flags, 0); /* cuCtxSetFlags() leaves out that host memory is mapped */
     EQUAL(kept_by_fill(memory, 1024, 3, 1024), 0);
     EQUAL(kept_by_fill(pinned, 4096, 1, 4096), 0);
     EQUAL(kept_by_fill(memory, 2048, 3, 2048), CU_CTX_LMEM_RESIZE_TO_MAX);

@@ -1,5 +1,6 @@
 /* Memory and arrays of one device that another one is asked about, or is to use. */
 #include "graphs.h"
+#include "kernels.h"
 
 /* Allocates 64 KiB of the first device, and makes the second one current. */
 static cudaError_t allocate_on_the_first(char **memory) {
@@ -211,4 +212,28 @@ CASE(created_memory_of_the_host_belongs_to_the_first_device) {
     SAYS(CUDA_SUCCESS, cuMemRelease(memory));
     SAYS(CUDA_SUCCESS, cuMemAddressFree(at, 2 * MIB));
     OK(cudaSetDevice(0));
+}
+
+/* A function of another context is refused, and the capture goes on. */
+CASE(captured_launches_of_another_context) {
+    CUmodule module = NULL;
+    CUfunction nothing = NULL;
+    cudaGraph_t graph = NULL;
+    size_t count = 9;
+    NEEDS_DEVICES(2);
+    OK(cudaFree(NULL));
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&nothing, module, "nothing"));
+    OK(cudaSetDevice(1));
+    cudaStream_t there = new_stream();
+    OK(cudaStreamBeginCapture(there, cudaStreamCaptureModeRelaxed));
+    SAYS(CUDA_ERROR_INVALID_HANDLE,
+         cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, there, NULL, NULL));
+    OK(cudaStreamEndCapture(there, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &count));
+    EQUAL(count, 0);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(there));
+    OK(cudaSetDevice(0));
+    OK(cuModuleUnload(module));
 }

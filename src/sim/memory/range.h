@@ -34,9 +34,10 @@ struct acu_sim_range {
     const acu_sim_context *context; /* the context that was current when the range was made */
     const void *where;              /* where the program made the range; NULL: the simulator did */
 
-    acu_sim_pool *pool;             /* NULL: not from a pool */
-    acu_sim_allocation *allocation; /* the latest node's of a graph; NULL: not a graph's */
-    unsigned allocations;           /* how many of the graph are here, one after the other */
+    acu_sim_pool *pool; /* NULL: not from a pool */
+    /* Of a graph: the one of the node that was added last; NULL where that node is gone. */
+    acu_sim_allocation *allocation;
+    unsigned allocations; /* how many of the graph are here, one after the other; 0: no graph's */
     /* With `allocation`: makes the operation that frees the memory; returns NULL if no launch has
      * allocated the memory. */
     acu_sim_op *(*new_free_op)(acu_sim_range *range);
