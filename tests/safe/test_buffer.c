@@ -305,6 +305,45 @@ static void copies(void **state) {
     OK(acu_stream_release(other));
 }
 
+/* Copies both ways there are on that stream, and reads what arrived. */
+static void check_copies_on(acu_stream *on, acu_buffer *to, acu_buffer *from) {
+    const acu_strides every = {.rank = 1, .shape = (const size_t[]){3}};
+    const float numbers[] = {1, 2, 3};
+    float back[3] = {0};
+    OK(acu_buffer_write(from, numbers, 3));
+    OK(acu_buffer_zero(to, NULL));
+    OK(acu_buffer_copy(to, from, on));
+    OK(acu_buffer_read(to, back, 3));
+    assert_memory_equal(numbers, back, sizeof back);
+    OK(acu_buffer_zero(to, NULL));
+    OK(acu_buffer_copy_strided(to, from, &every, on));
+    OK(acu_buffer_read(to, back, 3));
+    assert_memory_equal(numbers, back, sizeof back);
+}
+
+/* The stream's device has no access to the pool of the first one. */
+static void copies_on_a_stream_of_another_device(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    const acu_buffer_options plain = {.memory = ACU_MEMORY_DEVICE};
+    acu_stream *far[2] = {NULL, NULL};
+    acu_buffer *a = NULL, *b = NULL, *c = NULL;
+    OK(acu_stream_create(1, NULL, &far[0]));
+    OK(acu_stream_get_legacy(1, &far[1])); /* the raw stream is each device's */
+    OK(acu_buffer_create(stream, ACU_F32, 3, &a));
+    OK(acu_buffer_create(stream, ACU_F32, 3, &b));
+    OK(acu_buffer_create_with(stream, ACU_F32, 3, &plain, &c));
+    for (int i = 0; i < 2; i++) {
+        check_copies_on(far[i], b, a);
+        check_copies_on(far[i], c, a);
+        check_copies_on(far[i], a, c);
+        OK(acu_stream_release(far[i]));
+    }
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+    OK(acu_buffer_release(c));
+}
+
 static void kinds_of_memory(void **state) {
     (void)state;
     static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED,
@@ -536,6 +575,7 @@ int main(void) {
         TEST(fills_from_another_device),
         TEST(are_made_of_what_the_host_has),
         TEST(copies),
+        TEST(copies_on_a_stream_of_another_device),
         TEST(kinds_of_memory),
         TEST(wrap_and_adopt),
         TEST(managed_memory_moves),

@@ -114,7 +114,8 @@ typedef struct plain_copy {
     const void *from;
     size_t bytes;
     enum cudaMemcpyKind kind;
-    int to_device, from_device; /* ordinals; equal where CUDA need not know them */
+    bool is_peer;               /* CUDA has to know the devices */
+    int to_device, from_device; /* ordinals; set if `is_peer` */
 } plain_copy;
 
 bool acu_buffer_copy_may_name_devices(cudaStream_t on) {
@@ -124,7 +125,7 @@ bool acu_buffer_copy_may_name_devices(cudaStream_t on) {
 
 static int copy_plain(const acu_buffer_job *job, const void *data) {
     const plain_copy *copy = data;
-    if (copy->to_device != copy->from_device && acu_buffer_copy_may_name_devices(job->on->raw))
+    if (copy->is_peer && acu_buffer_copy_may_name_devices(job->on->raw))
         return (int)cudaMemcpyPeerAsync(copy->to, copy->to_device, copy->from, copy->from_device,
                                         copy->bytes, job->on->raw);
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
@@ -197,9 +198,9 @@ enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer 
     return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
-bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from) {
-    return to->object.device != from->object.device && acu_buffer_is_device_memory(to) &&
-           acu_buffer_is_device_memory(from);
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_device on) {
+    return (to->object.device != on || from->object.device != on) &&
+           acu_buffer_is_device_memory(to) && acu_buffer_is_device_memory(from);
 }
 
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
@@ -214,7 +215,8 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
                        .from = from->pointer + from_at * size,
                        .bytes = count * size,
                        .kind = acu_buffer_copy_kind(to, from)};
-    if (acu_buffer_copy_is_peer(to, from)) {
+    if (acu_buffer_copy_is_peer(to, from, on->object.device)) {
+        copy.is_peer = true;
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
