@@ -20,7 +20,7 @@ int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_par
         return code;
     size_t size = acu_dtype_size(copy->to->dtype);
     *params = (acu_node_params){
-        .device = copy->to->object.device,
+        .device = acu_buffer_copy_device(copy->to, copy->from, copy->to->object.device),
         .copy = {copy->to->pointer + copy->to_at * size, copy->from->pointer + copy->from_at * size,
                  count * size, acu_buffer_copy_kind(copy->to, copy->from)},
         .count = 2,

@@ -190,6 +190,7 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
             add_dimension(&copy, strides->shape[i], to_steps[i] * (int64_t)size,
                           from_steps[i] * (int64_t)size);
     widen(&copy);
-    acu_buffer_job job = {.to = to, .from = from, .on = on, .run = copy_strided, .data = &copy};
+    acu_buffer_job job = {
+        .to = to, .from = from, .on = on, .copies = true, .run = copy_strided, .data = &copy};
     return OUTCOME(to, acu_buffer_run(&job));
 }
