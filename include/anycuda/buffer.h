@@ -254,8 +254,9 @@ ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *even
  * To copy between device and host without waiting, let one of the two be pinned or registered
  * memory, which lives until the copy is done.
  *
- * Any two devices copy from one to the other. In a capture, the stream's device must have access to
- * the other one's pool, as for acu_graph_add_copy(): CUDA refuses the copy with 1 otherwise.
+ * Any two devices copy from one to the other, on a stream of any device. In a capture, the stream's
+ * device must have access to the other one's pool, as for acu_graph_add_copy(): CUDA refuses the
+ * copy with 1 otherwise.
  */
 ACU_CHECKED acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on);
 

@@ -210,16 +210,18 @@ static bool bind_driver(acu_library *library, asked_driver *driver) {
     return driver->init && driver->count && driver->device && driver->attribute && driver->name;
 }
 
-/* Records that a call of the driver failed; returns the code. */
+/* Records that a call of the driver failed, and why, where the driver said more than its code: the
+ * simulator names a fork. Returns the code. */
 static int failed(const acu_feature_info *feature, const char *call, CUresult result) {
-    char why[160];
+    char why[ACU_REASON_SIZE];
+    acu_record_take_reason(why);
     if (result == CUDA_ERROR_NO_DEVICE) {
         acu_explain_device(why, sizeof why);
         record(cudaErrorNoDevice, "%s: %s", feature->title, why);
         return complete(feature, cudaErrorNoDevice, ACU_ERROR_KIND_DEVICE, 0, 0);
     }
-    record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
-           acu_explain_code(&acu_cuda, (int)result), (int)result);
+    record((int)result, "%s: %s failed with %s (%d)%s%s", feature->title, call,
+           acu_explain_code(&acu_cuda, (int)result), (int)result, *why ? ": " : "", why);
     return complete(feature, (int)result, ACU_ERROR_KIND_NONE, 0, 0);
 }
 

@@ -111,6 +111,18 @@ def test_readme_command(prefix: Path, tmp_path: Path) -> None:
     assert "cudaGetDeviceProperties" in said and "/nonexistent/libcudart.so.12" in said
 
 
+def test_readme_names_the_header_of_small_functions(prefix: Path, tmp_path: Path) -> None:
+    """Those that README names are there in C, with the header that it names before them."""
+    found = re.search(r"^`<(anycuda/\w+\.h)>` has, in addition,.*?\n\n", README.read_text(), re.DOTALL | re.MULTILINE)
+    assert found
+    names = re.findall(r"`(make_\w+)\(\)`", found[0])
+    assert {"make_cudaExtent", "make_cudaPos", "make_cudaPitchedPtr"} <= set(names)
+    uses = "".join(f"    (void){name};\n" for name in names)
+    (tmp_path / "program.c").write_text(f"#include <{found[1]}>\n\nvoid use(void);\nvoid use(void) {{\n{uses}}}\n")
+    command = [compiler(), *without_cuda(compiler()), *WARNINGS, f"-I{prefix / 'include'}", "-c", "program.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
 def test_links_lead_somewhere() -> None:
     for page in [*PAGES, *ROOT.glob("*/README.md"), *(ROOT / "src").rglob("README.md")]:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):

@@ -449,6 +449,27 @@ static void captured_copies_between_devices_need_access(void **state) {
     OK(acu_stream_release(far));
 }
 
+/* The stream's device has no access to the pool, but the memory's device is current. */
+static void copies_are_captured_on_a_stream_of_another_device(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    const acu_strides every = {.rank = 1, .shape = (const size_t[]){8}};
+    acu_stream *far = NULL;
+    acu_graph *graph = NULL;
+    OK(acu_stream_create(1, NULL, &far));
+    for (int strided = 0; strided < 2; strided++) {
+        fill(x, a, 5);
+        fill(y, a, 1);
+        OK(acu_stream_synchronize(a));
+        OK(acu_stream_begin_capture(far, NULL));
+        OK(strided ? acu_buffer_copy_strided(y, x, &every, far) : acu_buffer_copy(y, x, far));
+        OK(acu_stream_end_capture(far, &graph));
+        launch_and_release(graph);
+        expect(y, 5);
+    }
+    OK(acu_stream_release(far));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_is_captured_is_done_later),
@@ -468,6 +489,7 @@ int main(void) {
         TEST(a_launch_is_not_captured),
         TEST(closures_are_called_at_each_launch),
         TEST(captured_copies_between_devices_need_access),
+        TEST(copies_are_captured_on_a_stream_of_another_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

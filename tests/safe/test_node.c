@@ -70,6 +70,26 @@ static void copies_between_devices_need_access(void **state) {
     OK(acu_stream_release(far));
 }
 
+/* The device of the stream that pinned memory was made with has no access to the pool. */
+static void copies_to_memory_of_the_host_need_no_access(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const acu_buffer_options on_host = {.memory = ACU_MEMORY_PINNED};
+    acu_stream *far = stream_on(1);
+    acu_buffer *host = NULL;
+    acu_node there, back;
+    OK(acu_buffer_create_with(far, ACU_I32, 8, &on_host, &host));
+    OK(acu_buffer_write(x, numbers, 8));
+    OK(acu_buffer_zero(y, NULL));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = host, .from = x}, &there));
+    OK(acu_graph_add_copy(graph, &there, 1, &(acu_copy){.to = y, .from = host}, &back));
+    launch();
+    expect(y, numbers);
+    OK(acu_buffer_release(host));
+    OK(acu_stream_release(far));
+}
+
 static void copies_parts_and_checks_them(void **state) {
     (void)state;
     const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -469,6 +489,7 @@ int main(void) {
         TEST(a_write_keeps_what_it_writes),
         TEST(copies_parts_and_checks_them),
         TEST(copies_between_devices_need_access),
+        TEST(copies_to_memory_of_the_host_need_no_access),
         TEST(fills_rows),
         TEST(refuses_fills_that_do_not_fit),
         TEST(calls_the_host_in_order),

@@ -318,7 +318,8 @@ TEST(a_forked_child_cannot_go_on) {
     assert_int_equal(alone("", forks), cudaErrorInitializationError);
 }
 
-/* Says what each API says in the child, of a call that needs a context and of one that does not. */
+/* Says what each API says in the child, of a call that needs a context and of one that does not,
+ * and what acu_supports() says of a device. */
 static int forks_and_tells(void) {
     int status = -1, count;
     void *memory;
@@ -335,7 +336,9 @@ static int forks_and_tells(void) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         (void)cuDeviceGetCount(&count);
         fprintf(stderr, "%s\n", acu_last_error_message());
-        _exit(0);
+        const int supports = acu_supports(ACU_FEATURE_CLUSTER_LAUNCH, 0);
+        fprintf(stderr, "%s\n", acu_last_error_message());
+        _exit(supports == cudaErrorInitializationError ? 0 : 98);
     }
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
@@ -343,17 +346,20 @@ static int forks_and_tells(void) {
 
 #define FORKED                                                                                     \
     "this process was forked by one that had used CUDA, which does not work in the child: use "    \
-    "CUDA after the fork only, or exec() a program in the child; "
+    "CUDA after the fork only, or exec() a program in the child"
 
 TEST(a_forked_child_is_told_why) {
     assert_int_equal(alone("", forks_and_tells), 0);
     assert_non_null(
-        strstr(said, "cudaMalloc failed with cudaErrorInitializationError (3): " FORKED));
+        strstr(said, "cudaMalloc failed with cudaErrorInitializationError (3): " FORKED "; "));
     assert_non_null(
-        strstr(said, "cudaSetDevice failed with cudaErrorInitializationError (3): " FORKED));
-    assert_non_null(strstr(said, "cuMemAlloc failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
+        strstr(said, "cudaSetDevice failed with cudaErrorInitializationError (3): " FORKED "; "));
     assert_non_null(
-        strstr(said, "cuDeviceGetCount failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED));
+        strstr(said, "cuMemAlloc failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED "; "));
+    assert_non_null(
+        strstr(said, "cuDeviceGetCount failed with CUDA_ERROR_NOT_INITIALIZED (3): " FORKED "; "));
+    assert_non_null(strstr(said, "thread block clusters: cuInit failed with "
+                                 "CUDA_ERROR_NOT_INITIALIZED (3): " FORKED "\n"));
 }
 
 /* The driver's same error without a fork has another reason, which the code itself says. */

@@ -20,7 +20,7 @@ int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_par
         return code;
     size_t size = acu_dtype_size(copy->to->dtype);
     *params = (acu_node_params){
-        .device = copy->to->object.device,
+        .device = acu_buffer_copy_device(copy->to, copy->from, copy->to->object.device),
         .copy = {copy->to->pointer + copy->to_at * size, copy->from->pointer + copy->from_at * size,
                  count * size, acu_buffer_copy_kind(copy->to, copy->from)},
         .count = 2,
@@ -33,7 +33,8 @@ int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_par
 }
 
 void acu_node_hint_at_copy(const acu_copy *copy, int code) {
-    if (code == cudaErrorInvalidValue && copy && acu_buffer_copy_is_peer(copy->to, copy->from))
+    if (code == cudaErrorInvalidValue && copy &&
+        acu_buffer_copy_is_peer(copy->to, copy->from, copy->to->object.device))
         acu_fail_hint(
             "a node copies what device %d can access: acu_pool_set_access() opens a pool of "
             "device %d to it, acu_device_enable_peer_access() the memory of none",

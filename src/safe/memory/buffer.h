@@ -24,11 +24,16 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
 
 /* Returns how CUDA has to copy between two buffers. */
 enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from);
-/* Returns whether the memory belongs to two devices. CUDA wants them to be named, because the
- * stream may have no access to a pool; but it captures no copy that names devices. */
-bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from);
-/* Returns whether a copy between two devices, on the stream, may name them: the stream is not being
- * captured. */
+/* Returns the device that has to be current for a copy, because CUDA asks whether that one, not the
+ * stream's, has access to a pool: the memory's, or `otherwise` where it is of two devices, or of
+ * none. NULL: the host. */
+acu_device acu_buffer_copy_device(const acu_buffer *to, const acu_buffer *from,
+                                  acu_device otherwise);
+/* Returns whether the memory is that of devices, and one of them is not `on`, the stream's. CUDA
+ * wants the devices to be named, because the stream's may have no access to a pool; but it captures
+ * no copy that names devices. */
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_device on);
+/* Returns whether a copy on the stream may name devices: the stream is not being captured. */
 bool acu_buffer_copy_may_name_devices(cudaStream_t on);
 
 /* An operation on a stream that writes or reads buffers; the checks are done. */
@@ -36,6 +41,7 @@ typedef struct acu_buffer_job {
     acu_buffer *to, *from; /* NULL: the host */
     acu_stream *on;
     bool unordered; /* the stream need not wait for earlier uses of `from` */
+    bool copies;    /* it copies; else CUDA wants a stream of the memory's device */
     int (*run)(const struct acu_buffer_job *job, const void *data); /* returns CUDA's code */
     const void *data;                                               /* for `run` */
 } acu_buffer_job;

@@ -27,6 +27,22 @@ ACU_COLD static void hint_device(const acu_buffer_job *job) {
                 both[i]->object.device, there);
 }
 
+/* Returns whether the buffer is of the device, or NULL: the host. */
+static bool is_host_or_on(const acu_buffer *buffer, acu_device device) {
+    return !buffer || ACU_LIKELY(buffer->object.device == device);
+}
+
+/* Returns the device that has to be current for the job: the stream's, from which the memory of its
+ * pools can be reached, unless a copy is done on a stream of another device. A default stream means
+ * another one where another device is current. */
+static acu_device device_for(const acu_buffer_job *job) {
+    const acu_device there = job->on->object.device;
+    if ((is_host_or_on(job->to, there) && is_host_or_on(job->from, there)) || !job->copies ||
+        job->on->is_default)
+        return there;
+    return acu_buffer_copy_device(job->to, job->from, there);
+}
+
 /* A copy within one memory is one use of it, a write. */
 int acu_buffer_run(const acu_buffer_job *job) {
     acu_guard guard;
@@ -40,8 +56,7 @@ int acu_buffer_run(const acu_buffer_job *job) {
     }
     if (code)
         return code;
-    code = acu_guard_enter(
-        &guard, job->on->object.device); /* the memory of its pools can be reached from there */
+    code = acu_guard_enter(&guard, device_for(job));
     if (!code)
         code = job->run(job, job->data);
     acu_guard_leave(&guard);
@@ -114,7 +129,8 @@ typedef struct plain_copy {
     const void *from;
     size_t bytes;
     enum cudaMemcpyKind kind;
-    int to_device, from_device; /* ordinals; equal where CUDA need not know them */
+    bool is_peer;               /* CUDA has to know the devices */
+    int to_device, from_device; /* ordinals; set if `is_peer` */
 } plain_copy;
 
 bool acu_buffer_copy_may_name_devices(cudaStream_t on) {
@@ -124,7 +140,7 @@ bool acu_buffer_copy_may_name_devices(cudaStream_t on) {
 
 static int copy_plain(const acu_buffer_job *job, const void *data) {
     const plain_copy *copy = data;
-    if (copy->to_device != copy->from_device && acu_buffer_copy_may_name_devices(job->on->raw))
+    if (copy->is_peer && acu_buffer_copy_may_name_devices(job->on->raw))
         return (int)cudaMemcpyPeerAsync(copy->to, copy->to_device, copy->from, copy->from_device,
                                         copy->bytes, job->on->raw);
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
@@ -155,7 +171,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
     copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
-    acu_buffer_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
+    acu_buffer_job job = {.to = buffer, .on = on, .copies = true, .run = copy_plain, .data = &copy};
     return OUTCOME(buffer, copy_and_wait(&job));
 }
 
@@ -164,8 +180,12 @@ static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = host, .from = buffer->pointer + at * size, .bytes = count * size};
     copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
-    acu_buffer_job job = {
-        .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
+    acu_buffer_job job = {.from = buffer,
+                          .on = on,
+                          .unordered = unordered,
+                          .copies = true,
+                          .run = copy_plain,
+                          .data = &copy};
     return copy_and_wait(&job);
 }
 
@@ -197,9 +217,18 @@ enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer 
     return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
-bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from) {
-    return to->object.device != from->object.device && acu_buffer_is_device_memory(to) &&
-           acu_buffer_is_device_memory(from);
+acu_device acu_buffer_copy_device(const acu_buffer *to, const acu_buffer *from,
+                                  acu_device otherwise) {
+    to = to && acu_buffer_is_device_memory(to) ? to : NULL;
+    from = from && acu_buffer_is_device_memory(from) ? from : NULL;
+    if (to && from && to->object.device != from->object.device)
+        return otherwise;
+    return to ? to->object.device : from ? from->object.device : otherwise;
+}
+
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_device on) {
+    return (to->object.device != on || from->object.device != on) &&
+           acu_buffer_is_device_memory(to) && acu_buffer_is_device_memory(from);
 }
 
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
@@ -214,11 +243,13 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
                        .from = from->pointer + from_at * size,
                        .bytes = count * size,
                        .kind = acu_buffer_copy_kind(to, from)};
-    if (acu_buffer_copy_is_peer(to, from)) {
+    if (acu_buffer_copy_is_peer(to, from, on->object.device)) {
+        copy.is_peer = true;
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
-    acu_buffer_job job = {.to = to, .from = from, .on = on, .run = copy_plain, .data = &copy};
+    acu_buffer_job job = {
+        .to = to, .from = from, .on = on, .copies = true, .run = copy_plain, .data = &copy};
     return count == 0 ? 0 : acu_outcome(call, to, acu_buffer_run(&job));
 }
 

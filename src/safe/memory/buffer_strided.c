@@ -9,7 +9,8 @@
 
 /* The layout in bytes, after dimensions were joined; the innermost dimension is the last one. */
 typedef struct strided_copy {
-    int to_device, from_device; /* ordinals; equal where CUDA need not know them */
+    bool is_peer;               /* CUDA has to know the devices */
+    int to_device, from_device; /* ordinals; set if `is_peer` */
     unsigned rank;
     size_t shape[ACU_MAX_RANK];
     int64_t to[ACU_MAX_RANK], from[ACU_MAX_RANK];
@@ -107,8 +108,7 @@ static int copy_strided(const acu_buffer_job *job, const void *data) {
     unsigned walked = c->rank, i;
     size_t index[ACU_MAX_RANK] = {0};
     rows at = {c->to_at, c->from_at, c->width, c->width, c->width, 1};
-    const bool names_devices =
-        c->to_device != c->from_device && acu_buffer_copy_may_name_devices(job->on->raw);
+    const bool names_devices = c->is_peer && acu_buffer_copy_may_name_devices(job->on->raw);
     if (c->rank > 0 && is_pitch(c->to[c->rank - 1], c->width) &&
         is_pitch(c->from[c->rank - 1], c->width)) {
         walked--;
@@ -179,7 +179,8 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
                          .from_at = from->pointer + strides->from_at * size,
                          .width = size,
                          .kind = acu_buffer_copy_kind(to, from)};
-    if (acu_buffer_copy_is_peer(to, from)) {
+    if (acu_buffer_copy_is_peer(to, from, on->object.device)) {
+        copy.is_peer = true;
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
@@ -189,6 +190,7 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
             add_dimension(&copy, strides->shape[i], to_steps[i] * (int64_t)size,
                           from_steps[i] * (int64_t)size);
     widen(&copy);
-    acu_buffer_job job = {.to = to, .from = from, .on = on, .run = copy_strided, .data = &copy};
+    acu_buffer_job job = {
+        .to = to, .from = from, .on = on, .copies = true, .run = copy_strided, .data = &copy};
     return OUTCOME(to, acu_buffer_run(&job));
 }
