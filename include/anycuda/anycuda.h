@@ -21,9 +21,11 @@
 #include <anycuda/module.h>
 #include <anycuda/node.h>
 #include <anycuda/object.h>
+#include <anycuda/physical.h>
 #include <anycuda/pool.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/virtual.h>
 
 #endif

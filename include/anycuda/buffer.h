@@ -31,7 +31,8 @@ typedef enum acu_memory {
     ACU_MEMORY_MAPPED,     /* pinned, and the device can address it */
     ACU_MEMORY_MANAGED,    /* moves between host and devices */
     ACU_MEMORY_REGISTERED, /* the caller's host memory, by acu_buffer_register() */
-    ACU_MEMORY_GRAPH       /* of the device, by launches of a graph: acu_graph_add_alloc() */
+    ACU_MEMORY_GRAPH,      /* of the device, by launches of a graph: acu_graph_add_alloc() */
+    ACU_MEMORY_VIRTUAL     /* mapped to reserved addresses: acu_buffer_create_growable() */
 } acu_memory;
 
 /** Bits of acu_buffer_options.flags. */
@@ -117,6 +118,54 @@ ACU_CHECKED acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t co
  */
 ACU_CHECKED acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype,
                                               acu_buffer **view);
+
+/* ---- growing ----
+ *
+ * A buffer that can grow reserves addresses for all elements that it may have, and memory for those
+ * that it has. Its address stays what it is, so that nothing is copied, and slices and captured
+ * graphs stay right. No other thread may use the buffer while it grows or shrinks.
+ */
+
+/**
+ * Makes a buffer of `count` elements that can grow to `capacity`; the caller owns it, and it keeps
+ * the stream.
+ *
+ * The memory is ACU_MEMORY_VIRTUAL, of the stream's device alone: acu_buffer_virtual() is how
+ * others get access. It is freed as memory is that does not belong to a pool. Errors:
+ * ACU_ERROR_RANGE where the capacity is 0 or less than `count`; else as for acu_buffer_create().
+ */
+ACU_CHECKED acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
+                                                  size_t capacity, acu_buffer **buffer);
+
+/**
+ * Makes the buffer `count` elements long, which is at least as many as it has; the new ones are not
+ * initialised.
+ *
+ * The memory is there when the call returns, for all streams: nothing is waited for. It is taken in
+ * pieces of at most 64 MiB, and at least the granularity (2 MiB on most devices), so that most
+ * small steps need none. Errors: ACU_ERROR_MEMORY_KIND where the buffer cannot grow, because it was
+ * made by another function, or is a slice or view; ACU_ERROR_RANGE beyond the capacity or
+ * below the present count; ACU_OUT_OF_MEMORY, after which the buffer is as it was.
+ */
+ACU_CHECKED acu_result acu_buffer_grow(acu_buffer *buffer, size_t count);
+
+/**
+ * Makes the buffer `count` elements long, which is at most as many as it has, waits until all uses
+ * so far are done, and gives back the pieces of memory that lie beyond them.
+ *
+ * Errors: ACU_ERROR_MEMORY_KIND as for acu_buffer_grow(); ACU_ERROR_RANGE above the present count;
+ * ACU_ERROR_STATE where a slice, view or graph keeps the memory, because it may use what would be
+ * given back; ACU_ERROR_CAPTURE as for acu_stream_synchronize().
+ */
+ACU_CHECKED acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count);
+
+/**
+ * Returns how many elements the buffer can have without moving: its count, unless it can grow; 0
+ * where the handle is not a buffer.
+ */
+size_t acu_buffer_capacity(const acu_buffer *buffer);
+
+/* ---- owners ---- */
 
 /** Adds an owner and returns the buffer; NULL where the handle is not a buffer. */
 acu_buffer *acu_buffer_retain(acu_buffer *buffer);

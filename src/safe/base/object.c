@@ -114,15 +114,22 @@ static const char *article(const acu_class *kind) {
     return strchr("aeiou", kind->name[0]) ? "an" : "a";
 }
 
-void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
+void *acu_object_make(const acu_class *kind, size_t size, int device) {
     acu_object *object = acu_object_alloc(size);
     if (!object) {
-        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for %s %s", article(kind),
-                 kind->name);
+        acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for %s %s", article(kind),
+                   kind->name);
         return NULL;
     }
     memset(object, 0, size);
     acu_object_init(object, kind, device);
+    return object;
+}
+
+void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
+    void *object = acu_object_make(kind, size, device);
+    if (!object)
+        acu_cuda_failed(call, "", ACU_ERROR_HOST_MEMORY);
     return object;
 }
 

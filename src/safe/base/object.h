@@ -111,6 +111,9 @@ int acu_object_count(int device);
 /* Returns a zeroed object that the caller owns; NULL and a recorded failure where the host has no
  * memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
+/* Returns the same; where the host has no memory, that is recorded, but not yet as a failure of a
+ * call. */
+void *acu_object_make(const acu_class *kind, size_t size, int device);
 /* Makes an object of memory that need not be zeroed. */
 static inline void acu_object_init(acu_object *object, const acu_class *kind, int device) {
     object->was = kind;

@@ -43,6 +43,7 @@ static const char *memory_name(acu_memory memory) {
         [ACU_MEMORY_MANAGED] = "ACU_MEMORY_MANAGED",
         [ACU_MEMORY_REGISTERED] = "ACU_MEMORY_REGISTERED",
         [ACU_MEMORY_GRAPH] = "ACU_MEMORY_GRAPH",
+        [ACU_MEMORY_VIRTUAL] = "ACU_MEMORY_VIRTUAL",
     };
     return (unsigned)memory < sizeof names / sizeof names[0] ? names[memory] : "an unknown memory";
 }
@@ -54,6 +55,7 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
         [ACU_MEMORY_MAPPED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
         [ACU_MEMORY_MANAGED] = ACU_BUFFER_ATTACH_HOST,
         [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
+        [ACU_MEMORY_VIRTUAL] = 0,
     };
     const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
     return wrong ? acu_fail(call, "", ACU_ERROR_ARGUMENT, "%s has no flags 0x%x",
@@ -82,7 +84,8 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
                         "a pool is given, but %s does not come from pools", memory_name(o->memory));
     if (o->pool)
         ACU_TRY(acu_pool_check_access(call, o->pool, stream->object.device));
-    acu_storage_request request = {stream, dtype, count, *o, NULL, true, NULL};
+    acu_storage_request request = {
+        .stream = stream, .dtype = dtype, .count = count, .options = *o, .owned = true};
     return acu_storage_new(call, &request, buffer);
 }
 
@@ -139,8 +142,7 @@ static size_t alignment_of(acu_dtype dtype) {
     return raw ? 1 : lowest;
 }
 
-/* Makes a buffer on memory that is there already. */
-static int on_given(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
+int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (!buffer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
@@ -150,7 +152,8 @@ static int on_given(const char *call, const acu_storage_request *r, acu_buffer *
     if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
-    if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
+    if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED &&
+        r->options.memory != ACU_MEMORY_VIRTUAL)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "options.memory is %s (%d), which cannot be wrapped",
                         memory_name(r->options.memory), (int)r->options.memory);
@@ -161,28 +164,46 @@ static int on_given(const char *call, const acu_storage_request *r, acu_buffer *
 
 acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, size_t count,
                                unsigned flags, acu_buffer **buffer) {
-    acu_storage_request request = {
-        stream, dtype, count, {.memory = ACU_MEMORY_REGISTERED, .flags = flags}, host, true, NULL};
-    return on_given(__func__, &request, buffer);
+    acu_storage_request request = {.stream = stream,
+                                   .dtype = dtype,
+                                   .count = count,
+                                   .options = {.memory = ACU_MEMORY_REGISTERED, .flags = flags},
+                                   .given = host,
+                                   .owned = true};
+    return acu_buffer_new_on(__func__, &request, buffer);
 }
 
 /* Makes a buffer on memory of CUDA's: acu_buffer_register() is for other memory of the host. */
 static int on_address(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
+    if (r->options.memory == ACU_MEMORY_VIRTUAL)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "acu_virtual_create_buffer() makes a buffer of virtual memory; as "
+                        "ACU_MEMORY_DEVICE, memory that others mapped can be wrapped");
     if (r->options.memory == ACU_MEMORY_REGISTERED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "acu_buffer_register() makes a buffer of registered memory");
-    return on_given(call, r, buffer);
+    return acu_buffer_new_on(call, r, buffer);
 }
 
 acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                            acu_memory memory, acu_buffer **buffer) {
-    acu_storage_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
+    acu_storage_request request = {.stream = stream,
+                                   .dtype = dtype,
+                                   .count = count,
+                                   .options = {.memory = memory},
+                                   .given = pointer,
+                                   .owned = false};
     return on_address(__func__, &request, buffer);
 }
 
 acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                             acu_memory memory, acu_buffer **buffer) {
-    acu_storage_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
+    acu_storage_request request = {.stream = stream,
+                                   .dtype = dtype,
+                                   .count = count,
+                                   .options = {.memory = memory},
+                                   .given = pointer,
+                                   .owned = true};
     return on_address(__func__, &request, buffer);
 }
 

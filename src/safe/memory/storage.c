@@ -87,6 +87,8 @@ static int allocate_once(acu_storage *s, void **at) {
         return code;
     case ACU_MEMORY_REGISTERED:
         return register_host(s, at);
+    case ACU_MEMORY_VIRTUAL:
+        return s->fill(s, at);
     case ACU_MEMORY_GRAPH:
         break;
     }
@@ -145,7 +147,7 @@ static size_t bytes_used_of(const acu_pool *pool) {
 /* Records how much memory was asked for and how much is free, if CUDA reports that. */
 static int explain_no_room(const acu_storage *s, bool trimmed) {
     char want[24], left[24], all[24], room[ACU_OBJECT_TEXT];
-    size_t free_bytes = 0, total = 0;
+    size_t free_bytes = 0, total = 0, wanted = acu_storage_bytes(s) - s->filled;
     acu_saved_record failure;
     acu_record_save(&failure);
     bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
@@ -153,30 +155,30 @@ static int explain_no_room(const acu_storage *s, bool trimmed) {
     acu_record_restore(&failure);
     if (s->memory == ACU_MEMORY_PINNED || s->memory == ACU_MEMORY_MAPPED)
         return acu_record(cudaErrorMemoryAllocation,
-                          "the host has no room for %zu bytes (%s) of pinned memory",
-                          acu_storage_bytes(s), human(acu_storage_bytes(s), want));
-    if (s->pool && s->pool->max_size > 0 && acu_storage_bytes(s) > s->pool->max_size - used)
+                          "the host has no room for %zu bytes (%s) of pinned memory", wanted,
+                          human(wanted, want));
+    if (s->pool && s->pool->max_size > 0 && wanted > s->pool->max_size - used)
         return acu_record(cudaErrorMemoryAllocation,
                           "there is no room for %zu bytes (%s) in the pool, whose max_size is %zu "
                           "(%s); %zu are used",
-                          acu_storage_bytes(s), human(acu_storage_bytes(s), want),
-                          s->pool->max_size, human(s->pool->max_size, all), used);
+                          wanted, human(wanted, want), s->pool->max_size,
+                          human(s->pool->max_size, all), used);
     if (!asked)
         return acu_record(cudaErrorMemoryAllocation,
-                          "there is no room for %zu bytes (%s) on device %d", acu_storage_bytes(s),
-                          human(acu_storage_bytes(s), want), s->device);
+                          "there is no room for %zu bytes (%s) on device %d", wanted,
+                          human(wanted, want), s->device);
     snprintf(room, sizeof room, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
              human(free_bytes, left), total, human(total, all));
     return acu_record(cudaErrorMemoryAllocation,
                       "there is no room for %zu bytes (%s) on device %d: %s; the pools %s trimmed",
-                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, room,
+                      wanted, human(wanted, want), s->device, room,
                       trimmed ? "were" : "could not be");
 }
 
 /* Allocates memory that is not of a pool on the current device. */
 __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **at) {
     acu_guard guard;
-    if (acu_capture_delays(NULL))
+    if (s->memory != ACU_MEMORY_VIRTUAL && acu_capture_delays(NULL))
         return acu_record(ACU_ERROR_CAPTURE,
                           "allocating memory that is not of a pool would break the capture that is "
                           "under way");
@@ -203,6 +205,12 @@ ACU_COLD static int allocate_again(acu_storage *s, void **at) {
     acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
+}
+
+int acu_storage_grow(acu_storage *s) {
+    void *at = s->pointer;
+    int code = allocate_on_device(s, &at);
+    return code == cudaErrorMemoryAllocation ? allocate_again(s, &at) : code;
 }
 
 static int allocate(acu_storage *s, void *given) {
@@ -238,6 +246,8 @@ static int free_now(acu_storage *s) {
         return (int)cudaFreeHost(s->host);
     case ACU_MEMORY_REGISTERED:
         return (int)cudaHostUnregister(s->host);
+    case ACU_MEMORY_VIRTUAL:
+        return 0; /* the range, as its owner is destroyed */
     case ACU_MEMORY_POOL:
     case ACU_MEMORY_DEVICE:
     case ACU_MEMORY_MANAGED:
@@ -390,6 +400,8 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->pointer = s->first.pointer = s->host = NULL;
     s->pool = r->options.pool;
     s->owner = r->owner;
+    s->fill = r->fill;
+    s->capacity = s->filled = 0;
     s->plain = false;
     s->not_freed = 0;
     s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -482,16 +494,19 @@ int acu_storage_retry(const char *call, acu_storage *s, int code, acu_buffer **b
 
 int acu_storage_new(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     const acu_buffer_options *o = &r->options;
-    size_t bytes = 0;
+    size_t bytes = 0, capacity = 0;
     int code = size_of(call, r->dtype, r->count, &bytes);
+    if (!code && r->fill)
+        code = size_of(call, r->dtype, r->capacity, &capacity);
     if (code)
         return code;
     acu_storage *s = new_storage(call, r, r->stream->object.device);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
+    s->capacity = capacity;
     if (is_there(r))
         code = use_given(s, r->given); /* also without elements: the memory may be owned */
-    else if (bytes > 0)
+    else if (bytes > 0 || capacity > 0)
         code = allocate(s, r->given);
     if (code)
         return acu_storage_retry(call, s, code, buffer);

@@ -54,6 +54,10 @@ typedef struct acu_storage {
     int not_freed;     /* CUDA's code where it was asked to free and refused; else 0 */
     acu_pool *pool;    /* with a reference; NULL: the current pool */
     acu_object *owner; /* the object that has the memory, with a reference; or NULL */
+    /* Of memory that grows: makes what is missing for all elements, and sets the address. Returns
+     * 0, or a recorded code, with nothing changed. NULL: the memory does not grow. */
+    int (*fill)(struct acu_storage *storage, void **at);
+    size_t capacity, filled; /* bytes that the memory can grow to, and that are there */
     pthread_mutex_t lock;
     uint64_t version;       /* under the lock */
     unsigned use_count;     /* under the lock */
@@ -75,7 +79,8 @@ static inline bool acu_buffer_is_host_memory(const acu_buffer *buffer) {
  */
 static inline bool acu_buffer_is_device_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
-    return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE || memory == ACU_MEMORY_GRAPH;
+    return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE || memory == ACU_MEMORY_GRAPH ||
+           memory == ACU_MEMORY_VIRTUAL;
 }
 
 /* ---- uses ---- */
@@ -136,6 +141,8 @@ typedef struct acu_storage_request {
     void *given;       /* memory that is there already, or is to be registered; NULL: allocate */
     bool owned;        /* the memory is to be freed with the storage */
     acu_object *owner; /* the object that has the memory, to be kept alive; or NULL */
+    int (*fill)(acu_storage *storage, void **at); /* as that of the storage */
+    size_t capacity;                              /* elements that the memory can grow to */
 } acu_storage_request;
 
 /* Makes memory with a first buffer on it, which the caller owns; returns 0, or a failure recorded
@@ -177,6 +184,11 @@ static inline bool acu_storage_is_simple(const acu_storage *s, const acu_buffer 
 /* Ends a release that cudaFreeAsync() refused with `code`, or (`code` is 0) after which the stream
  * kept another spare. Returns as acu_object_destroy() does. */
 int acu_storage_finish_release(const char *call, acu_storage *storage, int code) ACU_COLD;
+
+/* Makes what is missing of memory that grows, for all elements that its buffer now has; trims the
+ * pools and tries again where there is no room. Returns 0, or a recorded code, with nothing
+ * changed. */
+int acu_storage_grow(acu_storage *storage);
 
 /* Records for `call` that no elements have such a type; returns the code. */
 int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;

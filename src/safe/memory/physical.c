@@ -1,0 +1,249 @@
+/* Physical memory, by the driver's API: the runtime has none. */
+#include "safe/memory/physical.h"
+#include "safe/base/device.h"
+
+#include <stdio.h>
+
+#define OUTCOME(physical, code) acu_outcome(__func__, (physical), (code))
+
+/* ---- life ---- */
+
+static int destroy_physical(acu_object *object) {
+    const acu_physical *physical = (const acu_physical *)object;
+    if (!physical->owned || acu_is_unloading())
+        return 0;
+    return acu_forgive_unloading(acu_translate_driver(cuMemRelease(physical->raw)));
+}
+
+static void describe_physical(const acu_object *object, char *text, size_t size) {
+    snprintf(text, size, " (%zu bytes)", ((const acu_physical *)object)->bytes);
+}
+
+/* CUDA gives up such memory during captures, too. */
+static bool physical_breaks_no_capture(const acu_object *object) {
+    (void)object;
+    return true;
+}
+
+const acu_class acu_physical_class = {"physical memory", destroy_physical, describe_physical,
+                                      physical_breaks_no_capture};
+
+/* Returns 0 or a recorded code, as all functions here that name no call. */
+static int new_physical(CUmemLocation location, size_t bytes, acu_physical **out) {
+    const bool on_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    acu_physical *made = acu_object_make(&acu_physical_class, sizeof *made,
+                                         on_device ? location.id : ACU_DEVICE_CURRENT);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->location = location;
+    made->bytes = bytes;
+    *out = made;
+    return 0;
+}
+
+/* ---- making ---- */
+
+static const acu_physical_options ordinary;
+
+static CUmemAllocationProp properties_of(acu_device device, const acu_physical_options *o) {
+    CUmemAllocationProp p = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = (CUmemAllocationHandleType)o->handles,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
+    };
+    if (device == ACU_DEVICE_HOST)
+        p.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = o->node};
+    p.allocFlags.compressionType =
+        o->compressible ? CU_MEM_ALLOCATION_COMP_GENERIC : CU_MEM_ALLOCATION_COMP_NONE;
+    p.allocFlags.gpuDirectRDMACapable = o->rdma;
+    return p;
+}
+
+int acu_physical_begin(const char *call, acu_device *device) {
+    acu_device any = *device == ACU_DEVICE_HOST ? ACU_DEVICE_CURRENT : *device;
+    acu_destroy_deferred();
+    ACU_TRY(acu_device_resolve(call, &any));
+    if (*device != ACU_DEVICE_HOST)
+        *device = any;
+    return acu_device_outcome(call, any, acu_translate_driver(cuInit(0)));
+}
+
+static int check_options(const char *call, acu_device device, const acu_physical_options *o) {
+    const unsigned known = (unsigned)ACU_SHARE_FILE_DESCRIPTOR | (unsigned)ACU_SHARE_FABRIC;
+    if (o->handles & ~known)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.handles is %u: memory can be shared as 1 (a file descriptor), 8 "
+                        "(a fabric handle), or both",
+                        o->handles);
+    if (device != ACU_DEVICE_HOST && o->node)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.node is %d, but only ACU_DEVICE_HOST has NUMA nodes", o->node);
+    return 0;
+}
+
+static int granularity_of(const CUmemAllocationProp *p, CUmemAllocationGranularity_flags which,
+                          size_t *bytes) {
+    return acu_translate_driver(cuMemGetAllocationGranularity(bytes, p, which));
+}
+
+int acu_physical_step(int device, size_t *bytes) {
+    const CUmemAllocationProp p = properties_of(device, &ordinary);
+    return granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, bytes);
+}
+
+acu_result acu_physical_get_granularity(acu_device device, const acu_physical_options *options,
+                                        size_t *least, size_t *best) {
+    size_t ignored;
+    const acu_physical_options *o = options ? options : &ordinary;
+    ACU_TRY(acu_physical_begin(__func__, &device));
+    ACU_TRY(check_options(__func__, device, o));
+    const CUmemAllocationProp p = properties_of(device, o);
+    ACU_TRY(OUTCOME(
+        NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, least ? least : &ignored)));
+    return OUTCOME(
+        NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, best ? best : &ignored));
+}
+
+/* Makes memory with those properties. */
+static int take(const CUmemAllocationProp *p, size_t bytes, acu_physical **physical) {
+    acu_physical *made = NULL;
+    int code = new_physical(p->location, bytes, &made);
+    if (code)
+        return code;
+    code = acu_translate_driver(cuMemCreate(&made->raw, bytes, p, 0));
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    made->owned = true;
+    *physical = made;
+    return 0;
+}
+
+int acu_physical_take(int device, size_t bytes, acu_physical **physical) {
+    const CUmemAllocationProp p = properties_of(device, &ordinary);
+    return take(&p, bytes, physical);
+}
+
+acu_result acu_physical_create(acu_device device, size_t bytes, const acu_physical_options *options,
+                               acu_physical **physical) {
+    size_t step = 0;
+    const acu_physical_options *o = options ? options : &ordinary;
+    ACU_NEED_POINTER(physical);
+    *physical = NULL;
+    ACU_TRY(acu_physical_begin(__func__, &device));
+    ACU_TRY(check_options(__func__, device, o));
+    const CUmemAllocationProp p = properties_of(device, o);
+    ACU_TRY(OUTCOME(NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &step)));
+    ACU_REQUIRE(bytes > 0 && bytes % step == 0, ACU_ERROR_RANGE,
+                "'bytes' is %zu, and must be a multiple of %zu, the granularity of such memory",
+                bytes, step);
+    return OUTCOME(NULL, take(&p, bytes, physical));
+}
+
+/* ---- handles for what is there ---- */
+
+/* Makes a handle for a raw one, whose place CUDA knows. Returns 0 or a failure recorded for `call`.
+ */
+static int on_raw(const char *call, unsigned long long raw, size_t bytes, bool owned,
+                  acu_physical **physical) {
+    CUmemAllocationProp p = {0};
+    if (bytes == 0)
+        return acu_fail(call, "", ACU_ERROR_RANGE, "'bytes' is 0, but memory has a size");
+    int code = acu_translate_driver(cuMemGetAllocationPropertiesFromHandle(&p, raw));
+    if (!code)
+        code = new_physical(p.location, bytes, physical);
+    if (code)
+        return acu_cuda_failed(call, "", code);
+    (*physical)->raw = raw;
+    (*physical)->owned = owned;
+    return 0;
+}
+
+static int begin(const char *call) {
+    acu_device any = ACU_DEVICE_CURRENT;
+    return acu_physical_begin(call, &any);
+}
+
+acu_result acu_physical_wrap(unsigned long long raw, size_t bytes, acu_physical **physical) {
+    ACU_NEED_POINTER(physical);
+    *physical = NULL;
+    ACU_REQUIRE(raw, ACU_ERROR_ARGUMENT, "'raw' is 0, which is no handle");
+    ACU_TRY(begin(__func__));
+    return on_raw(__func__, raw, bytes, false, physical);
+}
+
+acu_result acu_physical_adopt(unsigned long long raw, size_t bytes, acu_physical **physical) {
+    ACU_NEED_POINTER(physical);
+    *physical = NULL;
+    ACU_REQUIRE(raw, ACU_ERROR_ARGUMENT, "'raw' is 0, which is no handle");
+    ACU_TRY(begin(__func__));
+    return on_raw(__func__, raw, bytes, true, physical);
+}
+
+acu_result acu_physical_find(const void *address, size_t bytes, acu_physical **physical) {
+    CUmemGenericAllocationHandle raw = 0;
+    ACU_NEED_POINTER(physical);
+    *physical = NULL;
+    ACU_NEED_POINTER(address);
+    ACU_TRY(begin(__func__));
+    int code = acu_translate_driver(cuMemRetainAllocationHandle(&raw, (void *)(uintptr_t)address));
+    if (code == cudaErrorInvalidValue)
+        acu_fail_hint("no physical memory is mapped at %p; memory of cudaMalloc() and of pools has "
+                      "no handle",
+                      address);
+    ACU_TRY(OUTCOME(NULL, code));
+    code = on_raw(__func__, raw, bytes, true, physical);
+    if (code && acu_translate_driver(cuMemRelease(raw)))
+        acu_record_release_error();
+    return code;
+}
+
+unsigned long long acu_physical_raw(const acu_physical *physical) {
+    return acu_is(physical, &acu_physical_class) ? physical->raw : 0;
+}
+
+acu_physical *acu_physical_retain(acu_physical *physical) {
+    return acu_object_retain(__func__, physical, &acu_physical_class);
+}
+
+acu_result acu_physical_release(acu_physical *physical) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, physical, &acu_physical_class);
+}
+
+void acu_physical_cleanup(acu_physical **physical) {
+    (void)acu_physical_release(physical ? *physical : NULL);
+}
+
+/* ---- what it is ---- */
+
+size_t acu_physical_bytes(const acu_physical *physical) {
+    return acu_is(physical, &acu_physical_class) ? physical->bytes : 0;
+}
+
+static acu_device place_of(const CUmemLocation *location) {
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : ACU_DEVICE_HOST;
+}
+
+acu_device acu_physical_device(const acu_physical *physical) {
+    return acu_is(physical, &acu_physical_class) ? place_of(&physical->location)
+                                                 : ACU_DEVICE_CURRENT;
+}
+
+acu_result acu_physical_get_info(acu_physical *physical, acu_physical_info *info) {
+    CUmemAllocationProp p = {0};
+    ACU_NEED_POINTER(info);
+    *info = (acu_physical_info){.device = ACU_DEVICE_CURRENT};
+    ACU_NEED(physical, acu_physical_class);
+    ACU_TRY(OUTCOME(
+        physical, acu_translate_driver(cuMemGetAllocationPropertiesFromHandle(&p, physical->raw))));
+    *info = (acu_physical_info){
+        .device = place_of(&p.location),
+        .node = p.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? 0 : p.location.id,
+        .handles = (unsigned)p.requestedHandleTypes,
+        .compressible = p.allocFlags.compressionType != 0,
+        .rdma = p.allocFlags.gpuDirectRDMACapable != 0,
+    };
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* Physical memory as the rest of the safe layer sees it. */
+#ifndef ACU_SRC_PHYSICAL_H
+#define ACU_SRC_PHYSICAL_H
+
+#include <anycuda/cuda.h>
+#include <anycuda/physical.h>
+
+#include "core/translate.h"
+#include "safe/base/object.h"
+
+struct acu_physical {
+    acu_object object;
+    CUmemGenericAllocationHandle raw;
+    size_t bytes;
+    CUmemLocation location;
+    bool owned; /* the raw handle is given up with this one */
+};
+
+extern ACU_OURS const acu_class acu_physical_class;
+
+/* Makes ordinary memory of a device, whose size is right, with the caller as owner. Returns 0, or a
+ * recorded code. */
+int acu_physical_take(int device, size_t bytes, acu_physical **physical);
+
+/* Prepares the driver for calls about memory of the device, or of ACU_DEVICE_HOST, and replaces
+ * ACU_DEVICE_CURRENT by the ordinal. Returns 0 or a failure recorded for `call`. */
+int acu_physical_begin(const char *call, acu_device *device);
+
+/* Asks of what number of bytes the size of ordinary memory of a device must be a multiple. Returns
+ * 0 or a recorded code. */
+int acu_physical_step(int device, size_t *bytes);
+
+#endif

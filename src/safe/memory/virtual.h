@@ -1,0 +1,46 @@
+/* Reserved ranges of addresses as the rest of the safe layer sees them. */
+#ifndef ACU_SRC_VIRTUAL_H
+#define ACU_SRC_VIRTUAL_H
+
+#include <anycuda/virtual.h>
+
+#include <pthread.h>
+
+#include "safe/memory/physical.h"
+
+struct acu_virtual {
+    acu_object object;
+    char *pointer;
+    size_t bytes;
+    size_t step;    /* the granularity of what is mapped */
+    bool owned;     /* the addresses are freed with the handle */
+    bool of_buffer; /* a buffer that grows has the range, and maps what it needs */
+    pthread_mutex_t lock;
+    acu_mapping *mappings; /* under the lock, by address, with a reference to each memory */
+    size_t count, room;    /* under the lock: how many mappings there are, and fit */
+    /* Under the lock: an acu_access for each device, and, last, for the host. */
+    unsigned char access[ACU_COUNTED_DEVICES + 1];
+};
+
+extern ACU_OURS const acu_class acu_virtual_class;
+
+/* Reserves addresses for a buffer that can grow to so many bytes; the caller owns the range.
+ * Returns 0 or a recorded code. */
+int acu_virtual_reserve_for_buffer(int device, size_t bytes, acu_virtual **addresses);
+/* Maps new memory behind what is mapped, until `bytes` are. Returns 0, or a recorded code, with
+ * nothing changed. */
+int acu_virtual_extend(acu_virtual *addresses, size_t bytes);
+/* Unmaps the pieces that lie wholly behind `bytes`; returns 0 or a recorded code. */
+int acu_virtual_cut(acu_virtual *addresses, size_t bytes);
+
+/* Keeps the mappings of these bytes from being unmapped, once for each buffer that lies there,
+ * until acu_virtual_unlock_part(). Returns false, with nothing done, where not all of them are
+ * mapped. */
+bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
+void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
+
+/* Returns the range that an object has memory of, as the owner of a storage; NULL if it has none.
+ */
+acu_virtual *acu_virtual_of_owner(const acu_object *owner);
+
+#endif

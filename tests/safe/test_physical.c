@@ -1,0 +1,153 @@
+/* Physical memory: how it is made, what it is, and who keeps it. */
+#include "safe.h"
+
+#include <anycuda/cuda.h>
+#include <anycuda/cudart.h>
+
+static size_t step(void) {
+    size_t least = 0;
+    OK(acu_physical_get_granularity(0, NULL, &least, NULL));
+    return least;
+}
+
+static size_t bytes_in_use(void) {
+    size_t free_bytes = 0, total = 0;
+    assert_int_equal(cudaMemGetInfo(&free_bytes, &total), 0);
+    return total - free_bytes;
+}
+
+static void life(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    acu_physical_info info;
+    const size_t bytes = 2 * step();
+    assert_int_equal(cudaFree(NULL), 0);
+    const size_t before = bytes_in_use();
+    OK(acu_physical_create(0, bytes, NULL, &memory));
+    assert_true(acu_physical_raw(memory) != 0);
+    assert_int_equal(acu_physical_bytes(memory), bytes);
+    assert_int_equal(acu_physical_device(memory), 0);
+    OK(acu_physical_get_info(memory, &info));
+    assert_true(info.device == 0 && info.node == 0 && info.handles == 0 && !info.rdma);
+    if (is_simulated())
+        assert_int_equal(bytes_in_use() - before, bytes);
+    assert_ptr_equal(acu_physical_retain(memory), memory);
+    OK(acu_physical_release(memory));
+    OK(acu_physical_release(memory));
+    if (is_simulated())
+        assert_int_equal(bytes_in_use(), before);
+}
+
+static void granularity(void **state) {
+    (void)state;
+    size_t least = 0, best = 0;
+    OK(acu_physical_get_granularity(0, NULL, &least, &best));
+    assert_true(least > 0 && best >= least && best % least == 0);
+    OK(acu_physical_get_granularity(ACU_DEVICE_CURRENT, &(acu_physical_options){0}, NULL, NULL));
+}
+
+static void wrong_sizes(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    FAILS(acu_physical_create(0, 0, NULL, &memory), ACU_ERROR_RANGE, "'bytes' is 0, and must be a");
+    FAILS(acu_physical_create(0, step() + 1, NULL, &memory), ACU_ERROR_RANGE, "multiple of");
+    ONLY_SIMULATED("a GPU's memory is shared with other programs");
+    FAILS(acu_physical_create(0, 64 * step() * 1024, NULL, &memory), ACU_OUT_OF_MEMORY,
+          "cuMemCreate");
+    assert_null(memory);
+}
+
+static void wrong_options(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    FAILS(acu_physical_create(0, step(), &(acu_physical_options){.handles = 2}, &memory),
+          ACU_ERROR_ARGUMENT, "options.handles is 2");
+    FAILS(acu_physical_create(0, step(), &(acu_physical_options){.node = 1}, &memory),
+          ACU_ERROR_ARGUMENT, "only ACU_DEVICE_HOST has NUMA nodes");
+    FAILS(acu_physical_get_granularity(0, &(acu_physical_options){.handles = 4}, NULL, NULL),
+          ACU_ERROR_ARGUMENT, "options.handles is 4");
+}
+
+static void compressible(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    acu_physical_info info;
+    int can = 0;
+    const acu_physical_options options = {.compressible = true};
+    assert_int_equal(cudaFree(NULL), 0);
+    assert_int_equal(
+        cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0), 0);
+    OK(acu_physical_create(0, step(), &options, &memory));
+    OK(acu_physical_get_info(memory, &info));
+    if (!can)
+        assert_false(info.compressible);
+    OK(acu_physical_release(memory));
+}
+
+static void wrap_borrows_adopt_takes(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    CUmemGenericAllocationHandle raw = 0;
+    const CUmemAllocationProp p = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                   .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    assert_int_equal(cuMemCreate(&raw, step(), &p, 0), 0);
+    FAILS(acu_physical_wrap(raw, 0, &memory), ACU_ERROR_RANGE, "memory has a size");
+    OK(acu_physical_wrap(raw, step(), &memory));
+    OK(acu_physical_release(memory));
+    OK(acu_physical_adopt(raw, step(), &memory)); /* the raw handle is still there */
+    assert_true(acu_physical_raw(memory) == raw && acu_physical_device(memory) == 0);
+    OK(acu_physical_release(memory));
+    ONLY_SIMULATED("CUDA crashes where a handle was given up");
+    FAILS(acu_physical_wrap(raw, step(), &memory), 1, "cuMemGetAllocationPropertiesFromHandle");
+}
+
+static void is_found_by_its_address(void **state) {
+    (void)state;
+    acu_physical *memory = NULL, *found = NULL;
+    acu_virtual *range = NULL;
+    OK(acu_physical_create(0, step(), NULL, &memory));
+    OK(acu_virtual_reserve(0, step(), NULL, &range));
+    OK(acu_virtual_map(range, 0, memory));
+    OK(acu_physical_find((char *)acu_virtual_raw(range) + 100, step(), &found));
+    FAILS(acu_physical_find((char *)acu_virtual_raw(range) + 100, 0, &(acu_physical *){NULL}),
+          ACU_ERROR_RANGE, "memory has a size");
+    OK(acu_virtual_release(range));
+    OK(acu_physical_release(memory));
+    OK(acu_virtual_reserve(0, step(), NULL, &range)); /* the memory is there still */
+    OK(acu_virtual_map(range, 0, found));
+    FAILS(acu_physical_find(&memory, step(), &memory), 1, "cuMemRetainAllocationHandle");
+    assert_non_null(strstr(acu_last_error_details().hint, "no physical memory is mapped"));
+    OK(acu_physical_release(found));
+    OK(acu_virtual_release(range));
+}
+
+static void of_the_host(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    acu_physical_info info;
+    size_t least = 0;
+    acu_result can = acu_physical_get_granularity(ACU_DEVICE_HOST, NULL, &least, NULL);
+    if (can) {
+        print_message("no physical memory of the host: %s\n", acu_last_error_message());
+        skip();
+    }
+    OK(acu_physical_create(ACU_DEVICE_HOST, least, NULL, &memory));
+    OK(acu_physical_get_info(memory, &info));
+    assert_true(info.device == ACU_DEVICE_HOST && info.node == 0);
+    assert_int_equal(acu_physical_device(memory), ACU_DEVICE_HOST);
+    OK(acu_physical_release(memory));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(life),
+        TEST(granularity),
+        TEST(wrong_sizes),
+        TEST(wrong_options),
+        TEST(compressible),
+        TEST(wrap_borrows_adopt_takes),
+        TEST(is_found_by_its_address),
+        TEST(of_the_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
