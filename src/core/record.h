@@ -15,7 +15,7 @@ enum {
     ACU_OBJECT_TEXT = 160,
     ACU_HINT_SIZE = 256,
     ACU_NOTE_SIZE = 64,
-    ACU_REASON_SIZE = 160
+    ACU_REASON_SIZE = 256
 };
 
 /* What a program may want to know of a failure. Zero: unknown, or no such thing. */

@@ -8,6 +8,7 @@
 
 #include <anycuda/cudart.h>
 
+#include "core/record.h"
 #include "sim/caller.h"
 
 #include <pthread.h>
@@ -78,6 +79,10 @@ cudaError_t acu_sim_call_end(acu_sim_call *call, cudaError_t result);
 
 /* Makes what is current now the thread's current context again when its call ends. */
 void acu_sim_call_keep_current(void);
+
+/* The code of a failure, whose reason is recorded for the message of the call: a sentence without
+ * its end, as printf() takes it. */
+#define SIM_REFUSE(code, ...) (acu_record_reason(__VA_ARGS__), (code))
 
 /* Returns early with the code of what failed. For bodies, and what they call. */
 #define SIM_TRY(expression)                                                                        \

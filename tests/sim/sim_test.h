@@ -28,6 +28,21 @@
     } while (0)
 #define SAYS(code, call) assert_int_equal(call, code)
 
+/* Checks that the message of the last failure has the text, and was not cut off. */
+static inline void expect_reason(const char *text) {
+    if (!strstr(acu_last_error_message(), text))
+        print_error("expected: %s\nmessage:  %s\n", text, acu_last_error_message());
+    assert_non_null(strstr(acu_last_error_message(), text));
+    assert_non_null(strstr(acu_last_error_message(), "; libcud"));
+}
+
+/* Checks the error of a call of the runtime, and its reason. */
+#define SAID(code, call, text)                                                                     \
+    do {                                                                                           \
+        FAILS(code, call);                                                                         \
+        expect_reason(text);                                                                       \
+    } while (0)
+
 static inline int begin(void **state) {
     (void)state;
     acu_sim_reset(MACHINE);

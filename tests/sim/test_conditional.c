@@ -183,10 +183,12 @@ TEST(conditional_mistakes) {
     params.conditional.type = cudaGraphCondTypeIf;
     params.conditional.size = 1;
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    expect_reason("the graph has no conditional handle 1073741824");
     assert_int_equal(foreign, handle); /* each graph counts its own */
     params.conditional.handle = handle;
     params.conditional.size = 3;
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    expect_reason("a conditional node of type 0 cannot have 3 graphs");
     params.conditional.type = cudaGraphCondTypeSwitch;
     params.conditional.size = 0;
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
@@ -197,6 +199,7 @@ TEST(conditional_mistakes) {
     const struct cudaHostNodeParams host = {count_up, &params};
     OK(cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
     FAILS(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &made));
+    expect_reason("where nodes of its type are not allowed");
     assert_ptr_equal(made.errNode_out, node);
     FAILS(cudaErrorNotSupported, cudaGraphClone(&other, graph));
     OK(cudaGraphDestroy(graph));

@@ -48,6 +48,7 @@ TEST(a_program) {
     OK(cuModuleUnload(module));
     OK(cuCtxDestroy(context));
     SAYS(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&at, 4));
+    expect_reason("this thread has no current context");
 }
 
 TEST(what_is_its_own_goes_with_it) {
@@ -170,6 +171,7 @@ TEST(one_that_ended_is_made_current) {
     OK(cuCtxGetCurrent(&current));
     assert_ptr_equal(current, context);
     SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    expect_reason("this thread's current context was destroyed");
     OK(cuCtxPushCurrent(context));
     OK(cuCtxPopCurrent(NULL));
     SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetApiVersion(context, &version));

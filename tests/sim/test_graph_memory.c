@@ -32,8 +32,7 @@ static void expect_said(const char *format, void *address) {
 #define FREED                                                                                      \
     "the 1000 bytes at %p, which a graph allocates, are freed already by a node of this graph or " \
     "of another"
-#define NOT_OF_A_GRAPH                                                                             \
-    "no graph allocates memory at %p: a capture frees only what a graph allocates"
+#define NOT_OF_A_GRAPH "no graph allocates memory at %p: a graph frees only what a graph allocates"
 
 TEST(freeing_out_of_turn) {
     cudaGraph_t graph = new_graph();

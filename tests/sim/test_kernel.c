@@ -286,6 +286,7 @@ TEST(what_is_no_kernel) {
           cudaLaunchKernel(NULL, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, 0));
     FAILS(cudaErrorInvalidResourceHandle,
           cudaLaunchKernel(library, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, 0));
+    expect_reason("is no kernel of the runtime's");
     FAILS(cudaErrorInvalidValue, cudaLaunchKernelExC(NULL, nothing, NULL));
 }
 
@@ -317,6 +318,7 @@ static void refuses_configurations(cudaError_t code) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         SAYS(cases[i].code ? code : cudaSuccess, launch(nothing, cases[i].grid, cases[i].block, 0));
+    expect_reason("or it is larger than the limits of device 0");
     (void)cudaGetLastError();
     OK(cudaDeviceSynchronize());
 }
@@ -337,6 +339,7 @@ TEST(limits_of_a_kernel) {
     OK(launch(kernel_of(library, "at_most_64"), dim(1, 1, 1), dim(64, 1, 1), 0));
     FAILS(cudaErrorInvalidValue,
           launch(kernel_of(library, "at_most_64"), dim(1, 1, 1), dim(65, 1, 1), 0));
+    expect_reason("the block has 65 threads, which the kernel \"at_most_64\" was not compiled for");
     OK(launch(kernel_of(library, "exactly_64"), dim(1, 1, 1), dim(64, 1, 1), 0));
     FAILS(cudaErrorInvalidValue,
           launch(kernel_of(library, "exactly_64"), dim(1, 1, 1), dim(32, 1, 1), 0));
@@ -346,6 +349,7 @@ TEST(limits_of_a_kernel) {
 TEST(shared_memory) {
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 49152));
     FAILS(cudaErrorInvalidValue, launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 49153));
+    expect_reason("asks for 49153 bytes of dynamic shared memory, and the kernel may use 49152");
     OK(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 232448));
     OK(launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 232448));
     FAILS(cudaErrorInvalidValue, launch(nothing, dim(1, 1, 1), dim(1, 1, 1), 232449));
@@ -359,6 +363,7 @@ TEST(shared_memory) {
 TEST(missing_arguments) {
     void *args[4] = {NULL};
     FAILS(cudaErrorInvalidValue, cudaLaunchKernel(add, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, 0));
+    expect_reason("the kernel \"add\" has 4 parameters, and argument 0 is NULL");
     FAILS(cudaErrorInvalidValue, cudaLaunchKernel(add, dim(1, 1, 1), dim(1, 1, 1), args, 0, 0));
 }
 
@@ -382,6 +387,7 @@ TEST(cooperative_launches_must_fit) {
     FAILS(cudaErrorCooperativeLaunchTooLarge,
           cudaLaunchCooperativeKernel(nothing, dim((unsigned)blocks * 132 + 1, 1, 1),
                                       dim(1024, 1, 1), NULL, 0, 0));
+    expect_reason("of them fit on device 0 at once, as a cooperative launch needs");
     OK(cudaDeviceSynchronize());
 }
 
@@ -397,7 +403,9 @@ static cudaError_t clustered(unsigned grid, unsigned size) {
 TEST(clusters) {
     OK(clustered(16, 8));
     FAILS(cudaErrorInvalidClusterSize, clustered(16, 16));
+    expect_reason("a cluster of 16 blocks is too large");
     FAILS(cudaErrorInvalidClusterSize, clustered(15, 2));
+    expect_reason("a grid of 15 blocks in dimension 0 has no whole number of clusters of 2");
     OK(cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     OK(clustered(16, 16));
     FAILS(cudaErrorInvalidClusterSize, clustered(32, 32));
@@ -436,6 +444,7 @@ TEST(events_of_launches) {
     attribute.id = cudaLaunchAttributeProgrammaticEvent;
     attribute.val.programmaticEvent.event = timed;
     FAILS(cudaErrorInvalidValue, cudaLaunchKernelExC(&config, nothing, NULL));
+    expect_reason("must be created with cudaEventDisableTiming");
     attribute.val.programmaticEvent.event = NULL;
     FAILS(cudaErrorInvalidResourceHandle, cudaLaunchKernelExC(&config, nothing, NULL));
     OK(cudaEventDestroy(timed));

@@ -76,8 +76,11 @@ TEST(what_was_moved_is_the_parents) {
     struct cudaGraphNodeParams params = child_of(child, cudaGraphChildGraphOwnershipMove), asked;
     OK(add(parent, &params, &node));
     FAILS(cudaErrorInvalidValue, cudaGraphDestroy(child));
+    expect_reason("the graph belongs to a node or to a capture");
     FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, child, 0));
+    expect_reason("the graph was moved into a node: instantiate");
     FAILS(cudaErrorNotSupported, add(other, &params, &node));
+    expect_reason("the child graph was moved into a node already");
     params.graph.ownership = cudaGraphChildGraphOwnershipClone;
     FAILS(cudaErrorNotSupported, add(other, &params, &node));
     FAILS(cudaErrorNotSupported, cudaGraphClone(&copy, parent));
@@ -86,9 +89,11 @@ TEST(what_was_moved_is_the_parents) {
                       .location = {.type = cudaMemLocationTypeDevice}},
         .bytesize = 64};
     FAILS(cudaErrorNotSupported, cudaGraphAddMemAllocNode(&node, child, NULL, 0, &memory));
+    expect_reason("gets no new nodes that allocate or free memory");
     add_empty(child, NULL, 0);
     exec = instantiate(parent);
     FAILS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, child, &info));
+    expect_reason("the graph was moved into a node");
     size_t count = 1;
     OK(cudaGraphGetNodes(parent, &node, &count));
     OK(cudaGraphNodeGetParams(node, &asked));
@@ -104,6 +109,7 @@ TEST(what_cannot_be_moved) {
     cudaGraphNode_t node;
     struct cudaGraphNodeParams params = child_of(parent, cudaGraphChildGraphOwnershipMove);
     FAILS(cudaErrorInvalidValue, add(parent, &params, &node)); /* into itself */
+    expect_reason("only a graph that the program could destroy is moved into a node");
     params = child_of(child, cudaGraphChildGraphOwnershipClone);
     OK(add(parent, &params, &node));
     OK(cudaGraphChildGraphNodeGetGraph(node, &inside));
@@ -113,6 +119,7 @@ TEST(what_cannot_be_moved) {
     FAILS(cudaErrorInvalidValue, add(parent, &params, &node));
     params = child_of(child, (enum cudaGraphChildGraphNodeOwnership)2);
     FAILS(cudaErrorNotSupported, add(parent, &params, &node));
+    expect_reason("ownership must be cudaGraphChildGraphOwnershipClone");
     params = child_of(child, cudaGraphChildGraphOwnershipInvalid);
     FAILS(cudaErrorNotSupported, add(parent, &params, &node));
     /* what is not moved after all, for another reason, is still the program's */

@@ -481,19 +481,30 @@ cudaError_t acu_sim_function_validate_cluster(const acu_sim_function *f, const u
     const bool given = cluster[0] || cluster[1] || cluster[2];
     for (int i = 0; i < 3; i++) {
         if (given && f->set.cluster[0] && cluster[i] != (unsigned)f->set.cluster[i])
-            return cudaErrorInvalidClusterSize;
+            return SIM_REFUSE(cudaErrorInvalidClusterSize,
+                              "the launch asks for another size of clusters than the kernel was "
+                              "compiled with");
         if (!given)
             cluster[i] = f->set.cluster[i] ? (unsigned)f->set.cluster[i] : 1;
     }
     if (!given && !f->set.cluster[0])
-        return f->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
+        return f->set.cluster_must_be_set
+                   ? SIM_REFUSE(cudaErrorInvalidClusterSize,
+                                "the kernel needs clusters, and the launch gives no size of them")
+                   : cudaSuccess;
     if (!device_limit(f, cudaDevAttrClusterLaunch))
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported, "the device has no clusters");
     if (volume(cluster) > (f->set.big_clusters ? 16u : 8u))
-        return cudaErrorInvalidClusterSize;
+        return SIM_REFUSE(cudaErrorInvalidClusterSize,
+                          "a cluster of %zu blocks is too large: a kernel has 8, or 16 with "
+                          "cudaFuncAttributeNonPortableClusterSizeAllowed",
+                          (size_t)volume(cluster));
     for (int i = 0; i < 3; i++)
         if (grid[i] % cluster[i])
-            return cudaErrorInvalidClusterSize;
+            return SIM_REFUSE(cudaErrorInvalidClusterSize,
+                              "a grid of %u blocks in dimension %d has no whole number of "
+                              "clusters of %u",
+                              grid[i], i, cluster[i]);
     return cudaSuccess;
 }
 

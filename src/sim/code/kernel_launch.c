@@ -184,9 +184,21 @@ static bool is_within_limits(const acu_sim_device *device, const unsigned extent
     return true;
 }
 
-static cudaError_t invalid_size(void) {
-    return acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
-                                                   : cudaErrorInvalidConfiguration;
+static cudaError_t refuse_size(const char *what, const unsigned extent[3],
+                               const acu_sim_device *device) {
+    return SIM_REFUSE(acu_sim_behaviour_bad_grid_is_a_value() ? cudaErrorInvalidValue
+                                                              : cudaErrorInvalidConfiguration,
+                      "a part of the %s of %u x %u x %u is 0, or it is larger than the limits "
+                      "of device %d",
+                      what, extent[0], extent[1], extent[2], device->index);
+}
+
+/* Refuses a block with another size than that which the kernel was compiled for. */
+static cudaError_t refuse_threads(const acu_sim_entry *entry, size_t threads) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the block has %zu threads, which the kernel \"%s\" was not compiled for: "
+                      "its .reqntid or .maxntid (__launch_bounds__) says how many it takes",
+                      threads, entry->name);
 }
 
 static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
@@ -195,20 +207,26 @@ static cudaError_t validate_block(const acu_sim_kernel_launch *prepared,
     size_t threads = volume(prepared->block);
     if (!is_within_limits(device, prepared->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_device_attribute(device, cudaDevAttrMaxThreadsPerBlock))
-        return invalid_size();
+        return refuse_size("block", prepared->block, device);
     /* A GPU takes blocks of one thread, too (tests/fuzz/). */
     for (int i = 0; entry->threads[0] && threads > 1 && i < 3; i++)
         if (prepared->block[i] != entry->threads[i])
-            return cudaErrorInvalidValue;
+            return refuse_threads(entry, threads);
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
-        return cudaErrorInvalidValue;
+        return refuse_threads(entry, threads);
     return threads > acu_sim_function_threads(prepared->function) ? cudaErrorLaunchOutOfResources
                                                                   : cudaSuccess;
 }
 
 static cudaError_t validate_shared(const acu_sim_kernel_launch *prepared) {
-    return prepared->shared > (size_t)prepared->function->set.dynamic ? cudaErrorInvalidValue
-                                                                      : cudaSuccess;
+    const size_t allowed = (size_t)prepared->function->set.dynamic;
+    return prepared->shared > allowed
+               ? SIM_REFUSE(cudaErrorInvalidValue,
+                            "the launch asks for %zu bytes of dynamic shared memory, and the "
+                            "kernel may use %zu: raise its attribute "
+                            "cudaFuncAttributeMaxDynamicSharedMemorySize",
+                            prepared->shared, allowed)
+               : cudaSuccess;
 }
 
 static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
@@ -220,7 +238,12 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
     size_t fit = (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) *
                  acu_sim_function_occupancy(prepared->function, (unsigned)volume(prepared->block),
                                             prepared->shared);
-    return volume(prepared->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+    return volume(prepared->grid) > fit
+               ? SIM_REFUSE(cudaErrorCooperativeLaunchTooLarge,
+                            "the grid has %zu blocks, and %zu of them fit on device %d at once, "
+                            "as a cooperative launch needs",
+                            volume(prepared->grid), fit, device->index)
+               : cudaSuccess;
 }
 
 static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_device *device,
@@ -232,7 +255,7 @@ static cudaError_t validate(acu_sim_kernel_launch *prepared, const acu_sim_devic
         SIM_TRY(validate_block(prepared, device));
     SIM_TRY(attributes);
     if (!is_within_limits(device, prepared->grid, cudaDevAttrMaxGridDimX))
-        return invalid_size();
+        return refuse_size("grid", prepared->grid, device);
     SIM_TRY(validate_block(prepared, device));
     SIM_TRY(
         acu_sim_function_validate_cluster(prepared->function, prepared->grid, prepared->cluster));
@@ -273,9 +296,14 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
     size_t size = 0;
     const char *packed = extra ? read_extra(extra, &size) : NULL;
     if ((args && extra && entry->param_count) || (extra && !packed))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the arguments are given twice, or `extra` does not name a buffer and "
+                          "end with CU_LAUNCH_PARAM_END");
     if (size > ((entry->param_bytes + 7) & ~(size_t)7)) /* a struct may end with padding */
-        return cudaErrorLaunchOutOfResources;
+        return SIM_REFUSE(cudaErrorLaunchOutOfResources,
+                          "the buffer of arguments has %zu bytes, and the parameters of the "
+                          "kernel \"%s\" have %zu",
+                          size, entry->name, entry->param_bytes);
     if (packed) { /* arguments missing at the buffer's end are zeros: CUDA accepts it */
         memset(prepared->arguments, 0, entry->param_bytes);
         memcpy(prepared->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
@@ -285,7 +313,9 @@ static cudaError_t copy_arguments(acu_sim_kernel_launch *prepared, void *const *
         const acu_sim_param *param = &entry->params[i];
         const char *from = args ? args[i] : NULL;
         if (!from)
-            return cudaErrorInvalidValue;
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "the kernel \"%s\" has %zu parameters, and argument %zu is NULL",
+                              entry->name, entry->param_count, i);
         memcpy(prepared->arguments + param->offset, from, param->size);
     }
     return cudaSuccess;
@@ -354,9 +384,17 @@ static cudaError_t find_function(acu_sim_context *context, const void *handle,
     if (kernel)
         return acu_sim_kernel_function(kernel, context, function);
     *function = acu_sim_function_of(handle);
-    return !*function                                ? cudaErrorInvalidDeviceFunction
-           : (*function)->module->context != context ? cudaErrorInvalidResourceHandle
-                                                     : cudaSuccess;
+    if (!*function)
+        return SIM_REFUSE(cudaErrorInvalidDeviceFunction,
+                          "%p is no kernel that is known here: its module was unloaded, or the "
+                          "program did not register it",
+                          handle);
+    return (*function)->module->context != context
+               ? SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                            "the kernel is of a context on device %d, and the launch of another "
+                            "on device %d: load its module there",
+                            (*function)->module->device->index, context->device->index)
+               : cudaSuccess;
 }
 
 cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
@@ -425,9 +463,15 @@ static cudaError_t validate_events(const acu_sim_kernel_launch *prepared,
             id != cudaLaunchAttributeLaunchCompletionEvent)
             continue;
         if (!event || event->context != context)
-            return cudaErrorInvalidResourceHandle;
+            return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                              "the event of launch attribute %u is no event, or of another "
+                              "context than the stream",
+                              i);
         if (!(event->flags & cudaEventDisableTiming))
-            return cudaErrorInvalidValue;
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "the event of launch attribute %u must be created with "
+                              "cudaEventDisableTiming",
+                              i);
     }
     return cudaSuccess;
 }
@@ -470,7 +514,10 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     if (!acu_sim_self()->call.by_driver && !acu_sim_behaviour_launch_goes_by_stream() &&
         stream->device->index != acu_sim_self()->device)
-        return cudaErrorInvalidResourceHandle;
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                          "the stream is of device %d, and device %d is current: call "
+                          "cudaSetDevice(%d) before the launch",
+                          stream->device->index, acu_sim_self()->device, stream->device->index);
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     unsigned cluster[3];
     bool cooperative;
@@ -490,8 +537,12 @@ cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *functi
 static cudaError_t launch_by_runtime(const cudaLaunchConfig_t *config, const void *func,
                                      void **args) {
     if (!acu_sim_kernel_of_symbol(func))
-        return func && acu_sim_behaviour_launch_reports_handle() ? cudaErrorInvalidResourceHandle
-                                                                 : cudaErrorInvalidDeviceFunction;
+        return SIM_REFUSE(func && acu_sim_behaviour_launch_reports_handle()
+                              ? cudaErrorInvalidResourceHandle
+                              : cudaErrorInvalidDeviceFunction,
+                          "%p is no kernel of the runtime's: its library was unloaded, or it is a "
+                          "function of the driver or was never registered",
+                          func);
     if (!config)
         return cudaErrorInvalidValue;
     return acu_sim_kernel_launch_submit(config->stream, func, config, args, NULL);

@@ -22,11 +22,23 @@ cudaError_t acu_sim_require_unforked(void) {
     return cudaErrorInitializationError;
 }
 
+static cudaError_t refuse_destroyed(void) {
+    return SIM_REFUSE(cudaErrorContextIsDestroyed,
+                      "this thread's current context was destroyed: make another current with "
+                      "cudaSetDevice() or cuCtxSetCurrent()");
+}
+
+static cudaError_t refuse_callback(void) {
+    return SIM_REFUSE(cudaErrorNotPermitted,
+                      "a host function or callback of a stream makes the call: these must not "
+                      "call CUDA, so give the work to another thread");
+}
+
 static cudaError_t activate_context(acu_sim_thread *self) {
     self->bound = true;
     if (!self->context)
         return acu_sim_device_activate(acu_sim_device_now());
-    return acu_sim_context_is_alive(self->context) ? cudaSuccess : cudaErrorContextIsDestroyed;
+    return acu_sim_context_is_alive(self->context) ? cudaSuccess : refuse_destroyed();
 }
 
 cudaError_t acu_sim_require(acu_sim_need need) {
@@ -42,7 +54,7 @@ cudaError_t acu_sim_require(acu_sim_need need) {
         SIM_TRY(validate_machine(acu_sim_configuration()));
     acu_sim_init();
     if (self->in_callback)
-        return cudaErrorNotPermitted;
+        return refuse_callback();
     if (self->call.by_driver || need < SIM_NEEDS_A_CONTEXT)
         return cudaSuccess;
     SIM_TRY(activate_context(self));
@@ -52,9 +64,11 @@ cudaError_t acu_sim_require(acu_sim_need need) {
 static cudaError_t validate_current_context(const acu_sim_thread *self) {
     const acu_sim_device *device = acu_sim_device_now();
     bool alive = self->context ? acu_sim_context_is_alive(self->context) : device->active;
-    return !self->bound ? cudaErrorDeviceUninitialized
-           : alive      ? device->sticky
-                        : cudaErrorContextIsDestroyed;
+    if (!self->bound)
+        return SIM_REFUSE(cudaErrorDeviceUninitialized,
+                          "this thread has no current context: call cudaSetDevice() or "
+                          "cuCtxSetCurrent() in it first");
+    return alive ? device->sticky : refuse_destroyed();
 }
 
 cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
@@ -67,10 +81,10 @@ cudaError_t acu_sim_require_by_driver(acu_sim_need need) {
     if (!acu_sim_is_initialized() || !acu_sim_configuration()->driver)
         return cudaErrorInitializationError;
     if (need >= SIM_NEEDS_DRIVER && self->in_callback)
-        return cudaErrorNotPermitted;
+        return refuse_callback();
     return need == SIM_NEEDS_CONTEXT ? validate_current_context(self) : cudaSuccess;
 }
 
 cudaError_t acu_sim_may_wait(void) {
-    return acu_sim_self()->in_callback ? cudaErrorNotPermitted : cudaSuccess;
+    return acu_sim_self()->in_callback ? refuse_callback() : cudaSuccess;
 }

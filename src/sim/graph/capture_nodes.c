@@ -118,7 +118,10 @@ static cudaError_t keep_old_node(acu_sim_stream *stream, acu_sim_node **made) {
         acu_sim_capture_invalidate(capture);
     acu_sim_capture_release(capture);
     *made = old;
-    return good ? cudaSuccess : cudaErrorGraphRecaptureFailure;
+    return good ? cudaSuccess
+                : SIM_REFUSE(cudaErrorGraphRecaptureFailure,
+                             "the captured work differs from the node that the graph has there, "
+                             "in its type, edges or parameters");
 }
 
 static cudaError_t add(acu_sim_stream *stream, acu_sim_op *op) {
@@ -222,7 +225,12 @@ static cudaError_t validate_joined(const acu_sim_capture *capture) {
     bool joined = mark_dependencies(&capture->lost, mark, NULL, NULL);
     for (const acu_sim_stream *s = capture->streams; s && joined; s = s->next_captured)
         joined = mark_dependencies(&s->dependencies, mark, NULL, NULL);
-    return joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+    return joined ? cudaSuccess
+                  : SIM_REFUSE(cudaErrorStreamCaptureUnjoined,
+                               "stream %p, where the capture began, does not wait for all "
+                               "captured work of other streams: record events there at the end, "
+                               "and wait for them here",
+                               (void *)capture->origin);
 }
 
 /* ---- the API ---- */
@@ -232,9 +240,13 @@ static cudaError_t validate_begin(acu_sim_stream *stream, enum cudaStreamCapture
         return cudaErrorInvalidValue;
     if (stream == stream->context->legacy) {
         SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
-        return cudaErrorStreamCaptureUnsupported;
+        return SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                          "the legacy default stream cannot be captured: capture a stream that "
+                          "the program created, or cudaStreamPerThread");
     }
-    return stream->capture ? cudaErrorIllegalState : cudaSuccess;
+    return stream->capture ? SIM_REFUSE(cudaErrorIllegalState,
+                                        "stream %p is being captured already", (void *)stream)
+                           : cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
@@ -260,11 +272,12 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     acu_sim_graph *g = acu_sim_graph_of(graph);
     if (!g)
-        return cudaErrorInvalidValue;
+        return acu_sim_graph_refuse_handle(graph);
     SIM_TRY(validate_begin(s, mode));
     SIM_TRY(acu_sim_nodes_validate(g, dependencies, dependencyData, numDependencies, true));
     if (is_captured_into(g))
-        return cudaErrorIllegalState;
+        return SIM_REFUSE(cudaErrorIllegalState,
+                          "another stream is being captured into the graph already");
     SIM_TRY(begin(s, g, mode));
     if (!acu_sim_edge_list_merge(&s->dependencies, dependencies, dependencyData, numDependencies)) {
         finish(s->capture, false);
@@ -294,26 +307,42 @@ acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCapt
     return cudaSuccess;
 }
 
+static cudaError_t refuse_uncaptured(const acu_sim_stream *stream) {
+    return SIM_REFUSE(cudaErrorIllegalState, "stream %p is not being captured",
+                      (const void *)stream);
+}
+
+static cudaError_t validate_end(const acu_sim_capture *capture) {
+    return capture->status == cudaStreamCaptureStatusInvalidated
+               ? SIM_REFUSE(cudaErrorStreamCaptureInvalidated,
+                            "an earlier call made the capture invalid: its own error says why, "
+                            "and there is no graph")
+               : validate_joined(capture);
+}
+
 /* Ends the capture of a stream. Where it fails, and where `graph` is NULL, the captured graph is
  * freed; only a call on another stream than the origin does not end the capture. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
     cudaError_t result;
     if (!capture)
-        return cudaErrorIllegalState;
+        return refuse_uncaptured(stream);
     if (capture->origin != stream) {
         acu_sim_capture_invalidate(capture);
-        return cudaErrorStreamCaptureUnmatched;
+        return SIM_REFUSE(cudaErrorStreamCaptureUnmatched,
+                          "the capture began on stream %p, and is ended there: it is invalid now",
+                          (void *)capture->origin);
     }
     const bool is_elsewhere =
         capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id;
-    result = capture->status == cudaStreamCaptureStatusInvalidated
-                 ? cudaErrorStreamCaptureInvalidated
-                 : validate_joined(capture);
+    result = validate_end(capture);
     if (!result && is_elsewhere)
-        result = cudaErrorStreamCaptureWrongThread;
+        result = SIM_REFUSE(cudaErrorStreamCaptureWrongThread,
+                            "another thread began the capture, which only that thread ends "
+                            "unless the mode is cudaStreamCaptureModeRelaxed");
     if (!result && capture->again && expected_node(capture))
-        result = cudaErrorGraphRecaptureFailure;
+        result = SIM_REFUSE(cudaErrorGraphRecaptureFailure,
+                            "the graph has more nodes than were captured again");
     acu_sim_graph *made = capture->graph;
     if (!result && graph && !capture->into)
         acu_sim_graph_publish(made, where);
@@ -403,7 +432,7 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
     acu_sim_stream *s;
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     if (!s->capture)
-        return cudaErrorIllegalState;
+        return refuse_uncaptured(s);
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (flags > cudaStreamSetCaptureDependencies)
         return cudaErrorInvalidValue;

@@ -100,8 +100,15 @@ static bool is_valid_size(const struct cudaConditionalNodeParams *params) {
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
-    if (!condition || condition->used || !is_valid_size(params) || !is_known_type(params->type))
-        return cudaErrorInvalidValue;
+    if (!condition || condition->used)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          condition ? "another node has the conditional handle %llu already"
+                                    : "the graph has no conditional handle %llu",
+                          params->handle);
+    if (!is_valid_size(params) || !is_known_type(params->type))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a conditional node of type %d cannot have %u graphs", (int)params->type,
+                          params->size);
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
         return cudaErrorMemoryAllocation;
     (*op)->with.condition.handle = params->handle;

@@ -63,14 +63,21 @@ cudaError_t acu_sim_edge_validate(const acu_sim_node *from, const acu_sim_node *
     static const unsigned char none[sizeof data.reserved];
     if (acu_sim_edge_is_plain(data))
         return cudaSuccess;
-    if (memcmp(data.reserved, none, sizeof none) != 0 || data.to_port || !kernel ||
+    if (!kernel)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "an edge that does not begin at a kernel node has no ports and no type");
+    if (memcmp(data.reserved, none, sizeof none) != 0 || data.to_port ||
         data.from_port > cudaGraphKernelNodePortLaunchCompletion ||
         data.type > cudaGraphDependencyTypeProgrammatic)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the edge has an unknown port or type, or `to_port` or `reserved` is "
+                          "not 0");
     if (data.type == cudaGraphDependencyTypeProgrammatic &&
         (data.from_port == cudaGraphKernelNodePortDefault ||
          (to && to->op->type != cudaGraphNodeTypeKernel)))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a programmatic edge must end at a kernel node, and have another port "
+                          "than the default one");
     return cudaSuccess;
 }
 
@@ -104,14 +111,21 @@ static cudaError_t validate_edges(cudaGraph_t handle, const cudaGraphNode_t *fro
                                   const cudaGraphNode_t *to, const cudaGraphEdgeData *data,
                                   size_t count, bool exist) {
     const acu_sim_graph *graph = acu_sim_graph_of(handle);
-    if (!graph || (count && (!from || !to)))
-        return cudaErrorInvalidValue;
+    if (!graph)
+        return acu_sim_graph_refuse_handle(handle);
+    if (count && (!from || !to))
+        return SIM_REFUSE(cudaErrorInvalidValue, "%zu edges are given, but no lists of nodes",
+                          count);
     for (size_t i = 0; i < count; i++) {
         const acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
         cudaGraphEdgeData edge = data ? data[i] : (cudaGraphEdgeData){0};
-        if (!a || !b || a == b || a->graph != graph || b->graph != graph ||
-            acu_sim_edge_validate(a, b, edge) || is_linked(a, b, edge) != exist)
-            return cudaErrorInvalidValue;
+        if (!a || !b || a == b || a->graph != graph || b->graph != graph)
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "edge %zu is not between two different nodes of the graph", i);
+        SIM_TRY(acu_sim_edge_validate(a, b, edge));
+        if (is_linked(a, b, edge) != exist)
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              exist ? "edge %zu does not exist" : "edge %zu exists already", i);
     }
     return cudaSuccess;
 }
@@ -125,7 +139,8 @@ cudaError_t acu_sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphN
         acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
         cudaGraphEdgeData edge = edgeData ? edgeData[i] : (cudaGraphEdgeData){0};
         if (is_linked(a, b, edge))
-            return cudaErrorInvalidValue;
+            return SIM_REFUSE(cudaErrorInvalidValue, "edge %zu is also an earlier one of the list",
+                              i);
         if (!acu_sim_edge_add(a, b, edge))
             return cudaErrorMemoryAllocation;
     }
@@ -138,7 +153,7 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
                                                 size_t numDependencies) {
     const acu_sim_graph *g = acu_sim_graph_of(graph);
     if (g && acu_sim_graph_has_memory(g))
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_memory("none of its edges can be removed");
     SIM_TRY(validate_edges(graph, from, to, edgeData, numDependencies, true));
     for (size_t i = 0; i < numDependencies; i++)
         unlink_edge(acu_sim_node_of(from[i]), acu_sim_node_of(to[i]),

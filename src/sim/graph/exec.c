@@ -164,8 +164,10 @@ static cudaError_t validate_order(acu_sim_graph *graph, cudaGraphInstantiatePara
     free(order);
     if (!order)
         return cudaErrorMemoryAllocation;
-    return odd ? refuse(params, cudaGraphInstantiateInvalidStructure, odd, cudaErrorInvalidValue)
-               : cudaSuccess;
+    if (!odd)
+        return cudaSuccess;
+    acu_record_reason("the edges make a cycle, which node %p is in or behind", (void *)odd);
+    return refuse(params, cudaGraphInstantiateInvalidStructure, odd, cudaErrorInvalidValue);
 }
 
 /* One side of a copy. Managed memory is the host's if the direction of the copy says so. */
@@ -216,11 +218,33 @@ static bool runs_as_kernel(const acu_sim_op *op) {
 static cudaError_t validate_conditions(const acu_sim_graph *graph,
                                        cudaGraphInstantiateParams *params) {
     for (size_t i = 0; i < graph->condition_count; i++)
-        if (!graph->conditions[i].used)
+        if (!graph->conditions[i].used) {
+            acu_record_reason("no node of the graph has the conditional handle %llu",
+                              graph->conditions[i].handle);
             return refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
                           cudaErrorInvalidValue);
+        }
     return acu_sim_graph_has_conditions(graph) && acu_sim_graph_has_copies(graph)
-               ? cudaErrorNotSupported
+               ? SIM_REFUSE(cudaErrorNotSupported,
+                            "the graph has conditional nodes, and so at most one executable "
+                            "graph at a time: destroy that, or update it")
+               : cudaSuccess;
+}
+
+/* Refuses a node whose operation is not supported; `reason` is what follows "node 0x1234". */
+static cudaError_t refuse_node(cudaGraphInstantiateParams *params, acu_sim_node *node,
+                               const char *reason) {
+    acu_record_reason("node %p %s", (void *)node, reason);
+    return refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
+                  cudaErrorInvalidValue);
+}
+
+static cudaError_t validate_launch_flags(acu_sim_node *node, cudaGraphInstantiateParams *params) {
+    return params->flags & cudaGraphInstantiateFlagDeviceLaunch && !can_launch_on_device(node)
+               ? refuse_node(params, node,
+                             "cannot be launched by a device: with "
+                             "cudaGraphInstantiateFlagDeviceLaunch a graph has kernels, copies, "
+                             "fills and child graphs only")
                : cudaSuccess;
 }
 
@@ -229,19 +253,18 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
     cudaError_t result = validate_order(graph, params);
     for (size_t i = 0; !result && i < graph->size; i++) {
         acu_sim_node *node = graph->nodes[i];
-        if (node && params->flags & cudaGraphInstantiateFlagDeviceLaunch &&
-            !can_launch_on_device(node))
-            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
-                            cudaErrorInvalidValue);
+        if (node)
+            result = validate_launch_flags(node, params);
         if (!result && node && node->op->type == cudaGraphNodeTypeMemset &&
-            !acu_sim_fill_can_instantiate(node->op))
+            acu_sim_fill_instantiate(node->op))
             result = refuse(params, cudaGraphInstantiateError, node, cudaErrorInvalidValue);
         if (node && (!result || node->op->type != cudaGraphNodeTypeMemset) &&
             runs_as_kernel(node->op))
             graph->device->keeps_local = true;
         if (!result && node && !acu_sim_conditional_can_instantiate(node))
-            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
-                            cudaErrorInvalidValue);
+            result = refuse_node(params, node,
+                                 "is conditional without a handle of the graph, or is in the graph "
+                                 "of a conditional node, where nodes of its type are not allowed");
         for (unsigned j = 0; !result && node && j < node->body_count; j++)
             result = validate(node->bodies[j], params);
     }
@@ -255,17 +278,24 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!exec || !are_valid_flags(params->flags, allowed))
-        return cudaErrorInvalidValue;
+    if (!exec)
+        return SIM_REFUSE(cudaErrorInvalidValue, "the address of the new executable graph is NULL");
+    if (!are_valid_flags(params->flags, allowed))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "flags 0x%llx are not known here, or are those of AutoFreeOnLaunch and "
+                          "DeviceLaunch together",
+                          params->flags);
     if (!(params->flags & cudaGraphInstantiateFlagUpload)) /* which asked about its stream */
         SIM_TRY(acu_sim_capture_allows_unsafe());
     if (!graph)
-        return cudaErrorInvalidValue;
+        return acu_sim_graph_refuse_handle(handle);
     if (graph->moved)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph was moved into a node: instantiate the graph of that node");
     SIM_TRY(validate_conditions(graph, params));
     if (acu_sim_exec_has_memory_of(graph, NULL))
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_memory(
+            "it has one executable graph at a time: destroy that, or launch it again");
     SIM_TRY(validate(graph, params));
     if (!(made = new_exec(graph, params->flags, where)))
         return cudaErrorMemoryAllocation;
@@ -309,7 +339,7 @@ cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, 
 
 static cudaError_t find(cudaGraphExec_t handle, acu_sim_exec **exec) {
     *exec = acu_sim_exec_of(handle);
-    return *exec ? cudaSuccess : cudaErrorInvalidValue;
+    return *exec ? cudaSuccess : acu_sim_exec_refuse_handle(handle);
 }
 
 cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
@@ -346,7 +376,7 @@ cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stre
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
     acu_sim_exec *exec = acu_sim_exec_of(graphExec);
-    return exec ? acu_sim_graph_launch_start(exec, s) : cudaErrorInvalidValue;
+    return exec ? acu_sim_graph_launch_start(exec, s) : acu_sim_exec_refuse_handle(graphExec);
 }
 
 /* The simulator has nothing to upload, but the call takes its place in the order of the stream. */
@@ -356,7 +386,7 @@ cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stre
     SIM_TRY(acu_sim_stream_usable(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
     if (!acu_sim_exec_of(graphExec))
-        return cudaErrorInvalidValue;
+        return acu_sim_exec_refuse_handle(graphExec);
     if (!(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return cudaErrorMemoryAllocation;
     return acu_sim_stream_submit(s, op, false);

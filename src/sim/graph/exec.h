@@ -23,6 +23,13 @@ struct acu_sim_exec {
 /* Returns the executable graph of a handle; NULL if there is none. */
 acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle);
 
+/* Returns the error of a handle that has no executable graph, and says why. */
+static inline cudaError_t acu_sim_exec_refuse_handle(cudaGraphExec_t handle) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "%p is no executable graph: it was destroyed, or never instantiated",
+                      (void *)handle);
+}
+
 /* Returns the copy that an executable graph has of a node of the graph that was instantiated; NULL
  * if it has none. */
 acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle);

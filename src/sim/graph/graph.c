@@ -22,6 +22,11 @@ acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle) {
     return acu_sim_set_has(&handles, graph) && !acu_sim_graph_root(graph)->instanced ? graph : NULL;
 }
 
+cudaError_t acu_sim_graph_refuse_handle(cudaGraph_t handle) {
+    return SIM_REFUSE(cudaErrorInvalidValue, "%p is no graph: it was destroyed, or never created",
+                      (void *)handle);
+}
+
 cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {
     return (cudaGraph_t)(void *)graph;
 }
@@ -163,7 +168,7 @@ cudaError_t acu_sim_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
 
 static cudaError_t find(cudaGraph_t handle, acu_sim_graph **graph) {
     *graph = acu_sim_graph_of(handle);
-    return *graph ? cudaSuccess : cudaErrorInvalidValue;
+    return *graph ? cudaSuccess : acu_sim_graph_refuse_handle(handle);
 }
 
 /* A graph in a node cannot be destroyed without the node, nor one into which work is captured. */
@@ -171,9 +176,11 @@ cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_graph *g;
     SIM_TRY(find(graph, &g));
     if (g->captures)
-        return cudaErrorIllegalState;
+        return SIM_REFUSE(cudaErrorIllegalState,
+                          "a stream is being captured into the graph: end the capture first");
     if (!g->where)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the graph belongs to a node or to a capture, and goes with it");
     acu_sim_graph_free(g);
     return cudaSuccess;
 }
@@ -188,13 +195,23 @@ bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
     return found;
 }
 
+cudaError_t acu_sim_graph_may_be_copied(const acu_sim_graph *graph) {
+    if (acu_sim_graph_has_conditions(graph))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph has conditional handles or nodes, so it cannot be cloned, "
+                          "or be a child graph");
+    return acu_sim_graph_has_memory(graph)
+               ? acu_sim_graph_refuse_memory("it cannot be cloned, or copied into a child graph "
+                                             "node")
+               : cudaSuccess;
+}
+
 cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
     acu_sim_graph *original;
     SIM_TRY(find(originalGraph, &original));
     if (!pGraphClone)
         return cudaErrorInvalidValue;
-    if (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original))
-        return cudaErrorNotSupported;
+    SIM_TRY(acu_sim_graph_may_be_copied(original));
     acu_sim_graph *clone = acu_sim_graph_copy(original);
     if (!clone)
         return cudaErrorMemoryAllocation;
@@ -212,7 +229,9 @@ cudaError_t acu_sim_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNo
         return cudaErrorInvalidValue;
     *pNode = NULL;
     if (clone->source != node->graph->id || node->id >= clone->copied || !clone->nodes[node->id])
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the graph is no clone of the node's graph, or the node was added "
+                          "after the clone was made");
     *pNode = acu_sim_node_handle(clone->nodes[node->id]);
     return cudaSuccess;
 }

@@ -43,6 +43,8 @@ struct acu_sim_graph {
 
 /* Returns the graph of a handle; NULL if there is none, or if an executable graph has it. */
 acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle);
+/* Returns the error of a handle that has no graph, and says why. */
+cudaError_t acu_sim_graph_refuse_handle(cudaGraph_t handle);
 cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph);
 
 /* Returns an empty graph, or a copy with all that is in the nodes; NULL without memory. The caller
@@ -55,6 +57,8 @@ void acu_sim_graph_free(acu_sim_graph *graph);
 /* Returns whether a copy of the graph exists: a clone, in a child graph node, or an executable
  * graph. Copies of copies do not count. */
 bool acu_sim_graph_has_copies(const acu_sim_graph *graph);
+/* Returns an error, and says why, if CUDA copies the graph for the program into no other one. */
+cudaError_t acu_sim_graph_may_be_copied(const acu_sim_graph *graph);
 
 /* Gives a graph to the program, which made it at `where`, or takes it back. */
 void acu_sim_graph_publish(acu_sim_graph *graph, const void *where);

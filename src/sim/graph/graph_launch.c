@@ -419,7 +419,11 @@ cudaError_t acu_sim_graph_launch_start(acu_sim_exec *exec, acu_sim_stream *strea
         return cudaErrorMemoryAllocation;
     const acu_sim_plan *plan = exec->plan;
     cudaError_t result =
-        plan->values && !acu_sim_values_are_allocated(plan) ? cudaErrorInvalidValue : cudaSuccess;
+        plan->values && !acu_sim_values_are_allocated(plan)
+            ? SIM_REFUSE(cudaErrorInvalidValue,
+                         "a node writes a value, or waits for one, where no memory is allocated "
+                         "any more")
+            : cudaSuccess;
     if (!result && plan->calls && !acu_sim_host_function_start(stream->device))
         result = cudaErrorMemoryAllocation;
     if (!result && plan->memory)

@@ -121,18 +121,31 @@ static cudaError_t validate_access(const struct cudaMemAllocNodeParams *params) 
         if (access->location.type != cudaMemLocationTypeDevice ||
             !acu_sim_device_at(access->location.id) ||
             access->flags != cudaMemAccessFlagsProtReadWrite)
-            return cudaErrorInvalidValue;
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "accessDescs[%zu] must grant cudaMemAccessFlagsProtReadWrite to a "
+                              "device that there is",
+                              i);
     }
     return cudaSuccess;
 }
 
 static cudaError_t validate_alloc(const struct cudaMemAllocNodeParams *params) {
     const struct cudaMemPoolProps *props = &params->poolProps;
-    if (!params->bytesize || props->allocType != cudaMemAllocationTypePinned ||
-        props->location.type != cudaMemLocationTypeDevice ||
-        !acu_sim_device_at(props->location.id) || (params->accessDescCount && !params->accessDescs))
-        return cudaErrorInvalidValue;
-    return props->handleTypes ? cudaErrorNotSupported : validate_access(params);
+    if (!params->bytesize)
+        return SIM_REFUSE(cudaErrorInvalidValue, "bytesize must not be 0");
+    if (props->allocType != cudaMemAllocationTypePinned ||
+        props->location.type != cudaMemLocationTypeDevice || !acu_sim_device_at(props->location.id))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a graph allocates memory of devices only: poolProps must have "
+                          "cudaMemAllocationTypePinned, cudaMemLocationTypeDevice and a device "
+                          "that there is");
+    if (params->accessDescCount && !params->accessDescs)
+        return SIM_REFUSE(cudaErrorInvalidValue, "accessDescs is NULL, and its count is %zu",
+                          params->accessDescCount);
+    return props->handleTypes ? SIM_REFUSE(cudaErrorNotSupported,
+                                           "memory of a graph is not shared with other processes: "
+                                           "poolProps.handleTypes must be cudaMemHandleTypeNone")
+                              : validate_access(params);
 }
 
 cudaError_t acu_sim_graph_memory_alloc_op(struct cudaMemAllocNodeParams *params,
@@ -164,19 +177,27 @@ static acu_sim_allocation *allocation_at(const void *address) {
 
 /* Returns an error unless a graph may free an allocation: each graph frees it once at most, and
  * either the graph that allocates it does, or others do. */
-static cudaError_t validate_free(const acu_sim_allocation *allocation, unsigned graph) {
-    if (!allocation || allocation->freed_by == graph)
-        return cudaErrorInvalidValue;
-    return allocation->freed_by &&
-                   (allocation->graph_id == graph || allocation->freed_by == allocation->graph_id)
-               ? cudaErrorInvalidValue
-               : cudaSuccess;
+static cudaError_t validate_free(const acu_sim_allocation *allocation, unsigned graph,
+                                 const void *address) {
+    if (!allocation)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "no graph allocates memory at %p: a graph frees only what a graph "
+                          "allocates",
+                          address);
+    if (allocation->freed_by != graph &&
+        !(allocation->freed_by &&
+          (allocation->graph_id == graph || allocation->freed_by == allocation->graph_id)))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the %zu bytes at %p, which a graph allocates, are freed already by a node "
+                      "of this graph or of another",
+                      allocation->params.bytesize, address);
 }
 
 cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_allocation *allocation = allocation_at(address);
     unsigned id = acu_sim_graph_root(graph)->id;
-    cudaError_t result = validate_free(allocation, id);
+    cudaError_t result = validate_free(allocation, id, address);
     if (result)
         return result;
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemFree, run_free)))
@@ -190,6 +211,11 @@ cudaError_t acu_sim_graph_memory_free_op(void *address, acu_sim_graph *graph, ac
 
 struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op) {
     return op->with.allocation->params;
+}
+
+cudaError_t acu_sim_graph_refuse_memory(const char *so) {
+    return SIM_REFUSE(cudaErrorNotSupported,
+                      "the graph has, or has had, nodes that allocate or free memory, so %s", so);
 }
 
 bool acu_sim_graph_memory_is_op(const acu_sim_op *op) {
@@ -308,8 +334,19 @@ cudaError_t acu_sim_graph_memory_place(acu_sim_node *node) {
 
 /* Returns an error if a step allocates what is allocated, or frees what is not. */
 static cudaError_t validate_step(acu_sim_allocation *allocation, bool alloc, bool auto_free) {
-    if (alloc ? allocation->next_out && !(auto_free && allocation->out) : !allocation->next_out)
-        return cudaErrorInvalidValue;
+    const void *at = allocation->params.dptr;
+    const size_t size = allocation->params.bytesize;
+    if (alloc && allocation->next_out && !(auto_free && allocation->out))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the graph allocates the %zu bytes at %p, which an earlier launch "
+                          "allocated and nobody freed: free them first, or instantiate with "
+                          "cudaGraphInstantiateFlagAutoFreeOnLaunch",
+                          size, at);
+    if (!alloc && !allocation->next_out)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the graph frees the %zu bytes at %p, which are not allocated: launch "
+                          "the graph first that allocates them",
+                          size, at);
     allocation->next_out = alloc;
     return cudaSuccess;
 }

@@ -30,6 +30,10 @@ void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to
  */
 cudaError_t acu_sim_graph_memory_launch(const acu_sim_step *steps, size_t count, bool auto_free);
 
+/* Returns the error of what a graph does not support that has memory, and says why: `so` is what
+ * follows, as "it cannot be cloned". */
+cudaError_t acu_sim_graph_refuse_memory(const char *so);
+
 /* Returns whether a graph, or a graph in its nodes, allocates or frees memory. */
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph);
 

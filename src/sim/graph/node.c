@@ -116,7 +116,7 @@ static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
 
 static cudaError_t host_op(const struct cudaHostNodeParamsV2 *host, acu_sim_op **op) {
     if (!host->fn)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "fn, the host function, is NULL");
     *op = acu_sim_host_function_op(host->fn, host->userData);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -151,15 +151,20 @@ static cudaError_t validate_child(const struct cudaChildGraphNodeParams *child,
     const bool known =
         acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership, child->ownership);
     if (!graph)
-        return cudaErrorInvalidValue;
-    if (graph->moved || (child->ownership && !(known && is_moved(child))))
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_handle(child->graph);
+    if (graph->moved)
+        return SIM_REFUSE(cudaErrorNotSupported, "the child graph was moved into a node already");
+    if (child->ownership && !(known && is_moved(child)))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "ownership must be cudaGraphChildGraphOwnershipClone or, if the "
+                          "runtime has that, cudaGraphChildGraphOwnershipMove");
     if (is_moved(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
-        return cudaErrorInvalidValue;
-    return acu_sim_graph_has_conditions(graph) ||
-                   (!is_moved(child) && acu_sim_graph_has_memory(graph))
-               ? cudaErrorNotSupported
-               : cudaSuccess;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "only a graph that the program could destroy is moved into a node: "
+                          "none of a node or capture, and not the graph that gets the node");
+    if (is_moved(child) && !acu_sim_graph_has_conditions(graph))
+        return cudaSuccess;
+    return acu_sim_graph_may_be_copied(graph);
 }
 
 static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_graph *into,
@@ -172,7 +177,9 @@ static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_gr
 static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *graph,
                              acu_sim_op **op) {
     if (graph->moved)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph was moved into a node, and gets no new nodes that allocate "
+                          "or free memory");
     return params->type == cudaGraphNodeTypeMemAlloc
                ? alloc_op(&params->alloc, graph, op)
                : acu_sim_graph_memory_free_op(params->free.dptr, graph, op);
@@ -200,11 +207,14 @@ static cudaError_t make_op_of_type(acu_sim_graph *graph, struct cudaGraphNodePar
     case cudaGraphNodeTypeGraph:
         return child_op(params, graph, op);
     case cudaGraphNodeTypeConditional:
-        return old ? cudaErrorNotSupported
+        return old ? SIM_REFUSE(cudaErrorNotSupported,
+                                "the parameters of a conditional node cannot be changed")
                    : acu_sim_conditional_op(&params->conditional, graph, op);
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree:
-        return old ? cudaErrorNotSupported : memory_op(params, graph, op);
+        return old ? SIM_REFUSE(cudaErrorNotSupported, "the parameters of a node that allocates or "
+                                                       "frees memory cannot be changed")
+                   : memory_op(params, graph, op);
     case cudaGraphNodeTypeMemcpyBatch:
         return acu_sim_driver_knows(&acu_cuda_type_CUgraphNodeType_enum, params->type)
                    ? acu_sim_batch_op(&params->memcpyBatch, op)
@@ -297,7 +307,7 @@ static cudaError_t replace_child(acu_sim_node *node, struct cudaGraphNodeParams 
                       cudaGraphChildGraphOwnershipMove))
         params.graph.ownership = cudaGraphChildGraphOwnershipClone;
     if (acu_sim_graph_has_memory(node->graph))
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_memory("no child graph in it can be changed");
     SIM_TRY(validate_child(&params.graph, node->graph));
     SIM_TRY(make_body(&params, &copy));
     if (embed_child(node, copy, false)) {
@@ -372,7 +382,10 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
 cudaError_t acu_sim_node_make_op(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
                                  acu_sim_op **op) {
     if (params->type != node->op->type || params->type == cudaGraphNodeTypeGraph)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the parameters are those of another type of node (%d) than the node "
+                          "has (%d)",
+                          (int)params->type, (int)node->op->type);
     struct cudaGraphNodeParams mine = *params;
     return make_op(node->graph, &mine, node->op, op);
 }
@@ -397,12 +410,17 @@ cudaError_t acu_sim_nodes_validate(const acu_sim_graph *graph, const cudaGraphNo
                                    const cudaGraphEdgeData *data, size_t count, bool repeats) {
     uint64_t mark = acu_sim_node_new_mark();
     if (count && !nodes)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "%zu dependencies are given, but no list", count);
     for (size_t i = 0; i < count; i++) {
         acu_sim_node *node = acu_sim_node_of(nodes[i]);
-        if (!node || node->graph != graph || (node->mark == mark && !repeats) ||
-            (data && acu_sim_edge_validate(node, NULL, data[i])))
-            return cudaErrorInvalidValue;
+        if (!node || node->graph != graph)
+            return SIM_REFUSE(cudaErrorInvalidValue, "dependency %zu is %s", i,
+                              node ? "a node of another graph" : "no node: it was destroyed");
+        if (node->mark == mark && !repeats)
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "dependency %zu is also an earlier one of the list", i);
+        if (data)
+            SIM_TRY(acu_sim_edge_validate(node, NULL, data[i]));
         node->mark = mark;
     }
     return cudaSuccess;
@@ -493,18 +511,30 @@ cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
                              size_t count, struct cudaGraphNodeParams *params) {
     acu_sim_node *made = NULL;
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!node || !g || !params)
-        return cudaErrorInvalidValue;
+    if (!g)
+        return acu_sim_graph_refuse_handle(graph);
+    if (!node || !params)
+        return SIM_REFUSE(cudaErrorInvalidValue, "%s is NULL",
+                          node ? "the parameters' address" : "the address of the new node");
     SIM_TRY(add(g, dependencies, data, count, params, &made));
     *node = acu_sim_node_handle(made);
     return cudaSuccess;
 }
 
+static cudaError_t refuse_handle(cudaGraphNode_t handle) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "%p is no node of a graph: it was destroyed, or never created",
+                      (void *)handle);
+}
+
 cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType type,
                                     struct cudaGraphNodeParams *params) {
     const acu_sim_node *n = acu_sim_node_of(node);
-    if (!n || !params || n->op->type != type)
-        return cudaErrorInvalidValue;
+    if (!n)
+        return refuse_handle(node);
+    if (!params || n->op->type != type)
+        return SIM_REFUSE(cudaErrorInvalidValue, params ? "the node is of another type"
+                                                        : "the address of the parameters is NULL");
     acu_sim_node_describe(n, params);
     return cudaSuccess;
 }
@@ -512,17 +542,21 @@ cudaError_t acu_sim_node_get_params(cudaGraphNode_t node, enum cudaGraphNodeType
 cudaError_t acu_sim_node_set_params(cudaGraphNode_t node,
                                     const struct cudaGraphNodeParams *params) {
     acu_sim_node *n = acu_sim_node_of(node);
-    return n && params ? set_params(n, params) : cudaErrorInvalidValue;
+    if (!n)
+        return refuse_handle(node);
+    return params ? set_params(n, params)
+                  : SIM_REFUSE(cudaErrorInvalidValue, "the address of the parameters is NULL");
 }
 
 cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
     acu_sim_node *n = acu_sim_node_of(node);
     if (!n)
-        return cudaErrorInvalidValue;
+        return refuse_handle(node);
     if (acu_sim_graph_root(n->graph)->captures)
-        return cudaErrorIllegalState;
+        return SIM_REFUSE(cudaErrorIllegalState,
+                          "a stream is being captured into the graph: end the capture first");
     if (acu_sim_graph_has_memory(n->graph))
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_memory("none of its nodes can be destroyed");
     if (n->op->type == cudaGraphNodeTypeConditional)
         acu_sim_condition_of(acu_sim_graph_root(n->graph), n->op->with.condition.handle)->used =
             false;
@@ -534,7 +568,10 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
 /* Finds the node of a handle. `out` is where the caller writes its result; NULL is an error. */
 static cudaError_t find(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
     *node = acu_sim_node_of(handle);
-    return out && *node ? cudaSuccess : cudaErrorInvalidValue;
+    if (!*node)
+        return refuse_handle(handle);
+    return out ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue, "the address for the result is NULL");
 }
 
 cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,

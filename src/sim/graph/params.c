@@ -8,9 +8,10 @@
 
 /* ---- all types, and empty nodes ---- */
 
-/* Returns whether CUDA copies the graph into no other one, which it says of a child first. */
-static bool is_never_copied(const acu_sim_graph *graph) {
-    return graph && (acu_sim_graph_has_memory(graph) || acu_sim_graph_has_conditions(graph));
+/* Returns an error if CUDA copies the graph into no other one, which it says of a child first. */
+static cudaError_t validate_child(cudaGraph_t handle) {
+    const acu_sim_graph *graph = acu_sim_graph_of(handle);
+    return graph ? acu_sim_graph_may_be_copied(graph) : cudaSuccess;
 }
 
 /* Returns what the runtime reports of a node's parameters before it looks at the graph. */
@@ -27,9 +28,8 @@ cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                                      struct cudaGraphNodeParams *nodeParams) {
     SIM_TRY(validate_shape(nodeParams));
     if (nodeParams && nodeParams->type == cudaGraphNodeTypeGraph &&
-        nodeParams->graph.ownership == cudaGraphChildGraphOwnershipClone &&
-        is_never_copied(acu_sim_graph_of(nodeParams->graph.graph)))
-        return cudaErrorNotSupported;
+        nodeParams->graph.ownership == cudaGraphChildGraphOwnershipClone)
+        SIM_TRY(validate_child(nodeParams->graph.graph));
     return acu_sim_node_add(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
                             nodeParams);
 }
@@ -226,8 +226,7 @@ cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, c
 cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                                const cudaGraphNode_t *pDependencies,
                                                size_t numDependencies, cudaGraph_t childGraph) {
-    if (is_never_copied(acu_sim_graph_of(childGraph))) /* also where there is no graph to add to */
-        return cudaErrorNotSupported;
+    SIM_TRY(validate_child(childGraph)); /* also where there is no graph to add to */
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
                                          .graph = {.graph = childGraph}};
     return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);

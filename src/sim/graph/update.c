@@ -7,6 +7,7 @@
  */
 #include "sim/graph/update.h"
 
+#include "core/values.h"
 #include "sim/behaviour.h"
 #include "sim/code/kernel_launch.h"
 #include "sim/device/device.h"
@@ -25,6 +26,7 @@
 #include "sim/stream/edge_list.h"
 #include "sim/stream/op.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,11 +152,21 @@ static cudaError_t set_node_params(acu_sim_node *node, const struct cudaGraphNod
         return result;
     if (acu_sim_update_validate(node->op, op)) {
         acu_sim_op_release(op);
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the node of an executable graph keeps the shape of its copy or fill, "
+                          "and the kind and device of its memory, or the context of its kernel: "
+                          "instantiate the graph again");
     }
     acu_sim_op_release(node->op);
     node->op = op;
     return cudaSuccess;
+}
+
+static cudaError_t refuse_node(cudaGraphNode_t node) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "%p is no node of the graph that was instantiated, or was added after "
+                      "that",
+                      (void *)node);
 }
 
 cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -168,8 +180,12 @@ cudaError_t acu_sim_update_set_params(cudaGraphExec_t exec, cudaGraphNode_t node
         return cudaSuccess;
     if (e && given && params && params->type == given->op->type &&
         acu_sim_graph_memory_is_op(given->op))
-        return cudaErrorNotSupported;
-    SIM_TRY(n && params ? set_node_params(n, params) : cudaErrorInvalidValue);
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the parameters of a node that allocates or frees memory cannot be "
+                          "changed");
+    if (!e || !n)
+        return e ? refuse_node(node) : acu_sim_exec_refuse_handle(exec);
+    SIM_TRY(params ? set_node_params(n, params) : cudaErrorInvalidValue);
     acu_sim_exec_discard_plan(e);
     return cudaSuccess;
 }
@@ -187,7 +203,13 @@ static cudaError_t find(cudaGraphExec_t exec, cudaGraphNode_t handle, acu_sim_ex
                         acu_sim_node **node) {
     *e = acu_sim_exec_of(exec);
     *node = *e ? acu_sim_exec_node(*e, handle) : NULL;
-    return !*node || !can_be_disabled(*node) ? cudaErrorInvalidValue : cudaSuccess;
+    if (!*e || !*node)
+        return *e ? refuse_node(handle) : acu_sim_exec_refuse_handle(exec);
+    return can_be_disabled(*node)
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "node %p cannot be disabled: only kernels, copies and fills can",
+                            (void *)handle);
 }
 
 cudaError_t acu_sim_cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
@@ -417,12 +439,23 @@ static bool copy_conditions_and_objects(acu_sim_exec *exec, const acu_sim_graph 
     return acu_sim_user_objects_copy(mine, other);
 }
 
+static cudaError_t refuse_update(const cudaGraphExecUpdateResultInfo *info) {
+    const char *name = acu_value_name(&acu_cudart_type_cudaGraphExecUpdateResult, info->result);
+    char node[32] = "";
+    if (info->errorNode)
+        snprintf(node, sizeof node, " at node %p", (void *)info->errorNode);
+    return SIM_REFUSE(cudaErrorGraphExecUpdateFailure,
+                      "the graph differs too much from the one that was instantiated: %s%s; "
+                      "instantiate it instead",
+                      name ? name : "an unknown result", node);
+}
+
 cudaError_t acu_sim_update_graph(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     if (!other)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "the new child graph is no graph");
     if (!validate(mine, other, false, &info))
-        return cudaErrorGraphExecUpdateFailure;
+        return refuse_update(&info);
     copy_work(mine);
     return cudaSuccess;
 }
@@ -434,14 +467,18 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     if (resultInfo && ((exec && graph) || !acu_sim_behaviour_update_of_nothing_has_no_result()))
         refuse(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
-    if (!exec || !graph || graph->moved || !resultInfo)
-        return cudaErrorInvalidValue;
+    if (!exec || !graph)
+        return exec ? acu_sim_graph_refuse_handle(hGraph) : acu_sim_exec_refuse_handle(hGraphExec);
+    if (graph->moved || !resultInfo)
+        return SIM_REFUSE(cudaErrorInvalidValue, resultInfo ? "the graph was moved into a node"
+                                                            : "the address for the result is NULL");
     if (acu_sim_exec_has_memory_of(graph, exec)) {
         resultInfo->result = cudaGraphExecUpdateSuccess;
-        return cudaErrorNotSupported;
+        return acu_sim_graph_refuse_memory("it has one executable graph at a time, and another has "
+                                           "its memory: destroy that one first");
     }
     if (!validate(exec->graph, graph, acu_sim_behaviour_update_pairs_by_edges(), resultInfo))
-        return cudaErrorGraphExecUpdateFailure;
+        return refuse_update(resultInfo);
     if (!copy_conditions_and_objects(exec, graph))
         return cudaErrorMemoryAllocation;
     copy_work(exec->graph);
@@ -459,6 +496,8 @@ cudaError_t acu_sim_cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphE
                                                .graph = {.graph = childGraph}};
     const acu_sim_graph *child = acu_sim_graph_of(childGraph);
     if (child && acu_sim_exec_of(hGraphExec) && acu_sim_graph_has_memory(child))
-        return cudaErrorGraphExecUpdateFailure; /* whichever node it is */
+        return SIM_REFUSE(cudaErrorGraphExecUpdateFailure, /* whichever node it is */
+                          "the new child graph has, or has had, nodes that allocate or free "
+                          "memory, so it cannot be copied");
     return acu_sim_update_set_params(hGraphExec, node, &params);
 }

@@ -28,18 +28,31 @@ static size_t entry_of(const size_t *indices, size_t entries, size_t element, si
     return last + 1 < entries && indices[last + 1] == element ? last + 1 : last;
 }
 
+static cudaError_t refuse_legacy(void) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the legacy default stream takes no batches: pass a stream that the "
+                      "program created, or cudaStreamPerThread");
+}
+
 /* Returns an error for the legacy default stream, which takes no batches, and for a captured
  * stream, whose capture stays valid. `good`: so far the other arguments are valid. */
 static cudaError_t validate_stream(cudaStream_t handle, bool good) {
     acu_sim_stream *stream;
     handle = acu_sim_stream_handle(handle);
     if (!handle || handle == cudaStreamLegacy)
-        return cudaErrorInvalidValue;
+        return refuse_legacy();
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     SIM_TRY(acu_sim_capture_allows(stream, SIM_ENQUEUES));
     if (!good)
-        return cudaErrorInvalidValue;
-    return stream->capture ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "an array of the batch is NULL, there is no copy, or the attributes or "
+                          "their indices are not valid: these begin with 0 and rise");
+    return stream->capture
+               ? SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                            "stream %p is being captured, and a capture does not take batches: "
+                            "add a node of cudaGraphNodeTypeMemcpyBatch, or copy one by one",
+                            (void *)stream)
+               : cudaSuccess;
 }
 
 /* ---- copies ---- */
@@ -79,8 +92,12 @@ static cudaError_t add_copies(batch *b, void *const *dsts, const void *const *sr
     size_t entry = 0;
     for (size_t i = 0; i < count; i++) {
         entry = entry_of(indices, entries, i, entry);
-        if (!sizes[i] || !is_valid_order(attributes[entry].srcAccessOrder, attributes[entry].flags))
-            return cudaErrorInvalidValue;
+        if (!sizes[i])
+            return SIM_REFUSE(cudaErrorInvalidValue, "copy %zu of the batch is empty", i);
+        if (!is_valid_order(attributes[entry].srcAccessOrder, attributes[entry].flags))
+            return SIM_REFUSE(cudaErrorInvalidValue,
+                              "attributes %zu have an unknown srcAccessOrder or unknown flags",
+                              entry);
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault);
         add(b, &copy, attributes[entry].srcAccessOrder);
@@ -324,7 +341,7 @@ static cudaError_t validate_ranges(void *const *at, const size_t *sizes, size_t 
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
         if (!acu_sim_managed_range(at[i], sizes[i]))
-            return cudaErrorInvalidValue;
+            return acu_sim_managed_refuse_range(at[i], sizes[i]);
         if (!to)
             continue;
         entry = entry_of(to->indices, to->count, i, entry);
@@ -342,8 +359,10 @@ static cudaError_t discard_or_prefetch(void *const *at, const size_t *sizes, siz
     size_t entry = 0;
     acu_sim_stream *s;
     stream = acu_sim_stream_handle(stream);
-    if (flags || !stream || stream == cudaStreamLegacy)
-        return cudaErrorInvalidValue;
+    if (flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "flags must be 0");
+    if (!stream || stream == cudaStreamLegacy)
+        return refuse_legacy();
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_REFUSES));
     SIM_TRY(validate_ranges(at, sizes, count, to));
@@ -390,8 +409,13 @@ cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t sum
     const bool pageable = devPtr && size && !acu_sim_range_is_device_address(devPtr) &&
                           !acu_sim_range_overlapping((uintptr_t)devPtr, size);
     SIM_TRY(acu_sim_driver_has(&acu_function_cuMemGetLocationInfo));
-    if ((!range && !pageable) || !location_out || !summaryGranularity ||
-        summaryGranularity > size || samplingGranularity > summaryGranularity)
+    if (!devPtr || (!range && !pageable))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the %zu bytes at %p are neither managed memory of one allocation, nor "
+                          "all unknown to CUDA",
+                          size, devPtr);
+    if (!location_out || !summaryGranularity || summaryGranularity > size ||
+        samplingGranularity > summaryGranularity)
         return cudaErrorInvalidValue;
     for (size_t at = 0; at < size; at += summaryGranularity) {
         const size_t rest = size - at;

@@ -88,16 +88,23 @@ struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
 /* ---- validating ---- */
 
 /* A copy must name the devices where the current one was granted no access to the memory. */
-static bool can_read(const acu_sim_endpoint *from, bool named_devices) {
-    return named_devices || !acu_sim_range_has_grants(from->range) ||
-           acu_sim_range_allows_access(from->range, acu_sim_device_at(acu_sim_self()->device));
+static cudaError_t validate_access(const acu_sim_endpoint *end, bool named_devices, bool writes) {
+    const bool asks_device = !named_devices && acu_sim_range_has_grants(end->range);
+    return asks_device || (writes && acu_sim_range_is_read_only(end->range))
+               ? acu_sim_range_validate_access(end->range,
+                                               acu_sim_device_at(acu_sim_self()->device), writes)
+               : cudaSuccess;
 }
 
-static bool can_write(const acu_sim_endpoint *to, bool named_devices) {
-    if (acu_sim_range_is_read_only(to->range))
-        return false;
-    return named_devices || !acu_sim_range_has_grants(to->range) ||
-           acu_sim_range_allows_writing(to->range, acu_sim_device_at(acu_sim_self()->device));
+/* A copy that names devices takes no memory that CUDA does not know. */
+static cudaError_t validate_known(const acu_sim_endpoint *end, const char *what,
+                                  bool named_devices) {
+    return end->pageable && named_devices
+               ? SIM_REFUSE(cudaErrorInvalidValue,
+                            "the %s is host memory that CUDA did not allocate or register, "
+                            "which a copy between devices does not take: use cudaMemcpy()",
+                            what)
+               : cudaSuccess;
 }
 
 /* Returns whether a direction takes the memory for that of the host: pageable memory, and that of a
@@ -106,21 +113,30 @@ static bool is_of_host(const acu_sim_endpoint *e) {
     return e->pageable || (e->range && e->range->pool && e->range->kind == SIM_PINNED);
 }
 
-static bool fits_direction(const acu_sim_endpoint *to, const acu_sim_endpoint *from,
-                           enum cudaMemcpyKind kind) {
+static cudaError_t validate_direction(const acu_sim_endpoint *to, const acu_sim_endpoint *from,
+                                      enum cudaMemcpyKind kind) {
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    return !(to_device && is_of_host(to)) && !(from_device && is_of_host(from));
+    const bool is_wrong_to = to_device && is_of_host(to);
+    if (!is_wrong_to && !(from_device && is_of_host(from)))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the direction says that the %s is memory of a device, and it is the "
+                      "host's: cudaMemcpyDefault goes by the addresses",
+                      is_wrong_to ? "destination" : "source");
 }
 
 /* Each end is either memory, or an array that exists. */
 static cudaError_t validate_ends(const struct cudaMemcpy3DParms *copy) {
+    const bool has_source = !copy->srcArray || acu_sim_array_of(copy->srcArray);
     if ((copy->srcArray && copy->srcPtr.ptr) || (copy->dstArray && copy->dstPtr.ptr))
-        return cudaErrorInvalidValue;
-    if ((copy->srcArray && !acu_sim_array_of(copy->srcArray)) ||
-        (copy->dstArray && !acu_sim_array_of(copy->dstArray)))
-        return cudaErrorInvalidResourceHandle;
-    return cudaSuccess;
+        return SIM_REFUSE(cudaErrorInvalidValue, "the %s is given twice, as an array and as memory",
+                          copy->srcArray && copy->srcPtr.ptr ? "source" : "destination");
+    if (has_source && (!copy->dstArray || acu_sim_array_of(copy->dstArray)))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                      "%p is no array: it was freed, or never allocated",
+                      (void *)(has_source ? copy->dstArray : copy->srcArray));
 }
 
 static bool is_pitch(size_t pitch) {
@@ -133,12 +149,18 @@ static cudaError_t validate_rows(const struct cudaPitchedPtr *ptr,
                                  const struct cudaExtent *extent) {
     const bool has_slices = extent->depth > 1;
     if (!ptr->ptr && !ptr->pitch && !ptr->xsize && !ptr->ysize)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the source or destination is missing: there is neither an array nor "
+                          "a pointer with a pitch");
     return is_pitch(ptr->pitch) &&
                    ((extent->height == 1 && !has_slices) || ptr->pitch >= extent->width) &&
                    (ptr->ysize || !has_slices)
                ? cudaSuccess
-               : cudaErrorInvalidPitchValue;
+               : SIM_REFUSE(cudaErrorInvalidPitchValue,
+                            "at %p a pitch of %zu bytes and %zu rows are given for a box of %zu "
+                            "bytes, %zu rows and %zu slices",
+                            ptr->ptr, ptr->pitch, ptr->ysize, extent->width, extent->height,
+                            extent->depth);
 }
 
 cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy) {
@@ -149,7 +171,9 @@ cudaError_t acu_sim_copy_validate_shape(const struct cudaMemcpy3DParms *copy) {
     /* A source that is an array is looked at now; one that is the destination, after the rows. */
     if (copy->srcArray &&
         (copy->kind == cudaMemcpyHostToHost || copy->kind == cudaMemcpyHostToDevice))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the direction says that the source is the host's, and it is an array, "
+                          "which is memory of a device");
     if (!copy->srcArray)
         SIM_TRY(validate_rows(&copy->srcPtr, &copy->extent));
     return copy->dstArray ? cudaSuccess : validate_rows(&copy->dstPtr, &copy->extent);
@@ -167,9 +191,40 @@ static bool is_within_pitch(const struct cudaPitchedPtr *ptr, const struct cudaP
            (!ptr->ysize || (extent->height <= ptr->ysize && pos->y <= ptr->ysize - extent->height));
 }
 
-static bool is_within_pitches(const struct cudaMemcpy3DParms *copy, size_t unit) {
-    return (copy->srcArray || is_within_pitch(&copy->srcPtr, &copy->srcPos, &copy->extent, unit)) &&
-           (copy->dstArray || is_within_pitch(&copy->dstPtr, &copy->dstPos, &copy->extent, unit));
+static cudaError_t validate_pitches(const struct cudaMemcpy3DParms *copy, size_t unit) {
+    const bool has_source =
+        copy->srcArray || is_within_pitch(&copy->srcPtr, &copy->srcPos, &copy->extent, unit);
+    const struct cudaPitchedPtr *ptr = has_source ? &copy->dstPtr : &copy->srcPtr;
+    if (has_source && (copy->dstArray || is_within_pitch(ptr, &copy->dstPos, &copy->extent, unit)))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "a box of %zu bytes and %zu rows, with what is skipped before it, does not "
+                      "fit into the %s's pitch of %zu bytes or its %zu rows",
+                      copy->extent.width * unit, copy->extent.height,
+                      has_source ? "destination" : "source", ptr->pitch, ptr->ysize);
+}
+
+static cudaError_t refuse_empty(void) {
+    return SIM_REFUSE(cudaErrorInvalidValue, "the copy is empty: a part of its extent is 0");
+}
+
+/* Validates the box and lays both ends out. */
+static cudaError_t validate_box(const struct cudaMemcpy3DParms *copy, bool in_bytes,
+                                acu_sim_layout *to, acu_sim_layout *from) {
+    const size_t unit = unit_of(copy, in_bytes);
+    if (acu_sim_layout_is_empty(&copy->extent))
+        return refuse_empty();
+    if (!unit)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the elements of the two arrays do not have the same size");
+    SIM_TRY(validate_pitches(copy, unit));
+    const bool has_to = lay_out_to(copy, unit, to);
+    if (has_to && lay_out_from(copy, unit, from))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "a part of the box is outside of the array, or its size is too large for "
+                      "a number, at the %s",
+                      has_to ? "source" : "destination");
 }
 
 static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_options *options,
@@ -178,15 +233,14 @@ static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_opt
     if (!acu_sim_copy_is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
     SIM_TRY(validate_ends(copy));
-    const size_t unit = unit_of(copy, options->in_bytes);
-    if (acu_sim_layout_is_empty(&copy->extent) || !unit || !is_within_pitches(copy, unit) ||
-        !lay_out_to(copy, unit, &to_layout) || !lay_out_from(copy, unit, &from_layout) ||
-        !acu_sim_layout_find(&to_layout, to) || !acu_sim_layout_find(&from_layout, from) ||
-        !fits_direction(to, from, copy->kind) || !can_write(to, options->named_devices) ||
-        !can_read(from, options->named_devices) ||
-        (options->named_devices && (to->pageable || from->pageable)))
-        return cudaErrorInvalidValue;
-    return cudaSuccess;
+    SIM_TRY(validate_box(copy, options->in_bytes, &to_layout, &from_layout));
+    SIM_TRY(acu_sim_layout_find(&to_layout, "destination", to));
+    SIM_TRY(acu_sim_layout_find(&from_layout, "source", from));
+    SIM_TRY(validate_direction(to, from, copy->kind));
+    SIM_TRY(validate_access(to, options->named_devices, true));
+    SIM_TRY(validate_access(from, options->named_devices, false));
+    SIM_TRY(validate_known(to, "destination", options->named_devices));
+    return validate_known(from, "source", options->named_devices);
 }
 
 /* ---- operations ---- */
@@ -295,7 +349,7 @@ cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op *
     const copy_options options = {.async = true};
     acu_sim_endpoint to, from;
     if (acu_sim_layout_is_empty(&params->extent))
-        return cudaErrorInvalidValue;
+        return refuse_empty();
     SIM_TRY(validate(params, &options, &to, &from));
     *op = new_op(params, &options, &to, &from);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -397,7 +451,10 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
         .extent = {width, height, 1},
         .kind = kind};
     if (width && height > 1 && (dpitch < width || spitch < width))
-        return cudaErrorInvalidPitchValue;
+        return SIM_REFUSE(cudaErrorInvalidPitchValue,
+                          "a row of %zu bytes is longer than the %s's pitch of %zu bytes", width,
+                          dpitch < width ? "destination" : "source",
+                          dpitch < width ? dpitch : spitch);
     if (width && height && !acu_sim_copy_is_direction(kind))
         return cudaErrorInvalidMemcpyDirection;
     return submit(&params, stream, (copy_options){.async = async});
@@ -468,9 +525,11 @@ static cudaError_t make_device_wait(acu_sim_stream *stream, int device) {
 }
 
 /* Memory of a pool may be named as that of any device that was granted access to the pool. */
-static bool may_be_named(const void *address, int device) {
+static cudaError_t validate_name(const void *address, int device, bool writes) {
     const acu_sim_range *range = acu_sim_range_of(address);
-    return !range || !range->pool || acu_sim_range_allows_access(range, acu_sim_device_at(device));
+    return range && range->pool
+               ? acu_sim_range_validate_access(range, acu_sim_device_at(device), writes)
+               : cudaSuccess;
 }
 
 /* Copies between devices, which are validated but not needed: the addresses say where the memory
@@ -483,9 +542,10 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, bool in_
         return cudaErrorInvalidDevice;
     SIM_TRY(acu_sim_stream_of(handle, &stream));
     SIM_TRY(acu_sim_capture_allows(stream, SIM_REFUSES));
-    if (!acu_sim_layout_is_empty(&params->extent) &&
-        (!may_be_named(params->dstPtr.ptr, to) || !may_be_named(params->srcPtr.ptr, from)))
-        return cudaErrorInvalidValue;
+    if (!acu_sim_layout_is_empty(&params->extent)) {
+        SIM_TRY(validate_name(params->dstPtr.ptr, to, true));
+        SIM_TRY(validate_name(params->srcPtr.ptr, from, false));
+    }
     if (async)
         return submit(params, handle, options);
     SIM_TRY(wait_for_device(stream, to));

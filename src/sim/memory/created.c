@@ -115,7 +115,9 @@ static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **de
         return cudaErrorInvalidValue;
     return p->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
                ? cudaSuccess
-               : cudaErrorNotSupported; /* sharing with other processes is not simulated */
+               : SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator does not share memory with other processes: "
+                            "requestedHandleTypes must be CU_MEM_HANDLE_TYPE_NONE");
 }
 
 /* Returns a file of that size; -1 if there is none. */
@@ -155,8 +157,12 @@ cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
 cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                 const CUmemAllocationProp *prop, unsigned long long flags) {
     acu_sim_device *device;
-    if (!handle || !prop || !size || size % GRANULARITY || flags)
-        return cudaErrorInvalidValue;
+    if (!handle || !prop || flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "handle or prop is NULL, or flags is not 0");
+    if (!size || size % GRANULARITY)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the size must be a multiple of the granularity, which is %zu bytes",
+                          (size_t)GRANULARITY);
     CUmemAllocationProp properties = *prop;
     SIM_TRY(settle_properties(&properties, &device));
     const bool on_host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;

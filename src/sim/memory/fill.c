@@ -66,19 +66,43 @@ static bool is_element_size(unsigned size) {
 }
 
 /* The pitch of a single row means nothing. */
-static bool is_aligned(const struct cudaMemsetParams *fill) {
-    return (uintptr_t)fill->dst % fill->elementSize == 0 &&
-           (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
-                                  fill->pitch >= fill->width * fill->elementSize));
+static cudaError_t validate_alignment(const struct cudaMemsetParams *fill) {
+    if ((uintptr_t)fill->dst % fill->elementSize == 0 &&
+        (fill->height == 1 ||
+         (fill->pitch % fill->elementSize == 0 && fill->pitch >= fill->width * fill->elementSize)))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the destination %p and the pitch of %zu bytes must be multiples of the "
+                      "element's %u bytes, and a row of %zu elements must fit into the pitch",
+                      fill->dst, fill->pitch, fill->elementSize, fill->width);
+}
+
+static cudaError_t validate_shape(const struct cudaMemsetParams *fill, acu_sim_layout *layout) {
+    if (!is_element_size(fill->elementSize))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "elements of %u bytes cannot be filled, but of 1, 2 or 4",
+                          fill->elementSize);
+    if (!fill->width || !fill->height)
+        return SIM_REFUSE(cudaErrorInvalidValue, "the fill has no elements: width or height "
+                                                 "is 0");
+    if (!lay_out(fill, layout))
+        return SIM_REFUSE(cudaErrorInvalidValue, "the size of the fill is too large for a "
+                                                 "number");
+    return validate_alignment(fill);
 }
 
 static cudaError_t validate(const struct cudaMemsetParams *fill, acu_sim_endpoint *to) {
     acu_sim_layout layout;
-    return is_element_size(fill->elementSize) && fill->width && fill->height &&
-                   lay_out(fill, &layout) && is_aligned(fill) && acu_sim_layout_find(&layout, to) &&
-                   to->device && !acu_sim_range_is_read_only(to->range)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    SIM_TRY(validate_shape(fill, &layout));
+    SIM_TRY(acu_sim_layout_find(&layout, "destination", to));
+    if (!to->device)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a device cannot fill the destination %p, which is host memory that "
+                          "CUDA did not allocate or register: use memset()",
+                          fill->dst);
+    return acu_sim_range_is_read_only(to->range)
+               ? acu_sim_range_validate_access(to->range, acu_sim_device_now(), true)
+               : cudaSuccess;
 }
 
 static cudaError_t new_op(const struct cudaMemsetParams *params, const acu_sim_device *device,
@@ -93,22 +117,29 @@ static cudaError_t new_op(const struct cudaMemsetParams *params, const acu_sim_d
 cudaError_t acu_sim_fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
     acu_sim_endpoint to;
     SIM_TRY(validate(params, &to));
-    if (acu_sim_range_has_grants(to.range) &&
-        !acu_sim_range_allows_writing(to.range, acu_sim_device_now()))
-        return cudaErrorInvalidValue;
+    if (acu_sim_range_has_grants(to.range))
+        SIM_TRY(acu_sim_range_validate_access(to.range, acu_sim_device_now(), true));
     /* A node that the program adds may fill memory of any device. */
     return new_op(params, to.range ? to.range->device : acu_sim_device_now(), op);
 }
 
-bool acu_sim_fill_can_instantiate(const acu_sim_op *op) {
+cudaError_t acu_sim_fill_instantiate(const acu_sim_op *op) {
     const struct cudaMemsetParams *fill = &op->with.fill.params;
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)fill->dst, 1);
     acu_sim_layout layout;
+    if (!range && acu_sim_range_is_device_address(fill->dst))
+        return cudaSuccess;
     if (!range)
-        return acu_sim_range_is_device_address(fill->dst);
-    return lay_out(fill, &layout) && !acu_sim_range_is_read_only(range) &&
-           acu_sim_range_allows_writing(range, op->with.fill.device) &&
-           layout.size <= range->base + range->size - (uintptr_t)fill->dst;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a node fills %p, which is host memory that CUDA does not know",
+                          fill->dst);
+    SIM_TRY(acu_sim_range_validate_access(range, op->with.fill.device, true));
+    return lay_out(fill, &layout) && layout.size <= range->base + range->size - (uintptr_t)fill->dst
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "a node fills more at %p than the %zu bytes that are allocated at "
+                            "%p",
+                            fill->dst, range->size, (void *)range->base);
 }
 
 /* ---- calls ---- */
@@ -125,12 +156,11 @@ static cudaError_t submit(const struct cudaMemsetParams *params, cudaStream_t ha
         SIM_TRY(acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES));
     if (is_empty)
         return cudaSuccess;
-    if (stream->capture && !is_aligned(params))
-        return cudaErrorInvalidValue;
+    if (stream->capture)
+        SIM_TRY(validate_alignment(params));
     if (!stream->capture) /* CUDA does not validate the memory of a fill that it captures */
         SIM_TRY(validate(params, &to));
-    if (to.range && !acu_sim_range_allows_writing(to.range, stream->device))
-        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_range_validate_access(to.range, stream->device, true));
     SIM_TRY(new_op(params, stream->device, &op));
     return acu_sim_stream_submit(stream, op, !async && to.host);
 }
@@ -187,7 +217,10 @@ static cudaError_t fill_slices(const struct cudaPitchedPtr *ptr, int value,
         return submit(&fill, stream, async);
     }
     if (!fits(ptr, extent))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a box of %zu bytes and %zu rows in %zu slices does not fit into the "
+                          "pitch of %zu bytes and the %zu rows of the memory",
+                          extent->width, extent->height, extent->depth, ptr->pitch, ptr->ysize);
     if (ptr->ysize == extent->height) {
         fill.height *= slices;
         slices = 1;

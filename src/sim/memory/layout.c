@@ -64,29 +64,46 @@ static const char *checked_from(const acu_sim_layout *layout) {
     return acu_sim_range_is_loose(layout->base) ? layout->base : layout->at;
 }
 
-static bool find_memory(const void *address, size_t size, acu_sim_endpoint *endpoint) {
+/* Finds an address in no range: the host's memory, which CUDA does not know, or an error. */
+static cudaError_t find_pageable(const void *address, const char *what) {
+    acu_sim_guard_explain(address);
+    if (!address)
+        return SIM_REFUSE(cudaErrorInvalidValue, "the %s is NULL", what);
+    if (acu_sim_range_is_device_address(address))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "no memory of a device is allocated at the %s %p: it was freed, or "
+                          "lies behind an allocation",
+                          what, address);
+    return cudaSuccess;
+}
+
+static cudaError_t find_memory(const void *address, size_t size, const char *what,
+                               acu_sim_endpoint *endpoint) {
     const acu_sim_range *range = acu_sim_range_of(address);
     *endpoint = (acu_sim_endpoint){.pageable = true, .host = true};
     /* CUDA does not look at what comes behind pageable memory, even if that is registered. */
-    if (!range) {
-        acu_sim_guard_explain(address);
-        return address && !acu_sim_range_is_device_address(address);
-    }
-    if (size > range->base + range->size - (uintptr_t)address)
-        return false;
+    if (!range)
+        return find_pageable(address, what);
+    const size_t rest = range->base + range->size - (uintptr_t)address;
+    if (size > rest)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the call uses %zu bytes from the %s %p on, and only %zu are left of "
+                          "the %zu bytes that are allocated at %p",
+                          size, what, address, rest, range->size, (void *)range->base);
     *endpoint =
         (acu_sim_endpoint){.pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
                            .host = range->kind != SIM_DEVICE,
                            .device = true,
                            .range = range};
-    return true;
+    return cudaSuccess;
 }
 
-bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoint) {
+cudaError_t acu_sim_layout_find(const acu_sim_layout *layout, const char *what,
+                                acu_sim_endpoint *endpoint) {
     if (!layout->in_array)
-        return find_memory(checked_from(layout), layout->size, endpoint);
+        return find_memory(checked_from(layout), layout->size, what, endpoint);
     *endpoint = (acu_sim_endpoint){.device = true};
-    return true;
+    return cudaSuccess;
 }
 
 char *acu_sim_layout_bytes(const acu_sim_layout *layout, bool known, bool writes) {

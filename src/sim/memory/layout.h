@@ -44,8 +44,10 @@ bool acu_sim_layout_of_memory(const struct cudaPitchedPtr *ptr, const struct cud
 bool acu_sim_layout_of_array(cudaArray_const_t handle, const struct cudaPos *pos,
                              const struct cudaExtent *extent, size_t unit, acu_sim_layout *layout);
 
-/* Finds the memory of a layout. Returns false if a part of it must not be accessed. */
-bool acu_sim_layout_find(const acu_sim_layout *layout, acu_sim_endpoint *endpoint);
+/* Finds the memory of a layout. Returns an error, and says why, if a part of it must not be
+ * accessed; `what` says which end of the call it is: "source". */
+cudaError_t acu_sim_layout_find(const acu_sim_layout *layout, const char *what,
+                                acu_sim_endpoint *endpoint);
 
 /* Returns where the bytes are now, when the operation runs: also in memory that was freed in stream
  * order but is not gone yet, because its stream comes to that later. `known`: CUDA knew the memory

@@ -209,7 +209,7 @@ cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMem
         return cudaErrorInvalidValue;
     SIM_TRY(validate_device(advice, location));
     if (!range)
-        return cudaErrorInvalidValue;
+        return acu_sim_managed_refuse_range(devPtr, count);
     return advise(range, devPtr, count, advice, location) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -236,7 +236,7 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_managed_validate_location(location));
     if (!range)
-        return cudaErrorInvalidValue;
+        return acu_sim_managed_refuse_range(devPtr, count);
     return acu_sim_managed_move(range, devPtr, count, location) ? cudaSuccess
                                                                 : cudaErrorMemoryAllocation;
 }
@@ -320,8 +320,10 @@ cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
                                               size_t numAttributes, const void *devPtr,
                                               size_t count) {
     const acu_sim_range *range = acu_sim_managed_range(devPtr, count);
-    if (!data || !dataSizes || !attributes || !numAttributes || !range)
+    if (!data || !dataSizes || !attributes || !numAttributes)
         return cudaErrorInvalidValue;
+    if (!range)
+        return acu_sim_managed_refuse_range(devPtr, count);
     const acu_sim_pages asked = common_to(range, devPtr, count);
     for (size_t i = 0; i < numAttributes; i++)
         SIM_TRY(get_attribute(&asked, attributes[i], data[i], dataSizes[i]));

@@ -7,6 +7,14 @@
 /* Returns the managed range that has all of these bytes; NULL if there is none, or no bytes. */
 acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
 
+/* Returns the error of bytes that are not all of one managed range, and says why. */
+static inline cudaError_t acu_sim_managed_refuse_range(const void *address, size_t size) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "not all of the %zu bytes at %p are managed memory of one allocation "
+                      "(cudaMallocManaged)",
+                      size, address);
+}
+
 /* Returns cudaSuccess where managed memory can be prefetched to the location, else the error. */
 cudaError_t acu_sim_managed_validate_location(struct cudaMemLocation location);
 

@@ -345,13 +345,24 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     if (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known)
         return cudaErrorInvalidValue;
     if (flags & cudaHostRegisterIoMemory) /* the driver finds that ordinary memory is no device's */
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "cudaHostRegisterIoMemory is for memory of other devices, and %p is "
+                          "ordinary memory",
+                          ptr);
     const acu_sim_range *taken = acu_sim_range_overlapping((uintptr_t)ptr, size);
     if (taken)
-        return taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
-                                             : cudaErrorInvalidValue;
-    if (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size)))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
+                                                        : cudaErrorInvalidValue,
+                          "CUDA knows a part of the memory already: the %zu bytes at %p",
+                          taken->size, (void *)taken->base);
+    if (!is_mapped(ptr, size))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a part of the %zu bytes at %p is not mapped in this process", size, ptr);
+    if (!(flags & cudaHostRegisterReadOnly || is_writable(ptr, size)))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "a part of the %zu bytes at %p cannot be written: register it with "
+                          "cudaHostRegisterReadOnly",
+                          size, ptr);
     acu_sim_range *range =
         acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, acu_sim_device_now(), SIM_CALLER);
     if (!range)
@@ -362,7 +373,9 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 
 cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     acu_sim_range *range = acu_sim_range_of(ptr);
-    if (!ptr || (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr)))
+    if (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
+        return acu_sim_memory_refuse_free(range, ptr);
+    if (!ptr)
         return cudaErrorInvalidValue;
     if (!range)
         return cudaErrorHostMemoryNotRegistered;
@@ -386,8 +399,13 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
     if (!pDevice || !pHost)
         return cudaErrorInvalidValue;
     *pDevice = NULL;
-    if (flags || !(host_range(pHost) || acu_sim_virtual_mapping_at(pHost)))
-        return cudaErrorInvalidValue;
+    if (flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "flags must be 0");
+    if (!(host_range(pHost) || acu_sim_virtual_mapping_at(pHost)))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "%p is not host memory that cudaHostAlloc() allocated or "
+                          "cudaHostRegister() registered",
+                          pHost);
     *pDevice = pHost;
     return cudaSuccess;
 }
@@ -456,18 +474,49 @@ static bool can_free(const acu_sim_range *range, bool host) {
            host == (range->kind == SIM_PINNED && !range->pool);
 }
 
+/* Returns the call that frees the range; NULL if none does. */
+static const char *freeing_call(const acu_sim_range *range) {
+    if (range->of_module)
+        return NULL;
+    if (range->bytes && !range->external)
+        return "cuMemUnmap";
+    return range->kind == SIM_REGISTERED               ? "cudaHostUnregister"
+           : range->kind == SIM_PINNED && !range->pool ? "cudaFreeHost"
+                                                       : "cudaFree";
+}
+
+cudaError_t acu_sim_memory_refuse_free(const acu_sim_range *range, const void *address) {
+    if (!range)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "no memory is allocated at %p: it was freed already, or CUDA did not "
+                          "allocate it",
+                          address);
+    if (range->base != (uintptr_t)address)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "%p is inside of the %zu bytes that begin at %p: pass that address",
+                          address, range->size, (void *)range->base);
+    const char *call = freeing_call(range);
+    return call ? SIM_REFUSE(cudaErrorInvalidValue,
+                             "this call does not free such memory as is at %p: use %s()", address,
+                             call)
+                : SIM_REFUSE(cudaErrorInvalidValue,
+                             "%p is a variable of a module or library, which is freed when that "
+                             "is unloaded",
+                             address);
+}
+
 static cudaError_t free_range(void *address, bool host) {
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_range *range = acu_sim_range_of(address);
     if (!range)
         acu_sim_guard_explain(address);
     if (!range || range->base != (uintptr_t)address || !can_free(range, host))
-        return cudaErrorInvalidValue;
+        return acu_sim_memory_refuse_free(range, address);
     wait_for_users(range);
     /* The wait gave up the lock: another thread may have freed the range. */
     range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address)
-        return cudaErrorInvalidValue;
+        return acu_sim_memory_refuse_free(range, address);
     if (range->allocation)
         return free_of_graph(range);
     free_now(range);

@@ -31,6 +31,10 @@ cudaError_t acu_sim_memory_variable_new(acu_sim_context *context, size_t size, b
                                         void **at);
 void acu_sim_memory_variable_free(void *at);
 
+/* Returns the error of a call that cannot free what is at an address, and says why; the range there
+ * is NULL if there is none. */
+cudaError_t acu_sim_memory_refuse_free(const acu_sim_range *range, const void *address);
+
 /* Makes the operation that frees a range of a graph's memory. NULL, and says why, if no launch has
  * allocated the memory. */
 acu_sim_op *acu_sim_memory_new_free_op(acu_sim_range *range);

@@ -192,10 +192,18 @@ static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
         return cudaErrorInvalidValue;
     if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type))
         return cudaErrorNotSupported;
-    if (!acu_sim_pool_exists_at(&props->location, props->allocType) ||
-        props->handleTypes & ~known_handles)
+    if (!acu_sim_pool_exists_at(&props->location, props->allocType))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "there is no place of type %d with id %d for a pool, or allocType is "
+                          "neither pinned nor managed",
+                          (int)props->location.type, props->location.id);
+    if (props->handleTypes & ~known_handles)
         return cudaErrorInvalidValue;
-    return props->handleTypes == cudaMemHandleTypeNone ? cudaSuccess : cudaErrorNotSupported;
+    return props->handleTypes == cudaMemHandleTypeNone
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator does not share pools with other processes: "
+                            "handleTypes must be cudaMemHandleTypeNone");
 }
 
 cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
@@ -214,11 +222,17 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
     return cudaSuccess;
 }
 
+static cudaError_t refuse_handle(cudaMemPool_t handle) {
+    return SIM_REFUSE(cudaErrorInvalidValue, "%p is no pool: it was destroyed, or never created",
+                      (void *)handle);
+}
+
 /* The pool's allocations stay until they are freed. */
 cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_pool *pool = acu_sim_pool_of(memPool);
     if (!pool || !pool->where)
-        return cudaErrorInvalidValue;
+        return pool ? SIM_REFUSE(cudaErrorInvalidValue, "a default pool cannot be destroyed")
+                    : refuse_handle(memPool);
     pool->destroyed = true;
     acu_sim_set_remove(&handles, pool);
     acu_sim_pool_forget(pool->device);
@@ -230,7 +244,7 @@ cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
 cudaError_t acu_sim_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
     acu_sim_pool *pool = acu_sim_pool_of(memPool);
     if (!pool)
-        return cudaErrorInvalidValue;
+        return refuse_handle(memPool);
     shrink(pool, minBytesToKeep);
     return cudaSuccess;
 }
@@ -324,8 +338,10 @@ static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, 
 cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
     acu_sim_pool *pool = acu_sim_pool_of(memPool);
-    if (!pool || !value)
-        return cudaErrorInvalidValue;
+    if (!pool)
+        return refuse_handle(memPool);
+    if (!value)
+        return SIM_REFUSE(cudaErrorInvalidValue, "the address of the value is NULL");
     return set_attribute(pool, attr, value);
 }
 
@@ -337,7 +353,9 @@ static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMe
     const bool is_device = desc->location.type == cudaMemLocationTypeDevice;
     if ((!is_device && (kind == SIM_DEVICE || !acu_sim_pool_is_host(desc->location.type))) ||
         desc->flags == cudaMemAccessFlagsProtRead)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "a pool grants no read-only access, and a pool of a device grants "
+                          "access to devices only");
     if (is_device && !acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
     if (!acu_sim_knows(&acu_cudart_type_cudaMemAccessFlags, desc->flags))
@@ -345,8 +363,13 @@ static cudaError_t validate_access(const acu_sim_pool *pool, const struct cudaMe
     if (desc->flags == cudaMemAccessFlagsProtReadWrite || kind == SIM_MANAGED)
         return cudaSuccess;
     if (is_device && kind == SIM_DEVICE && desc->location.id == pool->device->index)
-        return cudaErrorInvalidDevice;
-    return is_device ? cudaSuccess : cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorInvalidDevice,
+                          "the access of device %d to its own pool cannot be taken back",
+                          desc->location.id);
+    return is_device ? cudaSuccess
+                     : SIM_REFUSE(cudaErrorNotSupported,
+                                  "the access of the host to a pool of host memory cannot be "
+                                  "taken back");
 }
 
 /* Managed memory moves to where it is used. */
@@ -358,8 +381,10 @@ bool acu_sim_pool_allows_access(const acu_sim_pool *pool, const acu_sim_device *
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                          const struct cudaMemAccessDesc *descList, size_t count) {
     acu_sim_pool *pool = acu_sim_pool_of(memPool);
-    if (!pool || (count && !descList))
-        return cudaErrorInvalidValue;
+    if (!pool)
+        return refuse_handle(memPool);
+    if (count && !descList)
+        return SIM_REFUSE(cudaErrorInvalidValue, "descList is NULL, and count is %zu", count);
     for (size_t i = 0; i < count; i++)
         SIM_TRY(validate_access(pool, &descList[i]));
     for (size_t i = 0; i < count; i++)

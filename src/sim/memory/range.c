@@ -79,6 +79,33 @@ bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_devi
                         : acu_sim_range_allows_access(range, device);
 }
 
+static cudaError_t refuse_access(const acu_sim_range *range, const acu_sim_device *device,
+                                 bool writes) {
+    const char *const remedy = range->bytes  ? "call cuMemSetAccess()"
+                               : range->pool ? "call cudaMemPoolSetAccess()"
+                                             : "call cudaDeviceEnablePeerAccess(), or use a stream "
+                                               "of the memory's own device";
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "device %d may not %s the %zu bytes at %p, which are %s device %d: %s",
+                      device->index, writes ? "write" : "read", range->size, (void *)range->base,
+                      range->bytes  ? "mapped memory of"
+                      : range->pool ? "of a pool of"
+                                    : "memory of",
+                      range->device->index, remedy);
+}
+
+cudaError_t acu_sim_range_validate_access(const acu_sim_range *range, const acu_sim_device *device,
+                                          bool writes) {
+    if (writes && acu_sim_range_is_read_only(range))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the %zu bytes at %p are read-only for devices, because they were "
+                          "registered with cudaHostRegisterReadOnly",
+                          range->size, (void *)range->base);
+    const bool allowed = !range || (writes ? acu_sim_range_allows_writing(range, device)
+                                           : acu_sim_range_allows_access(range, device));
+    return allowed ? cudaSuccess : refuse_access(range, device, writes);
+}
+
 bool acu_sim_range_is_read_only(const acu_sim_range *range) {
     return range && range->kind == SIM_REGISTERED && range->flags & cudaHostRegisterReadOnly;
 }

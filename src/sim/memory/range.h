@@ -86,6 +86,11 @@ bool acu_sim_range_has_grants(const acu_sim_range *range);
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device);
 bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device);
 
+/* Return an error, and say why, if kernels of the device may not read or write the range; NULL is
+ * fine. */
+cudaError_t acu_sim_range_validate_access(const acu_sim_range *range, const acu_sim_device *device,
+                                          bool writes);
+
 /* Returns whether this is host memory that was registered so that devices only read it; false for
  * NULL. */
 bool acu_sim_range_is_read_only(const acu_sim_range *range);

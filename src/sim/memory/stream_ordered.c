@@ -4,7 +4,6 @@
  * What a pool has used and reserved is counted when the call is made, as a driver plans it. The
  * addresses and bytes of freed memory are given back in stream order.
  */
-#include "core/record.h"
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/default_pool.h"
@@ -52,10 +51,16 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
     SIM_TRY(validate_capture(s));
     acu_sim_pool *pool = handle ? acu_sim_pool_of(*handle) : acu_sim_pool_current(s->device);
     if (!pool)
-        return handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
+        return handle ? SIM_REFUSE(cudaErrorInvalidValue,
+                                   "%p is no pool: it was destroyed, or never created",
+                                   (void *)*handle)
+                      : cudaErrorMemoryAllocation;
     if (s->capture && acu_sim_pool_is_host(pool->props.location.type) &&
         pool->props.location.type != cudaMemLocationTypeHostNumaCurrent)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "stream %p is being captured, and a graph cannot allocate from a pool "
+                          "of host memory: allocate before the capture",
+                          (void *)s);
     if (s->capture && !size) /* nothing is captured */
         return cudaSuccess;
     return s->capture ? acu_sim_capture_alloc(s, &pool->props, size, at) : allocate(pool, size, at);
@@ -101,33 +106,19 @@ static cudaError_t free_of_graph(acu_sim_range *range, acu_sim_stream *stream) {
 static cudaError_t validate_free(const acu_sim_range *range, const void *address) {
     const bool is_pooled = range && range->pool;
     if (range && range->kind == SIM_MANAGED && !is_pooled)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "managed memory that is of no pool is not freed in stream order: use "
+                          "cudaFree()");
     if (!range || (range->kind != SIM_DEVICE && !is_pooled) || range->base != (uintptr_t)address ||
         range->of_module || range->bytes)
-        return cudaErrorInvalidValue;
+        return acu_sim_memory_refuse_free(range, address);
     return cudaSuccess;
-}
-
-/* Captures a free; only memory of a graph can be freed so, once by each graph. */
-static cudaError_t free_in_capture(void *at, const acu_sim_range *range, acu_sim_stream *stream) {
-    const bool is_of_graph = range && range->base == (uintptr_t)at && range->allocation;
-    const size_t size = is_of_graph ? range->size : 0;
-    const cudaError_t result = acu_sim_capture_free(stream, at);
-    if (result == cudaErrorInvalidValue && is_of_graph)
-        acu_record_reason("the %zu bytes at %p, which a graph allocates, are freed already by a "
-                          "node of this graph or of another",
-                          size, at);
-    else if (result == cudaErrorInvalidValue)
-        acu_record_reason("no graph allocates memory at %p: a capture frees only what a graph "
-                          "allocates",
-                          at);
-    return result;
 }
 
 static cudaError_t free_async(void *at, acu_sim_stream *stream) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (stream->capture)
-        return free_in_capture(at, range, stream);
+        return acu_sim_capture_free(stream, at);
     SIM_TRY(validate_free(range, at));
     if (range->allocation)
         return free_of_graph(range, stream);

@@ -228,13 +228,27 @@ cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t al
 
 cudaError_t acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (!r || r->base != ptr || r->size != size || mapping_in(r->base, r->size))
-        return cudaErrorInvalidValue;
+    if (!r || r->base != ptr || r->size != size)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "%zu bytes at %p are not addresses that one call of "
+                          "cuMemAddressReserve() reserved",
+                          size, (void *)(uintptr_t)ptr);
+    if (mapping_in(r->base, r->size))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "memory is still mapped to the addresses at %p: call cuMemUnmap() first",
+                          (void *)(uintptr_t)ptr);
     free_reservation(r);
     return cudaSuccess;
 }
 
 /* ---- calls: mapping and access ---- */
+
+static cudaError_t refuse_unreserved(uintptr_t base, size_t size) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the %zu bytes at %p are not addresses of one reservation by "
+                      "cuMemAddressReserve()",
+                      size, (void *)base);
+}
 
 /* Memory that the program has released, but that is still mapped, can be used again. */
 cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
@@ -251,19 +265,34 @@ cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
     acu_sim_created *memory = acu_sim_created_held(handle);
     reservation *in = reservation_of((uintptr_t)ptr, size);
-    if (flags || !memory || memory->for_arrays || !in || !size)
-        return cudaErrorInvalidValue;
+    if (flags || !memory || memory->for_arrays || !size)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "flags or size is wrong, or the handle is not one of cuMemCreate() for "
+                          "addresses that was not released");
+    if (!in)
+        return refuse_unreserved((uintptr_t)ptr, size);
     if (offset || size != memory->size)
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the whole memory of %zu bytes is mapped or nothing: offset must be 0, "
+                          "and size the memory's",
+                          memory->size);
     return ptr % GRANULARITY || mapping_in((uintptr_t)ptr, size)
-               ? cudaErrorInvalidValue
+               ? SIM_REFUSE(cudaErrorInvalidValue,
+                            "memory is mapped to a part of the addresses at %p already, or they "
+                            "are no multiple of the granularity",
+                            (void *)(uintptr_t)ptr)
                : map(in, (uintptr_t)ptr, memory, size);
 }
 
 /* Waits for all work, because it may use the memory. Addresses without a mapping are accepted. */
 cudaError_t acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
-    if (!size || !reservation_of((uintptr_t)ptr, size) || cuts_a_mapping((uintptr_t)ptr, size))
-        return cudaErrorInvalidValue;
+    if (!size || !reservation_of((uintptr_t)ptr, size))
+        return refuse_unreserved((uintptr_t)ptr, size);
+    if (cuts_a_mapping((uintptr_t)ptr, size))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "what one call of cuMemMap() mapped is unmapped only as a whole, and "
+                          "the %zu bytes at %p have a part of it",
+                          size, (void *)(uintptr_t)ptr);
     SIM_TRY(acu_sim_may_wait());
     acu_sim_stream_wait_device(NULL);
     const reservation *r = reservation_of((uintptr_t)ptr, size);
@@ -314,7 +343,8 @@ static void set_device_access(mapping *m, const CUmemAccessDesc *desc) {
 static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc) {
     bool good = true;
     if (grants_to_host(desc) && has_device_memory(base, size))
-        return cudaErrorNotSupported;
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the host cannot have access to memory of a device");
     for (mapping *m = mappings; m; m = m->next)
         if (m->base >= base && m->base < base + size) {
             if (!is_of_host(&desc->location))
@@ -329,8 +359,13 @@ static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc
 cudaError_t acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                    size_t count) {
     const uintptr_t base = (uintptr_t)ptr;
-    if (!desc || !count || !are_mappings(base, size))
-        return cudaErrorInvalidValue;
+    if (!desc || !count)
+        return SIM_REFUSE(cudaErrorInvalidValue, "no access is given: desc is NULL or count 0");
+    if (!are_mappings(base, size))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the %zu bytes at %p do not begin and end where memory that is mapped "
+                          "does",
+                          size, (void *)base);
     for (size_t i = 0; i < count; i++)
         SIM_TRY(validate_access(&desc[i]));
     cudaError_t why = cudaSuccess;

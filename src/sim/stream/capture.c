@@ -132,13 +132,30 @@ static bool has_stream(const acu_sim_capture *capture,
     return false;
 }
 
+/* Returns the error of a wait for several streams, of which a capture has some. */
+static cudaError_t refuse_context(const acu_sim_capture *capture) {
+    return SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                      "the call waits also for the streams of a capture, which began on stream "
+                      "%p: end that capture first; it is invalid now",
+                      (void *)capture->origin);
+}
+
+/* Returns the error of a call that would make a legacy default stream wait for captured ones. */
+static cudaError_t refuse_legacy(const acu_sim_capture *capture) {
+    return SIM_REFUSE(cudaErrorStreamCaptureImplicit,
+                      "the legacy default stream would wait for the streams of a capture, which "
+                      "began on stream %p: use another stream, or capture streams that are made "
+                      "with cudaStreamNonBlocking",
+                      (void *)capture->origin);
+}
+
 /* Returns an error if work on a legacy default stream would wait for a captured stream. That makes
  * the captures invalid, unless the call only looks. */
 static cudaError_t validate_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
         if (has_blocking_stream(c, stream->context)) {
-            result = cudaErrorStreamCaptureImplicit;
+            result = refuse_legacy(c);
             if (!looks)
                 acu_sim_capture_invalidate(c);
         }
@@ -152,7 +169,7 @@ static cudaError_t validate_context_wait(bool (*matches)(const acu_sim_stream *s
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
         if (has_stream(c, matches, data)) {
-            result = cudaErrorStreamCaptureUnsupported;
+            result = refuse_context(c);
             acu_sim_capture_invalidate(c);
         }
     return result;
@@ -166,12 +183,21 @@ cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_con
     return validate_context_wait(is_in_execution_context, execution);
 }
 
+/* Returns the error of an event that was recorded in a capture that was ended or is invalid. */
+static cudaError_t refuse_lost_event(void) {
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "the event was recorded last in a capture that has ended or is invalid: "
+                      "record it again before it is used");
+}
+
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
     if (capture->status != cudaStreamCaptureStatusActive)
-        return cudaErrorInvalidValue;
+        return refuse_lost_event();
     if (!looks)
         acu_sim_capture_invalidate(capture);
-    return cudaErrorCapturedEvent;
+    return SIM_REFUSE(cudaErrorCapturedEvent,
+                      "the event was recorded in a capture, where nothing runs: the host cannot "
+                      "wait for it or ask about it; record it with cudaEventRecordExternal");
 }
 
 /* Returns whether a capture forbids unsafe calls of a thread, by the rules of
@@ -185,21 +211,53 @@ static bool forbids_unsafe(const acu_sim_capture *capture, const acu_sim_thread 
            capture->mode == cudaStreamCaptureModeGlobal;
 }
 
+/* Returns the error of an unsafe call that a capture forbids. */
+static cudaError_t refuse_unsafe(const acu_sim_capture *capture) {
+    return SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                      "the call is unsafe while %s thread captures stream %p: make it before or "
+                      "after, or set cudaStreamCaptureModeRelaxed with "
+                      "cudaThreadExchangeStreamCaptureMode(); the capture is invalid now",
+                      capture->thread == acu_sim_self()->id ? "this" : "another",
+                      (void *)capture->origin);
+}
+
 cudaError_t acu_sim_capture_allows_unsafe(void) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
         if (forbids_unsafe(c, acu_sim_self())) {
-            result = cudaErrorStreamCaptureUnsupported;
+            result = refuse_unsafe(c);
             acu_sim_capture_invalidate(c);
         }
     return result;
 }
 
+/* Makes a captured stream's capture invalid; returns the error of a use that no capture takes. */
+static cudaError_t refuse_use(const acu_sim_stream *stream, acu_sim_use use) {
+    acu_sim_capture_invalidate(stream->capture);
+    return SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                      use == SIM_WAITS
+                          ? "stream %p is being captured, so that nothing runs on it: the host "
+                            "cannot wait for it or ask about it before the capture's end; the "
+                            "capture is invalid now"
+                          : "stream %p is being captured, and a capture does not take this call: "
+                            "make it before or after, or on another stream; the capture is "
+                            "invalid now",
+                      (const void *)stream);
+}
+
+static cudaError_t validate_active(const acu_sim_stream *stream) {
+    return stream->capture->status == cudaStreamCaptureStatusInvalidated
+               ? SIM_REFUSE(cudaErrorStreamCaptureInvalidated,
+                            "the capture of stream %p is invalid, because of an earlier call: "
+                            "end it with cudaStreamEndCapture(), and capture again",
+                            (const void *)stream)
+               : cudaSuccess;
+}
+
 cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
-    acu_sim_capture *capture = stream->capture;
     if (!captures)
         return cudaSuccess;
-    if (!capture) {
+    if (!stream->capture) {
         cudaError_t why = stream == stream->context->legacy
                               ? validate_legacy(stream, use == SIM_LOOKS)
                               : cudaSuccess;
@@ -207,12 +265,7 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
     }
     if (use == SIM_LOOKS)
         return cudaSuccess;
-    if (use == SIM_ENQUEUES)
-        return capture->status == cudaStreamCaptureStatusInvalidated
-                   ? cudaErrorStreamCaptureInvalidated
-                   : cudaSuccess;
-    acu_sim_capture_invalidate(capture);
-    return cudaErrorStreamCaptureUnsupported;
+    return use == SIM_ENQUEUES ? validate_active(stream) : refuse_use(stream, use);
 }
 
 /* ---- events ---- */
@@ -238,14 +291,21 @@ static cudaError_t validate_wait(acu_sim_stream *stream, const acu_sim_event *ev
     if (stream->capture)
         acu_sim_capture_invalidate(stream->capture);
     if (!theirs)
-        return cudaErrorStreamCaptureIsolation;
+        return SIM_REFUSE(cudaErrorStreamCaptureIsolation,
+                          "stream %p is being captured, and the event was recorded outside of "
+                          "the capture: record it on a captured stream, or pass "
+                          "cudaEventWaitExternal",
+                          (void *)stream);
     if (!active)
-        return cudaErrorInvalidValue;
+        return refuse_lost_event();
     if (stream->capture || stream == stream->context->legacy)
         acu_sim_capture_invalidate(theirs);
-    return stream->capture                     ? cudaErrorStreamCaptureMerge
-           : stream == stream->context->legacy ? cudaErrorStreamCaptureImplicit
-                                               : cudaSuccess;
+    if (stream->capture)
+        return SIM_REFUSE(cudaErrorStreamCaptureMerge,
+                          "stream %p is of one capture, and the event was recorded in another: "
+                          "two captures cannot be joined; both are invalid now",
+                          (void *)stream);
+    return stream == stream->context->legacy ? refuse_legacy(theirs) : cudaSuccess;
 }
 
 cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {

@@ -115,10 +115,15 @@ static cudaError_t validate_host_use(const acu_sim_event *event) {
                           : acu_sim_capture_allows_unsafe();
 }
 
+static cudaError_t refuse_handle(cudaEvent_t handle) {
+    return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                      "%p is no event: it was destroyed, or never created", (void *)handle);
+}
+
 /* CUDA reports a handle that is no event before the fault of the context. */
 static cudaError_t find(cudaEvent_t handle, acu_sim_event **event) {
     *event = acu_sim_event_of(handle);
-    return *event ? acu_sim_require(SIM_NEEDS_CONTEXT) : cudaErrorInvalidResourceHandle;
+    return *event ? acu_sim_require(SIM_NEEDS_CONTEXT) : refuse_handle(handle);
 }
 
 cudaError_t acu_sim_cudaEventDestroy(cudaEvent_t event) {
@@ -172,7 +177,10 @@ static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
     acu_sim_op *op = NULL;
     if (!stream->capture)
-        return cudaErrorIllegalState;
+        return SIM_REFUSE(cudaErrorIllegalState,
+                          "the flag for external events is for captured streams only, and "
+                          "stream %p is not being captured",
+                          (void *)stream);
     SIM_TRY(acu_sim_event_op(type, event, &op));
     return acu_sim_capture_add(stream, op);
 }
@@ -187,9 +195,14 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
     if (flags > cudaEventRecordExternal)
         return cudaErrorInvalidValue;
     if (s->context != e->context)
-        return cudaErrorInvalidResourceHandle;
-    if (s->capture && is_shared(e) && !flags)
-        return cudaErrorStreamCaptureUnsupported; /* and the capture stays valid */
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                          "the event is of a context on device %d, and the stream of another on "
+                          "device %d: record it on a stream of its own context",
+                          e->device->index, s->device->index);
+    if (s->capture && is_shared(e) && !flags) /* and the capture stays valid */
+        return SIM_REFUSE(cudaErrorStreamCaptureUnsupported,
+                          "an event made with cudaEventInterprocess is captured only with "
+                          "cudaEventRecordExternal");
     if (flags)
         return capture(cudaGraphNodeTypeEventRecord, e, s);
     return s->capture ? acu_sim_capture_record(s, e) : record(e, s);
@@ -223,24 +236,32 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
 }
 
 /* Returns an error unless the event has a time, or will have one. */
-static cudaError_t validate_timed(const acu_sim_event *event) {
-    if (is_lost(event))
-        return cudaErrorInvalidValue;
-    if (event && event->capture)
+static cudaError_t validate_timed(cudaEvent_t handle) {
+    const acu_sim_event *event = acu_sim_event_of(handle);
+    if (!event)
+        return refuse_handle(handle);
+    if (event->capture)
         return acu_sim_capture_refuse(event->capture, true);
-    return event && event->record && !(event->flags & cudaEventDisableTiming)
-               ? cudaSuccess
-               : cudaErrorInvalidResourceHandle;
+    if (event->flags & cudaEventDisableTiming)
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                          "event %p has no time, because it was created with "
+                          "cudaEventDisableTiming",
+                          (const void *)event);
+    return event->record ? cudaSuccess
+                         : SIM_REFUSE(cudaErrorInvalidResourceHandle, "event %p was never recorded",
+                                      (const void *)event);
 }
 
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!ms)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_timed(from));
-    SIM_TRY(validate_timed(to));
+    SIM_TRY(validate_timed(start));
+    SIM_TRY(validate_timed(end));
     if (from->context != to->context)
-        return cudaErrorInvalidResourceHandle;
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                          "the two events are of different contexts, on devices %d and %d",
+                          from->device->index, to->device->index);
     if (!from->record->done || !to->record->done)
         return cudaErrorNotReady;
     *ms = (float)((double)((int64_t)to->record->ns - (int64_t)from->record->ns) / 1e6);
@@ -275,7 +296,7 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     if (flags && is_lost(e)) {
         if (s->capture)
             acu_sim_capture_invalidate(s->capture);
-        return cudaErrorInvalidValue;
+        return acu_sim_capture_refuse(e->capture, true);
     }
     return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
 }

@@ -579,9 +579,11 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
     else if (handle == cudaStreamPerThread)
         *stream = own_stream(acu_sim_context_now());
     else if (!(*stream = acu_sim_stream_named(handle)))
-        return cudaErrorInvalidResourceHandle;
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                          "%p is no stream: it was destroyed, or never created", (void *)handle);
     if (*stream && (*stream)->detached)
-        return cudaErrorStreamDetached;
+        return SIM_REFUSE(cudaErrorStreamDetached,
+                          "the execution context of stream %p was destroyed", (void *)*stream);
     return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -667,7 +669,7 @@ cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     if (stream == cudaStreamLegacy)
         SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (s->is_default)
-        return cudaErrorInvalidResourceHandle;
+        return SIM_REFUSE(cudaErrorInvalidResourceHandle, "a default stream cannot be destroyed");
     acu_sim_stream_close(s);
     return cudaSuccess;
 }
