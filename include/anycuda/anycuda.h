@@ -10,6 +10,7 @@
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
 #include <anycuda/device.h>
+#include <anycuda/dlpack.h>
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>

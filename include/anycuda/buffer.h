@@ -32,7 +32,8 @@ typedef enum acu_memory {
     ACU_MEMORY_MANAGED,    /* moves between host and devices */
     ACU_MEMORY_REGISTERED, /* the caller's host memory, by acu_buffer_register() */
     ACU_MEMORY_GRAPH,      /* of the device, by launches of a graph: acu_graph_add_alloc() */
-    ACU_MEMORY_VIRTUAL     /* mapped to reserved addresses: acu_buffer_create_growable() */
+    ACU_MEMORY_VIRTUAL,    /* mapped to reserved addresses: acu_buffer_create_growable() */
+    ACU_MEMORY_HOST        /* someone else's memory of the host, not pinned, to copy from and to */
 } acu_memory;
 
 /** Bits of acu_buffer_options.flags. */

@@ -636,6 +636,29 @@ static acu_result lists_and_streams(void) {
     return acu_event_query(event);
 }
 
+static acu_result tensors(void) {
+    acu_dlpack_info info;
+    struct DLManagedTensorVersioned *tensor = NULL;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *again = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(acu_buffer_create_with(a, ACU_F32, 16,
+                                   &(acu_buffer_options){.memory = ACU_MEMORY_MAPPED}, &y));
+    ACU_TRY(acu_buffer_zero(x, NULL));
+    ACU_TRY(acu_buffer_copy(y, x, b));
+    ACU_TRY(acu_buffer_join_dlpack(x, acu_stream_dlpack(b)));
+    ACU_TRY(acu_stream_wait_dlpack(a, acu_stream_dlpack(b)));
+    ACU_TRY(acu_buffer_export_dlpack(y, NULL, NULL, &tensor));
+    ACU_TRY(acu_buffer_import_dlpack(a, tensor, &info, &again));
+    ACU_TRY(acu_buffer_copy(again, x, b));
+    return acu_buffer_synchronize(again);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -657,4 +680,5 @@ const scenario scenarios[] = {
     {"captures_by_hand", captures_by_hand},
     {"devices_and_pools", devices_and_pools},
     {"lists_and_streams", lists_and_streams},
+    {"tensors", tensors},
 };

@@ -1,4 +1,5 @@
 /* Misuse of devices, streams, captures, events, memory and code. */
+#include "dlpack_abi.h"
 #include "misuse.h"
 
 /* ---- devices and streams ---- */
@@ -267,6 +268,60 @@ static void buffers_are_made(void **state) {
     SAYS(ACU_DEVICE_CURRENT, acu_buffer_device(bad));
     SAYS(NULL, acu_buffer_stream(bad));
     OWNERS(buffer);
+}
+
+static int tensors_deleted;
+
+static void delete_tensor(DLManagedTensor *tensor) {
+    (void)tensor;
+    tensors_deleted++;
+}
+
+static float a_number;
+static DLManagedTensor tensor_of_old;
+static DLManagedTensorVersioned tensor_of_now;
+
+/* A tensor that is good, for a call that is not. */
+static DLManagedTensor *good_tensor(void) {
+    tensor_of_old = (DLManagedTensor){
+        .dl_tensor = {.data = &a_number, .device = {kDLCPU, 0}, .dtype = {2, 32, 1}},
+        .deleter = delete_tensor};
+    return &tensor_of_old;
+}
+
+static DLManagedTensorVersioned *good_versioned(void) {
+    tensor_of_now =
+        (DLManagedTensorVersioned){.version = {1, 0}, .dl_tensor = good_tensor()->dl_tensor};
+    return &tensor_of_now;
+}
+
+static void tensors(void **state) {
+    (void)state;
+    DLManagedTensorVersioned *tensor = NULL;
+    DLManagedTensor *old = NULL;
+    acu_buffer *made = NULL;
+    acu_dlpack_device device;
+    int id;
+    tensors_deleted = 0;
+    HANDLE(acu_buffer_get_dlpack_device(bad, &device, &id));
+    HANDLE(acu_buffer_export_dlpack(bad, NULL, NULL, &tensor));
+    HANDLE(acu_buffer_export_dlpack_unversioned(bad, NULL, NULL, &old));
+    HANDLE(acu_buffer_join_dlpack(bad, 1));
+    HANDLE(acu_stream_wait_dlpack(bad, 1));
+    HANDLE(acu_buffer_import_dlpack(bad, good_versioned(), NULL, &made));
+    HANDLE(acu_buffer_import_dlpack_unversioned(bad, good_tensor(), NULL, &made));
+    assert_int_equal(tensors_deleted, 3);
+    NOT_NULL(acu_buffer_get_dlpack_device(good.buffer, NULL, &id));
+    NOT_NULL(acu_buffer_get_dlpack_device(good.buffer, &device, NULL));
+    NOT_NULL(acu_buffer_export_dlpack(good.buffer, NULL, NULL, NULL));
+    NOT_NULL(acu_buffer_export_dlpack_unversioned(good.buffer, NULL, NULL, NULL));
+    NOT_NULL(acu_buffer_import_dlpack(good.stream, NULL, NULL, &made));
+    NOT_NULL(acu_buffer_import_dlpack(good.stream, good_versioned(), NULL, NULL));
+    NOT_NULL(acu_buffer_import_dlpack_unversioned(good.stream, NULL, NULL, &made));
+    NOT_NULL(acu_buffer_import_dlpack_unversioned(good.stream, good_tensor(), NULL, NULL));
+    assert_int_equal(tensors_deleted, 4);
+    assert_true(!tensor && !old && !made);
+    SAYS(0, acu_stream_dlpack(bad));
 }
 
 static void buffers(void **state) {
@@ -562,6 +617,7 @@ int main(void) {
                                        MISUSE(events),
                                        MISUSE(pools),
                                        MISUSE(buffers_are_made),
+                                       MISUSE(tensors),
                                        MISUSE(buffers),
                                        MISUSE(modules),
                                        MISUSE(kernels),

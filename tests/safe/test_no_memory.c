@@ -2,6 +2,7 @@
  * Each allocation on the host fails once. The call that met it says so, nothing crashes or is lost,
  * and the same works afterwards. CUDA is a fake one, so that all allocations are ours.
  */
+#include "dlpack_abi.h"
 #include "fake_cuda.h"
 #include "safe.h"
 
@@ -95,6 +96,30 @@ static acu_result capture(acu_stream *stream, acu_buffer *x) {
     return filled ? filled : called ? called : ended;
 }
 
+static int tensors_alive;
+
+static void tensor_gone(DLManagedTensor *tensor) {
+    (void)tensor;
+    tensors_alive--;
+}
+
+/* A tensor is deleted once, whatever fails. */
+static acu_result exchange(acu_stream *stream, acu_buffer *x) {
+    static int32_t number;
+    DLManagedTensor tensor = {
+        .dl_tensor = {.data = &number, .device = {kDLCPU, 0}, .dtype = {0, 32, 1}},
+        .deleter = tensor_gone};
+    DLManagedTensorVersioned *exported = NULL;
+    ACU_AUTO(acu_buffer) *imported = NULL;
+    tensors_alive++;
+    ACU_TRY(acu_buffer_import_dlpack_unversioned(stream, &tensor, NULL, &imported));
+    ACU_TRY(acu_buffer_join_dlpack(x, 1));
+    ACU_TRY(acu_stream_wait_dlpack(stream, 1));
+    ACU_TRY(acu_buffer_export_dlpack(x, NULL, NULL, &exported));
+    exported->deleter(exported);
+    return 0;
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -106,6 +131,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &x));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
+    ACU_TRY(exchange(a, x));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(acu_graph_clone(graph, &clone));
@@ -129,6 +155,7 @@ static void each_allocation_fails_once(void **state) {
         acu_result result = everything();
         until_failure = 0;
         assert_int_equal(closures_alive, 0);
+        assert_int_equal(tensors_alive, 0);
         assert_int_equal(acu_release_error(NULL), 0);
         if (!failed)
             break;

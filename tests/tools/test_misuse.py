@@ -14,6 +14,7 @@ NOUNS = [
     "buffer",
     "capture",
     "device",
+    "dlpack",
     "event",
     "exec",
     "graph",

@@ -44,6 +44,7 @@ static const char *memory_name(acu_memory memory) {
         [ACU_MEMORY_REGISTERED] = "ACU_MEMORY_REGISTERED",
         [ACU_MEMORY_GRAPH] = "ACU_MEMORY_GRAPH",
         [ACU_MEMORY_VIRTUAL] = "ACU_MEMORY_VIRTUAL",
+        [ACU_MEMORY_HOST] = "ACU_MEMORY_HOST",
     };
     return (unsigned)memory < sizeof names / sizeof names[0] ? names[memory] : "an unknown memory";
 }
@@ -56,6 +57,7 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
         [ACU_MEMORY_MANAGED] = ACU_BUFFER_ATTACH_HOST,
         [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
         [ACU_MEMORY_VIRTUAL] = 0,
+        [ACU_MEMORY_HOST] = 0,
     };
     const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
     return wrong ? acu_fail(call, "", ACU_ERROR_ARGUMENT, "%s has no flags 0x%x",
@@ -152,8 +154,7 @@ int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer
     if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
-    if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED &&
-        r->options.memory != ACU_MEMORY_VIRTUAL)
+    if ((unsigned)r->options.memory > ACU_MEMORY_HOST || r->options.memory == ACU_MEMORY_GRAPH)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "options.memory is %s (%d), which cannot be wrapped",
                         memory_name(r->options.memory), (int)r->options.memory);
@@ -182,6 +183,10 @@ static int on_address(const char *call, const acu_storage_request *r, acu_buffer
     if (r->options.memory == ACU_MEMORY_REGISTERED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "acu_buffer_register() makes a buffer of registered memory");
+    if (r->options.memory == ACU_MEMORY_HOST && r->owned)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "ACU_MEMORY_HOST cannot be adopted, because it is not CUDA's to free; "
+                        "acu_buffer_wrap() leaves it the caller's");
     return acu_buffer_new_on(call, r, buffer);
 }
 

@@ -90,6 +90,7 @@ static int allocate_once(acu_storage *s, void **at) {
     case ACU_MEMORY_VIRTUAL:
         return s->fill(s, at);
     case ACU_MEMORY_GRAPH:
+    case ACU_MEMORY_HOST:
         break;
     }
     return cudaErrorInvalidValue;
@@ -252,6 +253,7 @@ static int free_now(acu_storage *s) {
     case ACU_MEMORY_DEVICE:
     case ACU_MEMORY_MANAGED:
     case ACU_MEMORY_GRAPH: /* a launch of the graph allocated it */
+    case ACU_MEMORY_HOST:  /* which is never owned */
         break;
     }
     return (int)cudaFree(s->pointer);
@@ -415,7 +417,8 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
 /* Uses memory that is there already. Where the host can reach it, its address is the same there. */
 static int use_given(acu_storage *s, void *given) {
     bool for_host = s->memory == ACU_MEMORY_PINNED || s->memory == ACU_MEMORY_MAPPED ||
-                    s->memory == ACU_MEMORY_MANAGED || s->memory == ACU_MEMORY_REGISTERED;
+                    s->memory == ACU_MEMORY_MANAGED || s->memory == ACU_MEMORY_REGISTERED ||
+                    s->memory == ACU_MEMORY_HOST;
     s->pointer = given;
     s->host = for_host ? given : NULL;
     return 0;

@@ -70,10 +70,11 @@ static inline size_t acu_storage_bytes(const acu_storage *storage) {
     return storage->first.count * acu_dtype_size(storage->first.dtype);
 }
 
-/* Returns whether the memory is the host's: pinned or registered. */
+/* Returns whether the memory is the host's alone: pinned, registered or neither. */
 static inline bool acu_buffer_is_host_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
-    return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED;
+    return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED ||
+           memory == ACU_MEMORY_HOST;
 }
 /* Returns whether the memory is its device's alone: others reach it only if they were allowed to.
  */
