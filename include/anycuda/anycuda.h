@@ -19,6 +19,7 @@
 #include <anycuda/launch.h>
 #include <anycuda/layers.h>
 #include <anycuda/load.h>
+#include <anycuda/memory.h>
 #include <anycuda/module.h>
 #include <anycuda/node.h>
 #include <anycuda/object.h>

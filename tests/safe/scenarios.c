@@ -637,6 +637,7 @@ static acu_result lists_and_streams(void) {
 }
 
 static acu_result tensors(void) {
+    bool can;
     acu_dlpack_info info;
     struct DLManagedTensorVersioned *tensor = NULL;
     ACU_AUTO(acu_stream) *a = NULL;
@@ -656,6 +657,7 @@ static acu_result tensors(void) {
     ACU_TRY(acu_buffer_export_dlpack(y, NULL, NULL, &tensor));
     ACU_TRY(acu_buffer_import_dlpack(a, tensor, &info, &again));
     ACU_TRY(acu_buffer_copy(again, x, b));
+    ACU_TRY(acu_memory_can_access(acu_buffer_raw(x), elsewhere, &can));
     return acu_buffer_synchronize(again);
 }
 

@@ -324,6 +324,18 @@ static void tensors(void **state) {
     SAYS(0, acu_stream_dlpack(bad));
 }
 
+/* Every address can be asked about. */
+static void addresses(void **state) {
+    (void)state;
+    acu_memory_info info;
+    bool can;
+    NOT_NULL(acu_memory_get_info(&info, NULL));
+    NOT_NULL(acu_memory_can_access(&info, 0, NULL));
+    NO_DEVICE(acu_memory_can_access(&info, absent, &can));
+    OK(acu_memory_get_info(NULL, &info));
+    assert_int_equal(info.kind, ACU_MEMORY_KIND_UNKNOWN);
+}
+
 static void buffers(void **state) {
     (void)state;
     float numbers[8] = {0};
@@ -618,6 +630,7 @@ int main(void) {
                                        MISUSE(pools),
                                        MISUSE(buffers_are_made),
                                        MISUSE(tensors),
+                                       MISUSE(addresses),
                                        MISUSE(buffers),
                                        MISUSE(modules),
                                        MISUSE(kernels),

@@ -20,6 +20,7 @@ NOUNS = [
     "graph",
     "kernel",
     "launch",
+    "memory",
     "module",
     "node",
     "pool",
