@@ -142,7 +142,7 @@ ACU_CHECKED acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype 
  * initialised.
  *
  * The memory is there when the call returns, for all streams: nothing is waited for. It is taken in
- * pieces of at most 64 MiB, and at least the granularity (2 MiB on most devices), so that most
+ * pieces of at most 256 MiB, and at least the granularity (2 MiB on most devices), so that most
  * small steps need none. Errors: ACU_ERROR_MEMORY_KIND where the buffer cannot grow, because it was
  * made by another function, or is a slice or view; ACU_ERROR_RANGE beyond the capacity or
  * below the present count; ACU_OUT_OF_MEMORY, after which the buffer is as it was.

@@ -354,7 +354,7 @@ static void shrinks_by_pieces(void **state) {
     acu_mapping mappings[8];
     count = 8;
     OK(acu_virtual_get_mappings(acu_buffer_virtual(buffer), mappings, &count));
-    assert_true(count >= 3 && count <= 8 && mappings[2].bytes <= 64 << 20);
+    assert_true(count >= 3 && count <= 8 && mappings[2].bytes <= 256 << 20);
     OK(acu_buffer_shrink(buffer, step + 1));
     count = 8;
     OK(acu_virtual_get_mappings(acu_buffer_virtual(buffer), mappings, &count));

@@ -21,8 +21,10 @@ NOUNS = [
     "launch",
     "module",
     "node",
+    "physical",
     "pool",
     "stream",
+    "virtual",
 ]
 
 
