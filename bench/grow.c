@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const size_t first_bytes = (size_t)1 << 20, last_bytes = (size_t)1 << 30;
+static const size_t first_bytes = (size_t)1 << 20u, last_bytes = (size_t)1 << 30u;
 
 static acu_stream *stream;
 static acu_buffer *growing;

@@ -88,7 +88,7 @@ static int allocate_once(acu_storage *s, void **at) {
     case ACU_MEMORY_REGISTERED:
         return register_host(s, at);
     case ACU_MEMORY_VIRTUAL:
-        return s->fill(s, at);
+        return s->fill ? s->fill(s, at) : cudaErrorInvalidValue;
     case ACU_MEMORY_GRAPH:
         break;
     }

@@ -8,7 +8,10 @@
 
 #define OUTCOME(addresses, code) acu_outcome(__func__, (addresses), (code))
 
-enum { HOST = ACU_COUNTED_DEVICES, MOST = 256 << 20 /* bytes of a piece that a buffer grows by */ };
+enum {
+    HOST = ACU_COUNTED_DEVICES,
+    MOST = 256u << 20u /* bytes of a piece that a buffer grows by */
+};
 
 /* ---- mappings, under the lock ---- */
 
@@ -194,19 +197,20 @@ static bool virtual_breaks_no_capture(const acu_object *object) {
 const acu_class acu_virtual_class = {"range of addresses", destroy_virtual, describe_virtual,
                                      virtual_breaks_no_capture};
 
-/* Returns 0 or the recorded ACU_ERROR_LIMIT. */
-static int check_ordinal(int device) {
-    return device < ACU_COUNTED_DEVICES
-               ? 0
-               : acu_record(ACU_ERROR_LIMIT, "device %d: a range can be used by devices below %d",
-                            device, ACU_COUNTED_DEVICES);
+static bool has_place(int device) {
+    return device >= 0 && device < ACU_COUNTED_DEVICES;
+}
+
+static int refuse_ordinal(int device) {
+    (void)acu_record(ACU_ERROR_LIMIT, "device %d: a range can be used by devices below %d", device,
+                     ACU_COUNTED_DEVICES);
+    return ACU_ERROR_LIMIT;
 }
 
 /* Returns 0 or a recorded code, as all functions here that name no call. */
 static int new_virtual(int device, size_t bytes, size_t step, acu_virtual **out) {
-    int code = check_ordinal(device);
-    if (code)
-        return code;
+    if (!has_place(device))
+        return refuse_ordinal(device);
     acu_virtual *v = acu_object_make(&acu_virtual_class, sizeof *v, device);
     if (!v)
         return ACU_ERROR_HOST_MEMORY;
@@ -278,15 +282,19 @@ static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, 
     if (device < 0)
         return acu_fail(call, "", cudaErrorInvalidDevice,
                         "a range is made for a device, not the host");
+    acu_virtual *v = NULL;
     int code = acu_physical_step(device, &step);
     if (code)
         return acu_device_outcome(call, device, code);
     if (bytes == 0 || bytes % step)
         return acu_fail(call, "", ACU_ERROR_RANGE,
                         "'bytes' is %zu, but a reserved range is a multiple of %zu", bytes, step);
-    ACU_TRY(acu_device_outcome(call, device, new_virtual(device, bytes, step, addresses)));
-    (*addresses)->pointer = raw;
-    (*addresses)->owned = owned;
+    code = new_virtual(device, bytes, step, &v);
+    if (code)
+        return acu_device_outcome(call, device, code);
+    v->pointer = raw;
+    v->owned = owned;
+    *addresses = v;
     return 0;
 }
 
@@ -411,7 +419,8 @@ static int party_of(const char *call, acu_device device, size_t *who) {
     if (device == ACU_DEVICE_HOST)
         return 0;
     ACU_TRY(acu_device_resolve(call, &device));
-    ACU_TRY(acu_device_outcome(call, device, check_ordinal(device)));
+    if (!has_place(device))
+        return acu_device_outcome(call, device, refuse_ordinal(device));
     *who = (size_t)device;
     return 0;
 }
