@@ -29,6 +29,7 @@ static void physical_memory(void **state) {
     (void)state;
     acu_physical *made = NULL;
     acu_physical_info info;
+    int descriptor;
     size_t least;
     const unsigned long long raw = acu_physical_raw(physical);
     NO_DEVICE(acu_physical_create(absent, step, NULL, &made));
@@ -40,6 +41,11 @@ static void physical_memory(void **state) {
     NOT_NULL(acu_physical_adopt(raw, step, NULL));
     NOT_NULL(acu_physical_find(NULL, step, &made));
     NOT_NULL(acu_physical_find(&made, step, NULL));
+    HANDLE(acu_physical_export(bad, &descriptor));
+    NOT_NULL(acu_physical_export(physical, NULL));
+    REFUSED(acu_physical_export(physical, &descriptor), ACU_ERROR_STATE, "was made without");
+    NOT_NULL(acu_physical_import(0, step, NULL));
+    REFUSED(acu_physical_import(-1, step, &made), ACU_ERROR_ARGUMENT, "no descriptor");
     HANDLE(acu_physical_get_info(bad, &info));
     NOT_NULL(acu_physical_get_info(physical, NULL));
     assert_null(made);

@@ -15,9 +15,9 @@ VERBS = set(
     re.findall(
         r"\w+",
         """add adopt advise attach begin call capture clear clone compile copy create destroy disable enable end enter
-        fill find fork free grow instantiate join keep launch leave load map prefetch print query read record register
-        reinterpret release remove reserve reset retain shrink slice synchronize trim unmap update upload wait wrap
-        write zero""",
+        export fill find fork free grow import instantiate join keep launch leave load map prefetch print
+        query read record register reinterpret release remove reserve reset retain shrink slice synchronize
+        trim unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
