@@ -533,3 +533,14 @@ void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes) {
         v->mappings[i].buffers--;
     pthread_mutex_unlock(&v->lock);
 }
+
+bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes) {
+    acu_virtual *v = addresses;
+    pthread_mutex_lock(&v->lock);
+    bool host = v->access[HOST] == ACU_ACCESS_READ_WRITE && is_filled(v, at, bytes);
+    for (size_t i = first_behind(v, at); host && i < v->count && v->mappings[i].at < at + bytes;
+         i++)
+        host = v->mappings[i].physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    pthread_mutex_unlock(&v->lock);
+    return host;
+}
