@@ -108,6 +108,7 @@ static acu_result two_streams(void) {
     ACU_AUTO(acu_stream) *b = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *z = NULL;
     ACU_AUTO(acu_buffer) *pinned = NULL;
     ACU_AUTO(acu_event) *event = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
@@ -118,6 +119,8 @@ static acu_result two_streams(void) {
                                    &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &pinned));
     ACU_TRY(acu_buffer_zero(x, NULL));
     ACU_TRY(acu_buffer_copy(y, x, NULL));
+    ACU_TRY(acu_buffer_clone(x, b, &z));
+    ACU_TRY(acu_buffer_set_stream(z, a));
     ACU_TRY(acu_buffer_copy_strided(
         x, y, &(acu_strides){.rank = 2, .shape = shape, .from = transposed}, a));
     ACU_TRY(acu_buffer_copy(pinned, x, b));
