@@ -59,6 +59,8 @@ build_bench() {
     objects bench "$root/bench/calls.c" "$root/bench/loops.c" "$root/bench/pairs.c"
     objects safe "$root/bench/safe.c" "$root/bench/pairs.c"
     program safe "$build"/objects/safe/*.o
+    objects grow "$root/bench/grow.c" "$root/bench/pairs.c"
+    program grow "$build"/objects/grow/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"

@@ -107,6 +107,17 @@ ACU_CHECKED acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, voi
                                         size_t count, acu_memory memory, acu_buffer **buffer);
 
 /**
+ * Makes a copy of a buffer, which belongs to `stream`, or where that is NULL to the buffer's; the
+ * caller owns it. The copy is made in the stream's order: nothing is waited for.
+ *
+ * The memory is of the same kind, and of the same pool if the stream's device may use it. There are
+ * three exceptions: a clone of registered memory is ACU_MEMORY_PINNED, and clones of a graph's and
+ * of mapped memory are ACU_MEMORY_POOL. Errors: those of acu_buffer_create_with() and
+ * acu_buffer_copy(); there is no buffer then.
+ */
+ACU_CHECKED acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer **clone);
+
+/**
  * Makes a buffer of a part of another one, whose memory it shares and keeps; the caller owns it.
  * Errors: ACU_ERROR_RANGE beyond the buffer's end.
  */
@@ -143,7 +154,7 @@ ACU_CHECKED acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype 
  * initialised.
  *
  * The memory is there when the call returns, for all streams: nothing is waited for. It is taken in
- * pieces of at most 64 MiB, and at least the granularity (2 MiB on most devices), so that most
+ * pieces of at most 256 MiB, and at least the granularity (2 MiB on most devices), so that most
  * small steps need none. Errors: ACU_ERROR_MEMORY_KIND where the buffer cannot grow, because it was
  * made by another function, or is a slice or view; ACU_ERROR_RANGE beyond the capacity or
  * below the present count; ACU_OUT_OF_MEMORY, after which the buffer is as it was.
@@ -220,6 +231,16 @@ acu_device acu_buffer_device(const acu_buffer *buffer);
  * handle is not a buffer.
  */
 acu_stream *acu_buffer_stream(const acu_buffer *buffer);
+
+/**
+ * Makes the buffer, with all slices and views of its memory, belong to another stream of the same
+ * device, and keep that one instead.
+ *
+ * Nothing is waited for: uses on the earlier stream are remembered as those on any other. No other
+ * thread may use the memory meanwhile. Errors: ACU_ERROR_DEVICE where the stream is on another
+ * device; ACU_ERROR_MEMORY_KIND where the memory is a graph's, which belongs to no stream.
+ */
+ACU_CHECKED acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *stream);
 
 /* ---- order ---- */
 

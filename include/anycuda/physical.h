@@ -87,6 +87,23 @@ ACU_CHECKED acu_result acu_physical_find(const void *address, size_t bytes,
                                          acu_physical **physical);
 
 /**
+ * Makes a file descriptor that stands for the memory, for another process; the caller closes it.
+ *
+ * The memory lives as long as a process has a descriptor of it, an imported handle or a mapping:
+ * the order in which they are given up does not matter. Errors: ACU_ERROR_STATE where the memory
+ * was not made with ACU_SHARE_FILE_DESCRIPTOR in `options.handles`.
+ */
+ACU_CHECKED acu_result acu_physical_export(acu_physical *physical, int *descriptor);
+
+/**
+ * Makes a handle for memory that another process exported as a file descriptor; the caller owns the
+ * handle, and still the descriptor, which may then be closed.
+ *
+ * `bytes` is the size of the memory, which CUDA does not report: the other process has to say.
+ */
+ACU_CHECKED acu_result acu_physical_import(int descriptor, size_t bytes, acu_physical **physical);
+
+/**
  * Returns the CUmemGenericAllocationHandle, which stays the handle's; 0 where the handle is not
  * physical memory.
  */

@@ -118,7 +118,8 @@ ACU_CHECKED acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapp
 
 /**
  * Makes a buffer of `count` elements from byte `at` on; the caller owns it, and it keeps the range
- * and the stream. The addresses stay mapped while the buffer lives.
+ * and the stream. The addresses stay mapped while the buffer lives. acu_buffer_get_host() works if
+ * all of the memory is the host's, and the host has access to the range.
  *
  * Errors: ACU_ERROR_RANGE beyond the range, or where not everything is mapped; ACU_ERROR_DTYPE
  * where `at` is not aligned for the type; ACU_ERROR_DEVICE where the stream's device may not both

@@ -3,7 +3,7 @@
     python3 tests/gpu/report.py SMOKE [FOLDER [PART…]]
 
 PART is smoke, conformance, tests, examples, inject, memcheck or timing; all of them unless some are named.
-FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), sim (bench/sim.c), and
+FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), grow, sim (bench/sim.c), and
 calls-<version> (bench/calls.c linked with that runtime).
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
@@ -182,7 +182,12 @@ def timing(folder: Path, runtimes: list[tuple[str, Path]]) -> list[str]:
     lines = ["", "## Timing against NVIDIA's library, directly linked", ""]
     lines += [line for version, library in runtimes for line in time_one(folder, version, library)]
     lines += ["## The safe layer against the raw calls", ""]
-    lines += [line for version, library in suites.newest(runtimes) for line in time_safe(folder, version, library)]
+    lines += [
+        line
+        for program in ("safe", "grow")
+        for version, library in suites.newest(runtimes)
+        for line in time_safe(folder, program, version, library)
+    ]
     lines += ["## The simulator against the newest library", "", *time_sim(folder, runtimes[-1][1])]
     return [*lines, "## The safe layer's work through cuda-python and CuPy", "", *time_peers()]
 
@@ -191,8 +196,8 @@ def time_one(folder: Path, version: str, library: Path) -> list[str]:
     return table(version, run_for_a_while([str(folder / f"calls-{version}")], LD_LIBRARY_PATH=str(library.parent)))
 
 
-def time_safe(folder: Path, version: str, library: Path) -> list[str]:
-    return table(version, run_for_a_while([str(folder / "safe")], ANYCUDA_CUDART=str(library)))
+def time_safe(folder: Path, program: str, version: str, library: Path) -> list[str]:
+    return table(version, run_for_a_while([str(folder / program)], ANYCUDA_CUDART=str(library)))
 
 
 def table(version: str, done: subprocess.CompletedProcess[str]) -> list[str]:

@@ -64,6 +64,16 @@ MAKES(cudaGraphInstantiateWithParams)
 SIMPLE(cudaGraphLaunch)
 ANSWERS(cudaDeviceGetAttribute, 1024)
 
+COUNTED(cuMemGetAllocationGranularity)
+static int fake_cuMemGetAllocationGranularity(size_t *step) {
+    count_cuMemGetAllocationGranularity++;
+    *step = FAKE_STEP;
+    return 0;
+}
+MAKES(cuMemAddressReserve)
+MAKES(cuMemCreate)
+MAKES(cuMemRetainAllocationHandle)
+
 COUNTED(cudaFuncGetAttributes)
 static int fake_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
     count_cudaFuncGetAttributes++;
@@ -147,6 +157,10 @@ static const struct {
     FAKE(cudaLibraryUnload),
     FAKE(cudaLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
+    FAKE(cuMemGetAllocationGranularity),
+    FAKE(cuMemAddressReserve),
+    FAKE(cuMemCreate),
+    FAKE(cuMemRetainAllocationHandle),
     FAKE(cudaFuncGetAttributes),
     FAKE(cudaFuncGetParamInfo),
 };
@@ -164,6 +178,7 @@ static void *find(const char *symbol, void *data) {
 
 void load_fake_cuda(void) {
     OK(acu_load(&(acu_load_options){.resolve = find, .version = 13050}));
+    OK(acu_load(&(acu_load_options){.library = ACU_CUDA, .resolve = find, .version = 13050}));
 }
 
 size_t calls_of(const char *beginning) {

@@ -13,6 +13,9 @@ extern void *captured;
 /* What cudaGetDeviceCount() answers: 1, until a test sets another number. */
 extern int devices_there;
 
+/* The granularity of physical memory. */
+enum { FAKE_STEP = 4096 };
+
 /* How often a call was made whose name begins so. */
 size_t calls_of(const char *beginning);
 

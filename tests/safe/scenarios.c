@@ -108,6 +108,7 @@ static acu_result two_streams(void) {
     ACU_AUTO(acu_stream) *b = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *z = NULL;
     ACU_AUTO(acu_buffer) *pinned = NULL;
     ACU_AUTO(acu_event) *event = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
@@ -118,6 +119,8 @@ static acu_result two_streams(void) {
                                    &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &pinned));
     ACU_TRY(acu_buffer_zero(x, NULL));
     ACU_TRY(acu_buffer_copy(y, x, NULL));
+    ACU_TRY(acu_buffer_clone(x, b, &z));
+    ACU_TRY(acu_buffer_set_stream(z, a));
     ACU_TRY(acu_buffer_copy_strided(
         x, y, &(acu_strides){.rank = 2, .shape = shape, .from = transposed}, a));
     ACU_TRY(acu_buffer_copy(pinned, x, b));
@@ -145,6 +148,41 @@ static acu_result pools(void) {
     ACU_TRY(acu_pool_get_attribute(pool, ACU_POOL_USED, &used));
     ACU_TRY(acu_pool_get_access(pool, elsewhere, &access));
     return acu_pool_trim(pool, 0);
+}
+
+static acu_result mapped_memory(acu_stream *stream) {
+    size_t step, count = 0;
+    acu_physical_info info;
+    const int32_t number = 5;
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_physical) *same = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_TRY(acu_physical_get_granularity(0, NULL, &step, NULL));
+    ACU_TRY(acu_physical_create(0, step, NULL, &memory));
+    ACU_TRY(acu_physical_get_info(memory, &info));
+    ACU_TRY(acu_virtual_reserve(0, 2 * step, NULL, &range));
+    ACU_TRY(acu_virtual_map(range, 0, memory));
+    ACU_TRY(acu_virtual_map(range, step, memory));
+    ACU_TRY(acu_physical_find(acu_virtual_raw(range), step, &same));
+    ACU_TRY(acu_virtual_set_access(range, 0, ACU_ACCESS_READ));
+    ACU_TRY(acu_virtual_set_access(range, 0, ACU_ACCESS_READ_WRITE));
+    ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_I32, 8, &x));
+    ACU_TRY(acu_virtual_get_mappings(range, NULL, &count));
+    ACU_TRY(acu_buffer_fill(x, &number));
+    return acu_virtual_unmap(range, step, step);
+}
+
+static acu_result virtual_memory(void) {
+    enum { MOST = 400 << 20 };
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(mapped_memory(a));
+    ACU_TRY(acu_buffer_create_growable(a, ACU_U8, 16, MOST, &x));
+    ACU_TRY(acu_buffer_zero(x, NULL));
+    ACU_TRY(acu_buffer_grow(x, 300 << 20)); /* in two pieces more */
+    return acu_buffer_shrink(x, 1);
 }
 
 static acu_result devices(void) {
@@ -665,6 +703,7 @@ const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
     {"every_memory", every_memory},
+    {"virtual_memory", virtual_memory},
     {"two_streams", two_streams},
     {"pools", pools},
     {"devices", devices},

@@ -10,7 +10,7 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 21 };
+enum { SCENARIOS = 22 };
 extern const scenario scenarios[SCENARIOS];
 
 /* To be set before: */

@@ -390,6 +390,122 @@ static void the_hosts_on_the_default_stream_of_another_device(void **state) {
     OK(acu_stream_release(far));
 }
 
+static void clones(void **state) {
+    (void)state;
+    static const struct {
+        acu_memory of, is;
+    } kinds[] = {
+        {ACU_MEMORY_POOL, ACU_MEMORY_POOL},       {ACU_MEMORY_DEVICE, ACU_MEMORY_DEVICE},
+        {ACU_MEMORY_PINNED, ACU_MEMORY_PINNED},   {ACU_MEMORY_MAPPED, ACU_MEMORY_MAPPED},
+        {ACU_MEMORY_MANAGED, ACU_MEMORY_MANAGED},
+    };
+    const float numbers[] = {1, 2, 3};
+    acu_stream *other = NULL;
+    OK(acu_stream_create(0, NULL, &other));
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        acu_buffer *buffer = NULL, *clone = NULL;
+        float back[3] = {0};
+        OK(acu_buffer_create_with(stream, ACU_F32, 3, &(acu_buffer_options){.memory = kinds[i].of},
+                                  &buffer));
+        OK(acu_buffer_write(buffer, numbers, 3));
+        OK(acu_buffer_clone(buffer, other, &clone));
+        OK(acu_buffer_zero(buffer, NULL)); /* waits for the copy */
+        assert_int_equal(acu_buffer_memory(clone), kinds[i].is);
+        assert_ptr_equal(acu_buffer_stream(clone), other);
+        OK(acu_buffer_release(buffer));
+        OK(acu_buffer_read(clone, back, 3));
+        assert_memory_equal(back, numbers, sizeof back);
+        OK(acu_buffer_release(clone));
+    }
+    OK(acu_stream_release(other));
+}
+
+static void clones_of_what_cannot_be_allocated(void **state) {
+    (void)state;
+    static _Alignas(4096) float mine[1024] = {5};
+    acu_buffer *buffer = NULL, *clone = NULL;
+    acu_pool *pool = NULL;
+    float back = 0;
+    OK(acu_buffer_register(stream, ACU_F32, mine, 1024, ACU_BUFFER_MAP, &buffer));
+    OK(acu_buffer_clone(buffer, NULL, &clone));
+    assert_int_equal(acu_buffer_memory(clone), ACU_MEMORY_PINNED);
+    OK(acu_buffer_read(clone, &back, 1));
+    assert_true(back == 5);
+    OK(acu_buffer_release(clone));
+    OK(acu_buffer_release(buffer));
+    OK(acu_buffer_create_growable(stream, ACU_F32, 10, 100, &buffer));
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_clone(buffer, NULL, &clone));
+    assert_int_equal(acu_buffer_memory(clone), ACU_MEMORY_POOL);
+    OK(acu_buffer_release(clone));
+    OK(acu_buffer_release(buffer));
+    OK(acu_pool_create(0, NULL, &pool));
+    OK(acu_buffer_create_with(stream, ACU_F32, 10, &(acu_buffer_options){.pool = pool}, &buffer));
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_clone(buffer, NULL, &clone));
+    uint64_t used = 0;
+    OK(acu_pool_get_attribute(pool, ACU_POOL_USED, &used));
+    assert_true(used >= 80);
+    OK(acu_buffer_release(clone));
+    OK(acu_buffer_release(buffer));
+    OK(acu_pool_release(pool));
+}
+
+static void clones_on_another_device(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    const float numbers[] = {1, 2, 3};
+    float back[3] = {0};
+    acu_stream *far = NULL;
+    acu_buffer *buffer = NULL, *clone = NULL;
+    OK(acu_stream_create(1, NULL, &far));
+    OK(acu_buffer_create_from(stream, numbers, 3, &buffer));
+    OK(acu_buffer_clone(buffer, far, &clone));
+    assert_int_equal(acu_buffer_device(clone), 1);
+    OK(acu_buffer_read(clone, back, 3));
+    assert_memory_equal(back, numbers, sizeof back);
+    OK(acu_buffer_release(clone));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(far));
+}
+
+/* The buffer alone keeps its stream, and is freed on it after all uses. */
+static void moves_to_another_stream(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    acu_stream *first = NULL, *second = NULL, *other = NULL, *far = NULL;
+    const float number = 4;
+    float back = 0;
+    OK(acu_stream_create(0, NULL, &other));
+    for (int used = 0; used < 4; used++) {
+        OK(acu_stream_create(0, NULL, &first));
+        OK(acu_stream_create(0, NULL, &second));
+        OK(acu_buffer_create(first, ACU_F32, 100, &buffer));
+        if (used & 1)
+            OK(acu_buffer_fill_typed(buffer, ACU_F32, &number, first));
+        if (used & 2)
+            OK(acu_buffer_fill_typed(buffer, ACU_F32, &number, second));
+        OK(acu_buffer_set_stream(buffer, second));
+        OK(acu_stream_release(first));
+        OK(acu_stream_release(second));
+        assert_ptr_equal(acu_buffer_stream(buffer), second);
+        OK(acu_buffer_set_stream(buffer, second));
+        OK(acu_buffer_fill(buffer, &number));
+        OK(acu_buffer_fill_typed(buffer, ACU_F32, &number, other));
+        OK(acu_buffer_read(buffer, &back, 1));
+        assert_true(back == number);
+        OK(acu_buffer_release(buffer));
+    }
+    OK(acu_stream_release(other));
+    OK(acu_buffer_create(stream, ACU_F32, 1, &buffer));
+    if (another_device()) {
+        OK(acu_stream_create(1, NULL, &far));
+        FAILS(acu_buffer_set_stream(buffer, far), ACU_ERROR_DEVICE, "the stream is on device 1");
+        OK(acu_stream_release(far));
+    }
+    OK(acu_buffer_release(buffer));
+}
+
 static void kinds_of_memory(void **state) {
     (void)state;
     static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED,
@@ -624,6 +740,10 @@ int main(void) {
         TEST(copies_on_a_stream_of_another_device),
         TEST(the_hosts_on_a_stream_of_another_device),
         TEST(the_hosts_on_the_default_stream_of_another_device),
+        TEST(clones),
+        TEST(clones_of_what_cannot_be_allocated),
+        TEST(clones_on_another_device),
+        TEST(moves_to_another_stream),
         TEST(kinds_of_memory),
         TEST(wrap_and_adopt),
         TEST(managed_memory_moves),

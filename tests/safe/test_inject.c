@@ -87,7 +87,8 @@ typedef struct injection {
 /* What is not destroyed because CUDA refuses to cannot be anything but left. */
 static bool is_release(const char *function) {
     return strstr(function, "Free") || strstr(function, "Destroy") ||
-           strstr(function, "Unregister") || strstr(function, "Unload");
+           strstr(function, "Unregister") || strstr(function, "Unload") ||
+           strstr(function, "Release") || strstr(function, "Unmap");
 }
 
 /* A call may succeed nevertheless, if this is seen behind the error. */

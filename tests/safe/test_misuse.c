@@ -245,6 +245,11 @@ static void buffers_are_made(void **state) {
     HANDLE(acu_buffer_register(bad, ACU_F32, numbers, 8, 0, &made));
     HANDLE(acu_buffer_wrap(bad, ACU_F32, raw, 8, ACU_MEMORY_POOL, &made));
     HANDLE(acu_buffer_adopt(bad, ACU_F32, raw, 8, ACU_MEMORY_POOL, &made));
+    HANDLE(acu_buffer_clone(bad, NULL, &made));
+    OPTIONAL_HANDLE(acu_buffer_clone(good.buffer, bad, &made));
+    NOT_NULL(acu_buffer_clone(good.buffer, NULL, NULL));
+    HANDLE(acu_buffer_set_stream(bad, good.stream));
+    HANDLE(acu_buffer_set_stream(good.buffer, bad));
     HANDLE(acu_buffer_slice(bad, 0, 1, &made));
     HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));
     NOT_NULL(acu_buffer_create(good.stream, ACU_F32, 8, NULL));

@@ -189,11 +189,25 @@ static void check(unsigned m, acu_stream *on, unsigned seed) {
                      model[m][i]);
 }
 
+/* Makes memory of a pool, or mapped memory that has grown. */
+static void create_memory(unsigned m) {
+    acu_stream *on = any_stream(device_of[m]);
+    if (any(3)) {
+        OK(acu_buffer_create(on, ACU_F32, ELEMENTS, &memories[m]));
+        return;
+    }
+    OK(acu_buffer_create_growable(on, ACU_F32, any(ELEMENTS), ELEMENTS, &memories[m]));
+    OK(acu_buffer_grow(memories[m], ELEMENTS));
+    if (devices > 1)
+        OK(acu_virtual_set_access(acu_buffer_virtual(memories[m]), !device_of[m],
+                                  ACU_ACCESS_READ_WRITE));
+}
+
 /* Its memory is the next one's, perhaps, whose stream is another. */
 static void exchange(unsigned m) {
     const float value = (float)any(1000);
     OK(acu_buffer_release(memories[m]));
-    OK(acu_buffer_create(any_stream(device_of[m]), ACU_F32, ELEMENTS, &memories[m]));
+    create_memory(m);
     OK(acu_buffer_fill_typed(memories[m], ACU_F32, &value, any_stream(device_of[m])));
     for (unsigned i = 0; i < ELEMENTS; i++)
         model[m][i] = value;
@@ -343,7 +357,7 @@ static void step(unsigned seed) {
 static void create_memories(void) {
     for (unsigned m = 0; m < MEMORIES; m++) {
         device_of[m] = (int)m % devices;
-        OK(acu_buffer_create(any_stream(device_of[m]), ACU_F32, ELEMENTS, &memories[m]));
+        create_memory(m);
     }
 }
 

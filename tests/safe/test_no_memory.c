@@ -120,6 +120,22 @@ static acu_result exchange(acu_stream *stream, acu_buffer *x) {
     return 0;
 }
 
+static acu_result map_memory(acu_stream *stream) {
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_physical) *found = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *growing = NULL;
+    ACU_TRY(acu_physical_create(0, FAKE_STEP, NULL, &memory));
+    ACU_TRY(acu_virtual_reserve(0, 16 * FAKE_STEP, NULL, &range));
+    for (size_t i = 0; i < 16; i++)
+        ACU_TRY(acu_virtual_map(range, i * FAKE_STEP, memory));
+    ACU_TRY(acu_physical_find(acu_virtual_raw(range), FAKE_STEP, &found));
+    ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_U8, FAKE_STEP, &x));
+    ACU_TRY(acu_buffer_create_growable(stream, ACU_U8, 1, 256 * FAKE_STEP, &growing));
+    return acu_buffer_grow(growing, 256 * FAKE_STEP);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -132,6 +148,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &x));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
+    ACU_TRY(map_memory(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(acu_graph_clone(graph, &clone));

@@ -4,6 +4,9 @@
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static size_t step(void) {
     size_t least = 0;
     OK(acu_physical_get_granularity(0, NULL, &least, NULL));
@@ -121,6 +124,59 @@ static void is_found_by_its_address(void **state) {
     OK(acu_virtual_release(range));
 }
 
+static acu_virtual *mapped(acu_physical *memory) {
+    acu_virtual *range = NULL;
+    OK(acu_virtual_reserve(0, step(), NULL, &range));
+    OK(acu_virtual_map(range, 0, memory));
+    return range;
+}
+
+/* A process may import what it exported itself, so that one process shows what two do. */
+static void goes_through_a_descriptor(void **state) {
+    (void)state;
+    acu_physical *memory = NULL, *same = NULL;
+    acu_physical_info info;
+    int descriptor = -1;
+    char byte = 0;
+    OK(acu_physical_create(0, step(), &(acu_physical_options){.handles = ACU_SHARE_FILE_DESCRIPTOR},
+                           &memory));
+    OK(acu_physical_get_info(memory, &info));
+    assert_int_equal(info.handles, ACU_SHARE_FILE_DESCRIPTOR);
+    OK(acu_physical_export(memory, &descriptor));
+    OK(acu_physical_import(descriptor, step(), &same));
+    FAILS(acu_physical_import(descriptor, 0, &(acu_physical *){NULL}), ACU_ERROR_RANGE,
+          "memory has a size");
+    assert_int_equal(close(descriptor), 0);
+    acu_virtual *first = mapped(memory);
+    OK(acu_physical_release(memory));
+    assert_int_equal(cudaMemset(acu_virtual_raw(first), 7, 100), 0);
+    assert_int_equal(cudaDeviceSynchronize(), 0);
+    OK(acu_virtual_release(first)); /* the memory lives on */
+    acu_virtual *second = mapped(same);
+    OK(acu_physical_release(same));
+    assert_int_equal(
+        cudaMemcpy(&byte, (char *)acu_virtual_raw(second) + 99, 1, cudaMemcpyDeviceToHost), 0);
+    assert_int_equal(byte, 7);
+    OK(acu_virtual_release(second));
+}
+
+static void no_descriptor_of_memory(void **state) {
+    (void)state;
+    acu_physical *memory = NULL;
+    int descriptor = open("/dev/null", O_RDONLY);
+    assert_true(descriptor >= 0);
+    acu_clear_error();
+    assert_true(acu_physical_import(descriptor, step(), &memory) > 0);
+    assert_non_null(strstr(acu_last_error_message(), "cuMemImportFromShareableHandle"));
+    assert_null(memory);
+    close(descriptor);
+    OK(acu_physical_create(0, step(), NULL, &memory));
+    FAILS(acu_physical_export(memory, &descriptor), ACU_ERROR_STATE,
+          "without ACU_SHARE_FILE_DESCRIPTOR");
+    assert_int_equal(descriptor, -1);
+    OK(acu_physical_release(memory));
+}
+
 static void of_the_host(void **state) {
     (void)state;
     acu_physical *memory = NULL;
@@ -147,6 +203,8 @@ int main(void) {
         TEST(compressible),
         TEST(wrap_borrows_adopt_takes),
         TEST(is_found_by_its_address),
+        TEST(goes_through_a_descriptor),
+        TEST(no_descriptor_of_memory),
         TEST(of_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,10 @@ NOUNS = [
     "memory",
     "module",
     "node",
+    "physical",
     "pool",
     "stream",
+    "virtual",
 ]
 
 

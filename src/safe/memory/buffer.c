@@ -65,8 +65,8 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
                  : 0;
 }
 
-static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
-                  const acu_buffer_options *o, acu_buffer **buffer) {
+int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                   const acu_buffer_options *o, acu_buffer **buffer) {
     if (!buffer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
@@ -92,7 +92,7 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
 }
 
 /* Where a buffer was released on the stream before, its storage is used again, without a jump.
- * Every other case is in create(). */
+ * Every other case is in acu_buffer_new(). */
 ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                                      acu_buffer **buffer) {
     bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
@@ -100,7 +100,7 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
     size_t bytes = 0;
     acu_storage *s = ACU_LIKELY(usual) ? acu_storage_reuse(stream, dtype, count, &bytes) : NULL;
     if (!ACU_LIKELY(s != NULL))
-        return create(__func__, stream, dtype, count, &defaults, buffer);
+        return acu_buffer_new(__func__, stream, dtype, count, &defaults, buffer);
     int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
     if (!ACU_LIKELY(code == 0)) {
         *buffer = NULL;
@@ -114,7 +114,7 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
 
 acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                   const acu_buffer_options *options, acu_buffer **buffer) {
-    return create(__func__, stream, dtype, count, options ? options : &defaults, buffer);
+    return acu_buffer_new(__func__, stream, dtype, count, options ? options : &defaults, buffer);
 }
 
 acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
@@ -123,7 +123,7 @@ acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, con
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
     ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
-    ACU_TRY(create(__func__, stream, dtype, count, &defaults, buffer));
+    ACU_TRY(acu_buffer_new(__func__, stream, dtype, count, &defaults, buffer));
     const int code = acu_buffer_write_typed(*buffer, 0, dtype, host, count, NULL);
     if (!code)
         return 0;
@@ -318,6 +318,17 @@ acu_device acu_buffer_device(const acu_buffer *buffer) {
 
 acu_stream *acu_buffer_stream(const acu_buffer *buffer) {
     return acu_is(buffer, &acu_buffer_class) ? buffer->storage->home : NULL;
+}
+
+acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *stream) {
+    NEED_BUFFER(buffer);
+    ACU_TRY(acu_stream_check(__func__, stream));
+    acu_storage *s = buffer->storage;
+    ACU_REQUIRE_OF(buffer, s->home, ACU_ERROR_MEMORY_KIND,
+                   "the memory is a graph's, which belongs to no stream");
+    ACU_REQUIRE_OF(buffer, stream->object.device == s->device, ACU_ERROR_DEVICE,
+                   "the stream is on device %d", stream->object.device);
+    return OUTCOME(buffer, acu_storage_move(s, stream));
 }
 
 /* ---- order ---- */

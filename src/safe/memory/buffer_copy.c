@@ -258,6 +258,39 @@ acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
     return copy_range(__func__, to, to_at, from, from_at, count, on);
 }
 
+/* Returns how to make memory like the buffer's, on the stream. */
+static acu_buffer_options options_like(const acu_buffer *buffer, const acu_stream *stream) {
+    const acu_storage *s = buffer->storage;
+    acu_buffer_options o = {.memory = s->memory, .flags = s->flags};
+    if (s->memory == ACU_MEMORY_REGISTERED)
+        o = (acu_buffer_options){.memory = ACU_MEMORY_PINNED,
+                                 .flags = s->flags & (unsigned)ACU_BUFFER_UNORDERED};
+    if (s->memory == ACU_MEMORY_GRAPH || s->memory == ACU_MEMORY_VIRTUAL)
+        o.memory = ACU_MEMORY_POOL;
+    if (o.memory == ACU_MEMORY_POOL && s->device == stream->object.device)
+        o.pool = s->pool;
+    return o;
+}
+
+acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer **clone) {
+    ACU_NEED_POINTER(clone);
+    *clone = NULL;
+    NEED_BUFFER(buffer);
+    ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &stream));
+    const acu_buffer_options options = options_like(buffer, stream);
+    acu_saved_record failure;
+    ACU_TRY(acu_buffer_new(__func__, stream, buffer->dtype, buffer->count, &options, clone));
+    const int code = copy_range(__func__, *clone, 0, buffer, 0, buffer->count, stream);
+    if (!code)
+        return 0;
+    acu_record_save(&failure);
+    if (acu_buffer_release(*clone))
+        acu_record_release_error();
+    acu_record_restore(&failure);
+    *clone = NULL;
+    return code;
+}
+
 acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on) {
     NEED_BUFFER(to);
     NEED_BUFFER(from);

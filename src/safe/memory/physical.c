@@ -165,6 +165,20 @@ static int begin(const char *call) {
     return acu_physical_begin(call, &any);
 }
 
+/* Makes a handle that owns a raw one, or gives that up. */
+static int take_raw(const char *call, unsigned long long raw, size_t bytes,
+                    acu_physical **physical) {
+    int code = on_raw(call, raw, bytes, true, physical);
+    acu_saved_record failure;
+    if (!code)
+        return 0;
+    acu_record_save(&failure);
+    if (acu_translate_driver(cuMemRelease(raw)))
+        acu_record_release_error();
+    acu_record_restore(&failure);
+    return code;
+}
+
 acu_result acu_physical_wrap(unsigned long long raw, size_t bytes, acu_physical **physical) {
     ACU_NEED_POINTER(physical);
     *physical = NULL;
@@ -193,11 +207,40 @@ acu_result acu_physical_find(const void *address, size_t bytes, acu_physical **p
                       "no handle",
                       address);
     ACU_TRY(OUTCOME(NULL, code));
-    code = on_raw(__func__, raw, bytes, true, physical);
-    if (code && acu_translate_driver(cuMemRelease(raw)))
-        acu_record_release_error();
-    return code;
+    return take_raw(__func__, raw, bytes, physical);
 }
+
+/* ---- sharing ---- */
+
+acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
+    acu_physical_info info;
+    ACU_NEED_POINTER(descriptor);
+    *descriptor = -1;
+    ACU_NEED(physical, acu_physical_class);
+    ACU_TRY(acu_physical_get_info(physical, &info));
+    ACU_REQUIRE_OF(physical, acu_has(info.handles, ACU_SHARE_FILE_DESCRIPTOR), ACU_ERROR_STATE,
+                   "the memory was made without ACU_SHARE_FILE_DESCRIPTOR in options.handles");
+    int code = acu_translate_driver(cuMemExportToShareableHandle(
+        descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    if (code)
+        *descriptor = -1;
+    return OUTCOME(physical, code);
+}
+
+acu_result acu_physical_import(int descriptor, size_t bytes, acu_physical **physical) {
+    CUmemGenericAllocationHandle raw = 0;
+    ACU_NEED_POINTER(physical);
+    *physical = NULL;
+    ACU_REQUIRE(descriptor >= 0, ACU_ERROR_ARGUMENT, "'descriptor' is %d, which is no descriptor",
+                descriptor);
+    ACU_TRY(begin(__func__));
+    ACU_TRY(OUTCOME(
+        NULL, acu_translate_driver(cuMemImportFromShareableHandle(
+                  &raw, (void *)(uintptr_t)descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))));
+    return take_raw(__func__, raw, bytes, physical);
+}
+
+/* ---- what it is ---- */
 
 unsigned long long acu_physical_raw(const acu_physical *physical) {
     return acu_is(physical, &acu_physical_class) ? physical->raw : 0;
@@ -215,8 +258,6 @@ acu_result acu_physical_release(acu_physical *physical) {
 void acu_physical_cleanup(acu_physical **physical) {
     (void)acu_physical_release(physical ? *physical : NULL);
 }
-
-/* ---- what it is ---- */
 
 size_t acu_physical_bytes(const acu_physical *physical) {
     return acu_is(physical, &acu_physical_class) ? physical->bytes : 0;

@@ -129,6 +129,9 @@ static inline int acu_storage_end_use(acu_storage *storage, acu_stream *stream, 
 int acu_storage_gather_uses(acu_storage *storage);
 /* Lets the thread wait for all uses; returns 0 or a recorded failure. */
 int acu_storage_synchronize(acu_storage *storage);
+/* Makes another stream, of the same device, the home; returns the failure to release the earlier
+ * one, or 0. */
+int acu_storage_move(acu_storage *storage, acu_stream *to);
 /* Gives up the references to timelines; returns CUDA's code where a timeline's end fails. */
 int acu_storage_forget_uses(acu_storage *storage);
 

@@ -184,6 +184,27 @@ int acu_storage_synchronize(acu_storage *storage) {
     return code;
 }
 
+/* A reference is held to each timeline in the table but the home's, so that two of them change. */
+int acu_storage_move(acu_storage *storage, acu_stream *to) {
+    acu_stream *from = storage->home;
+    int code = 0;
+    pthread_mutex_lock(&storage->lock);
+    open_table(storage);
+    for (unsigned i = 0; i < storage->use_count && from->timeline != to->timeline; i++) {
+        acu_timeline *timeline = storage->uses[i].timeline;
+        if (timeline == from->timeline)
+            (void)acu_timeline_retain(timeline);
+        else if (timeline == to->timeline && acu_timeline_release(timeline))
+            acu_record_release_error();
+    }
+    acu_object_add_owner(to);
+    storage->home = to;
+    storage->plain = false;
+    pthread_mutex_unlock(&storage->lock);
+    code = acu_object_release(NULL, from, &acu_stream_class);
+    return code;
+}
+
 int acu_storage_forget_uses(acu_storage *storage) {
     int code = release(storage, sole_of(storage));
     while (storage->use_count > 0)

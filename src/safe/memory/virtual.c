@@ -8,7 +8,10 @@
 
 #define OUTCOME(addresses, code) acu_outcome(__func__, (addresses), (code))
 
-enum { HOST = ACU_COUNTED_DEVICES, MOST = 64 << 20 /* bytes of a piece that a buffer grows by */ };
+enum {
+    HOST = ACU_COUNTED_DEVICES,
+    MOST = 256u << 20u /* bytes of a piece that a buffer grows by */
+};
 
 /* ---- mappings, under the lock ---- */
 
@@ -115,7 +118,8 @@ static int map(acu_virtual *v, size_t at, acu_physical *physical) {
     return 0;
 }
 
-/* Unmaps the mapping, and gives up its memory; returns 0 or the first failure. */
+/* Unmaps the mapping, and gives up its memory. The memory is unmapped also where it cannot be
+ * released, which is kept as a failed release. */
 static int unmap(acu_virtual *v, size_t i) {
     const acu_mapping m = v->mappings[i];
     int code = acu_translate_driver(cuMemUnmap(address_at(v, m.at), m.bytes));
@@ -123,7 +127,9 @@ static int unmap(acu_virtual *v, size_t i) {
         return code;
     v->count--;
     memmove(&v->mappings[i], &v->mappings[i + 1], (v->count - i) * sizeof *v->mappings);
-    return acu_object_release(NULL, m.physical, &acu_physical_class);
+    if (acu_object_release(NULL, m.physical, &acu_physical_class))
+        acu_record_release_error();
+    return 0;
 }
 
 /* Unmaps all mappings from that index on, and keeps the failure that is recorded. */
@@ -140,19 +146,41 @@ static void undo_from(acu_virtual *v, size_t i) {
 
 /* ---- life ---- */
 
+/* Unmaps these bytes; returns 0, also where the runtime is being unloaded, or a recorded code. */
+static int unmap_bytes(const acu_virtual *v, size_t at, size_t bytes) {
+    if (acu_is_unloading())
+        return 0;
+    return acu_forgive_unloading(acu_translate_driver(cuMemUnmap(address_at(v, at), bytes)));
+}
+
+/* Unmaps everything: at once where the range is the handle's, and one by one where others may have
+ * mapped something between, or where the first way fails. Returns the last failure to do so. */
+static int unmap_all(const acu_virtual *v, int *first) {
+    int code = 0;
+    if (v->count > 0 && v->owned && (*first = unmap_bytes(v, 0, v->bytes)) == 0)
+        return 0;
+    for (size_t i = 0; i < v->count; i++) {
+        int failed = unmap_bytes(v, v->mappings[i].at, v->mappings[i].bytes);
+        code = failed ? failed : code;
+    }
+    return code;
+}
+
 static int destroy_virtual(acu_object *object) {
     acu_virtual *v = (acu_virtual *)object;
-    int code = 0;
-    while (v->count > 0 && !code && !acu_is_unloading())
-        code = acu_forgive_unloading(unmap(v, v->count - 1));
+    int first = 0;
+    int code = unmap_all(v, &first);
     if (!code && v->owned && !acu_is_unloading())
         code = acu_forgive_unloading(
             acu_translate_driver(cuMemAddressFree(address_at(v, 0), v->bytes)));
-    for (; v->count > 0; v->count--)
-        (void)acu_object_release(NULL, v->mappings[v->count - 1].physical, &acu_physical_class);
+    for (; v->count > 0; v->count--) {
+        int failed =
+            acu_object_release(NULL, v->mappings[v->count - 1].physical, &acu_physical_class);
+        code = code ? code : failed;
+    }
     free(v->mappings);
     pthread_mutex_destroy(&v->lock);
-    return code;
+    return code ? code : first;
 }
 
 static void describe_virtual(const acu_object *object, char *text, size_t size) {
@@ -169,19 +197,20 @@ static bool virtual_breaks_no_capture(const acu_object *object) {
 const acu_class acu_virtual_class = {"range of addresses", destroy_virtual, describe_virtual,
                                      virtual_breaks_no_capture};
 
-/* Returns 0 or the recorded ACU_ERROR_LIMIT. */
-static int check_ordinal(int device) {
-    return device < ACU_COUNTED_DEVICES
-               ? 0
-               : acu_record(ACU_ERROR_LIMIT, "device %d: a range can be used by devices below %d",
-                            device, ACU_COUNTED_DEVICES);
+static bool has_place(int device) {
+    return device >= 0 && device < ACU_COUNTED_DEVICES;
+}
+
+static int refuse_ordinal(int device) {
+    (void)acu_record(ACU_ERROR_LIMIT, "device %d: a range can be used by devices below %d", device,
+                     ACU_COUNTED_DEVICES);
+    return ACU_ERROR_LIMIT;
 }
 
 /* Returns 0 or a recorded code, as all functions here that name no call. */
 static int new_virtual(int device, size_t bytes, size_t step, acu_virtual **out) {
-    int code = check_ordinal(device);
-    if (code)
-        return code;
+    if (!has_place(device))
+        return refuse_ordinal(device);
     acu_virtual *v = acu_object_make(&acu_virtual_class, sizeof *v, device);
     if (!v)
         return ACU_ERROR_HOST_MEMORY;
@@ -253,15 +282,19 @@ static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, 
     if (device < 0)
         return acu_fail(call, "", cudaErrorInvalidDevice,
                         "a range is made for a device, not the host");
+    acu_virtual *v = NULL;
     int code = acu_physical_step(device, &step);
     if (code)
         return acu_device_outcome(call, device, code);
     if (bytes == 0 || bytes % step)
         return acu_fail(call, "", ACU_ERROR_RANGE,
                         "'bytes' is %zu, but a reserved range is a multiple of %zu", bytes, step);
-    ACU_TRY(acu_device_outcome(call, device, new_virtual(device, bytes, step, addresses)));
-    (*addresses)->pointer = raw;
-    (*addresses)->owned = owned;
+    code = new_virtual(device, bytes, step, &v);
+    if (code)
+        return acu_device_outcome(call, device, code);
+    v->pointer = raw;
+    v->owned = owned;
+    *addresses = v;
     return 0;
 }
 
@@ -386,7 +419,8 @@ static int party_of(const char *call, acu_device device, size_t *who) {
     if (device == ACU_DEVICE_HOST)
         return 0;
     ACU_TRY(acu_device_resolve(call, &device));
-    ACU_TRY(acu_device_outcome(call, device, check_ordinal(device)));
+    if (!has_place(device))
+        return acu_device_outcome(call, device, refuse_ordinal(device));
     *who = (size_t)device;
     return 0;
 }
@@ -436,8 +470,9 @@ static size_t filled(const acu_virtual *v) {
     return v->count ? v->mappings[v->count - 1].at + v->mappings[v->count - 1].bytes : 0;
 }
 
-/* Maps a new piece of at most so many bytes behind what is mapped. Small pieces can be given back
- * one by one, and large memory is no faster made as one piece. */
+/* Maps a new piece of at most so many bytes behind what is mapped. Pieces can be given back one by
+ * one. On an H100, 1 GiB in pieces of 64 MiB takes twice as long as in pieces of 256 MiB, and those
+ * are as fast as one piece. */
 static int extend_by(acu_virtual *v, size_t bytes) {
     acu_physical *piece = NULL;
     const size_t most = v->step < MOST ? MOST / v->step * v->step : v->step;
@@ -497,4 +532,15 @@ void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes) {
     for (size_t i = first_behind(v, at); i < v->count && v->mappings[i].at < at + bytes; i++)
         v->mappings[i].buffers--;
     pthread_mutex_unlock(&v->lock);
+}
+
+bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes) {
+    acu_virtual *v = addresses;
+    pthread_mutex_lock(&v->lock);
+    bool host = v->access[HOST] == ACU_ACCESS_READ_WRITE && is_filled(v, at, bytes);
+    for (size_t i = first_behind(v, at); host && i < v->count && v->mappings[i].at < at + bytes;
+         i++)
+        host = v->mappings[i].physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    pthread_mutex_unlock(&v->lock);
+    return host;
 }

@@ -39,6 +39,9 @@ int acu_virtual_cut(acu_virtual *addresses, size_t bytes);
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
+/* Returns whether all of these bytes are memory of the host, which the host may read and write. */
+bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes);
+
 /* Returns the range that an object has memory of, as the owner of a storage; NULL if it has none.
  */
 acu_virtual *acu_virtual_of_owner(const acu_object *owner);

@@ -83,6 +83,8 @@ acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at, acu_stre
                                          .given = v->pointer + at,
                                          .owner = &part->object};
     int code = acu_buffer_new_on(__func__, &request, buffer);
+    if (!code && acu_virtual_is_for_host(v, at, bytes))
+        (*buffer)->storage->host = v->pointer + at;
     if (acu_object_release(__func__, part, &part_class)) /* the buffer is its owner now */
         acu_record_release_error();
     return code;

@@ -1,0 +1,123 @@
+/* Misuse of physical and virtual memory: handles that are none, NULL, devices that are not there.
+ */
+#include "misuse.h"
+
+static acu_physical *physical;
+static acu_virtual *range;
+static acu_buffer *growing;
+static size_t step;
+
+static int begin_memory(void **state) {
+    int code = begin_misuse(state);
+    OK(acu_physical_get_granularity(0, NULL, &step, NULL));
+    OK(acu_physical_create(0, step, NULL, &physical));
+    OK(acu_virtual_reserve(0, 2 * step, NULL, &range));
+    OK(acu_buffer_create_growable(good.stream, ACU_U8, 1, 8, &growing));
+    return code;
+}
+
+static int end_memory(void **state) {
+    OK(acu_buffer_release(growing));
+    OK(acu_virtual_release(range));
+    OK(acu_physical_release(physical));
+    return end_misuse(state);
+}
+
+#define MEMORY_TEST(function) SAFE_TEST(function, begin_memory, end_memory)
+
+static void physical_memory(void **state) {
+    (void)state;
+    acu_physical *made = NULL;
+    acu_physical_info info;
+    int descriptor;
+    size_t least;
+    const unsigned long long raw = acu_physical_raw(physical);
+    NO_DEVICE(acu_physical_create(absent, step, NULL, &made));
+    NO_DEVICE(acu_physical_get_granularity(absent, NULL, &least, NULL));
+    NOT_NULL(acu_physical_create(0, step, NULL, NULL));
+    REFUSED(acu_physical_wrap(0, step, &made), ACU_ERROR_ARGUMENT, "'raw' is 0");
+    REFUSED(acu_physical_adopt(0, step, &made), ACU_ERROR_ARGUMENT, "'raw' is 0");
+    NOT_NULL(acu_physical_wrap(raw, step, NULL));
+    NOT_NULL(acu_physical_adopt(raw, step, NULL));
+    NOT_NULL(acu_physical_find(NULL, step, &made));
+    NOT_NULL(acu_physical_find(&made, step, NULL));
+    HANDLE(acu_physical_export(bad, &descriptor));
+    NOT_NULL(acu_physical_export(physical, NULL));
+    REFUSED(acu_physical_export(physical, &descriptor), ACU_ERROR_STATE, "was made without");
+    NOT_NULL(acu_physical_import(0, step, NULL));
+    REFUSED(acu_physical_import(-1, step, &made), ACU_ERROR_ARGUMENT, "no descriptor");
+    HANDLE(acu_physical_get_info(bad, &info));
+    NOT_NULL(acu_physical_get_info(physical, NULL));
+    assert_null(made);
+    SAYS(0, acu_physical_raw(bad));
+    SAYS(0, acu_physical_bytes(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_physical_device(bad));
+    OWNERS(physical);
+}
+
+static void ranges_are_made(void **state) {
+    (void)state;
+    acu_virtual *made = NULL;
+    void *raw = acu_virtual_raw(range);
+    NO_DEVICE(acu_virtual_reserve(absent, step, NULL, &made));
+    NO_DEVICE(acu_virtual_wrap(absent, raw, step, &made));
+    NO_DEVICE(acu_virtual_adopt(absent, raw, step, &made));
+    REFUSED(acu_virtual_reserve(ACU_DEVICE_HOST, step, NULL, &made), 101, "not the host");
+    REFUSED(acu_virtual_wrap(ACU_DEVICE_HOST, raw, step, &made), 101, "not the host");
+    NOT_NULL(acu_virtual_reserve(0, step, NULL, NULL));
+    NOT_NULL(acu_virtual_wrap(0, NULL, step, &made));
+    NOT_NULL(acu_virtual_wrap(0, raw, step, NULL));
+    NOT_NULL(acu_virtual_adopt(0, NULL, step, &made));
+    NOT_NULL(acu_virtual_adopt(0, raw, step, NULL));
+    REFUSED(acu_virtual_wrap(0, raw, 0, &made), ACU_ERROR_RANGE, "'bytes' is 0");
+    assert_null(made);
+    SAYS(NULL, acu_virtual_raw(bad));
+    SAYS(0, acu_virtual_bytes(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_virtual_device(bad));
+    OWNERS(virtual);
+}
+
+static void ranges(void **state) {
+    (void)state;
+    size_t count = 0;
+    acu_access access;
+    acu_buffer *made = NULL;
+    HANDLE(acu_virtual_map(bad, 0, physical));
+    HANDLE(acu_virtual_map(range, 0, bad));
+    HANDLE(acu_virtual_unmap(bad, 0, step));
+    HANDLE(acu_virtual_set_access(bad, 0, ACU_ACCESS_READ));
+    HANDLE(acu_virtual_get_access(bad, 0, &access));
+    NO_DEVICE(acu_virtual_set_access(range, absent, ACU_ACCESS_READ));
+    NO_DEVICE(acu_virtual_get_access(range, absent, &access));
+    NOT_NULL(acu_virtual_get_access(range, 0, NULL));
+    HANDLE(acu_virtual_get_mappings(bad, NULL, &count));
+    NOT_NULL(acu_virtual_get_mappings(range, NULL, NULL));
+    OK(acu_virtual_map(range, 0, physical));
+    HANDLE(acu_virtual_create_buffer(bad, 0, good.stream, ACU_U8, 1, &made));
+    HANDLE(acu_virtual_create_buffer(range, 0, bad, ACU_U8, 1, &made));
+    NOT_NULL(acu_virtual_create_buffer(range, 0, good.stream, ACU_U8, 1, NULL));
+    assert_null(made);
+}
+
+static void buffers_that_grow(void **state) {
+    (void)state;
+    acu_buffer *made = NULL;
+    HANDLE(acu_buffer_create_growable(bad, ACU_U8, 1, 8, &made));
+    NOT_NULL(acu_buffer_create_growable(good.stream, ACU_U8, 1, 8, NULL));
+    HANDLE(acu_buffer_grow(bad, 8));
+    HANDLE(acu_buffer_shrink(bad, 0));
+    assert_null(made);
+    SAYS(0, acu_buffer_capacity(bad));
+    SAYS(NULL, acu_buffer_virtual(bad));
+    OK(acu_buffer_grow(growing, 8));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        MEMORY_TEST(physical_memory),
+        MEMORY_TEST(ranges_are_made),
+        MEMORY_TEST(ranges),
+        MEMORY_TEST(buffers_that_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
