@@ -167,9 +167,10 @@ static int new_export(const char *call, acu_buffer *buffer, const acu_tensor_lay
     if (is_of_host(device))
         ACU_TRY(acu_outcome(call, buffer, acu_storage_synchronize(buffer->storage)));
     export *e = calloc(1, sizeof *e);
-    if (!e)
-        return acu_fail_on(call, buffer, ACU_ERROR_HOST_MEMORY,
-                           "the host has no memory for a tensor");
+    if (!e) {
+        acu_fail_on(call, buffer, ACU_ERROR_HOST_MEMORY, "the host has no memory for a tensor");
+        return ACU_ERROR_HOST_MEMORY;
+    }
     copy_layout(e, l);
     e->buffer = buffer;
     acu_object_add_owner(buffer);

@@ -169,7 +169,7 @@ static int check_info(const char *call, const acu_dlpack_info *info, const acu_d
 static int make(const char *call, acu_stream *stream, const acu_dlpack_tensor *t, import *owner,
                 acu_dlpack_info *found, const acu_dlpack_info *info, acu_buffer **buffer) {
     acu_storage_request request = {.stream = stream, .owner = &owner->object};
-    acu_tensor_reach reach;
+    acu_tensor_reach reach = {0};
     ACU_TRY(acu_stream_check(call, stream));
     ACU_TRY(find_kind(call, t, stream, &request.options.memory));
     ACU_TRY(acu_dlpack_to_dtype(call, t->dtype, &request.dtype));
