@@ -18,7 +18,7 @@ typedef int acu_device;
 
 enum {
     ACU_DEVICE_CURRENT = -1, /* the current device of the calling thread */
-    ACU_DEVICE_HOST = -2     /* the host, as a place of managed memory */
+    ACU_DEVICE_HOST = -2     /* the host, as a place of memory */
 };
 
 /** Counts the devices. Where CUDA cannot run there are 0, and the result is the reason. */

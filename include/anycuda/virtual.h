@@ -101,7 +101,10 @@ ACU_CHECKED acu_result acu_virtual_unmap(acu_virtual *addresses, size_t at, size
 ACU_CHECKED acu_result acu_virtual_set_access(acu_virtual *addresses, acu_device device,
                                               acu_access access);
 
-/** Asks what a device, or ACU_DEVICE_HOST, may do with what is mapped to the range. */
+/**
+ * Asks what a device, or ACU_DEVICE_HOST, may do with the range, as acu_virtual_set_access() set
+ * it: what raw calls gave or took is not known.
+ */
 ACU_CHECKED acu_result acu_virtual_get_access(acu_virtual *addresses, acu_device device,
                                               acu_access *access);
 
@@ -121,9 +124,10 @@ ACU_CHECKED acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapp
  * and the stream. The addresses stay mapped while the buffer lives. acu_buffer_get_host() works if
  * all of the memory is the host's, and the host has access to the range.
  *
- * Errors: ACU_ERROR_RANGE beyond the range, or where not everything is mapped; ACU_ERROR_DTYPE
- * where `at` is not aligned for the type; ACU_ERROR_DEVICE where the stream's device may not both
- * read and write; else as for acu_buffer_create().
+ * Errors: ACU_ERROR_RANGE beyond the range, or where not everything is mapped; ACU_ERROR_STATE
+ * where the range is a buffer's that grows: acu_buffer_slice() makes a part of that;
+ * ACU_ERROR_DTYPE where `at` is not aligned for the type; ACU_ERROR_DEVICE where the stream's
+ * device may not both read and write; else as for acu_buffer_create().
  */
 ACU_CHECKED acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at,
                                                  acu_stream *stream, acu_dtype dtype, size_t count,
@@ -133,8 +137,9 @@ ACU_CHECKED acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t 
  * Returns the range that the buffer lies on, and which stays the buffer's; NULL where the buffer's
  * memory is not ACU_MEMORY_VIRTUAL.
  *
- * acu_virtual_set_access() with this range lets another device use the buffer, also what it grows
- * by.
+ * acu_virtual_set_access() with this range lets another device use the address of the buffer, also
+ * what the buffer grows by. acu_launch() and the fills still want a stream of the buffer's device.
+ * A range that is retained longer than its buffer keeps the memory, and nothing else can be done.
  */
 acu_virtual *acu_buffer_virtual(const acu_buffer *buffer);
 

@@ -349,7 +349,8 @@ static void what_cannot_grow(void **state) {
     FAILS(acu_buffer_grow(buffer, 1), ACU_ERROR_RANGE, "acu_buffer_shrink() makes it smaller");
     FAILS(acu_buffer_shrink(buffer, 3), ACU_ERROR_RANGE, "acu_buffer_grow() makes it larger");
     OK(acu_buffer_slice(buffer, 0, 2, &slice));
-    FAILS(acu_buffer_grow(slice, 3), ACU_ERROR_MEMORY_KIND, "cannot grow or shrink");
+    FAILS(acu_buffer_grow(slice, 3), ACU_ERROR_MEMORY_KIND, "a slice or view cannot grow");
+    OK(acu_buffer_shrink(buffer, 2)); /* it has as many */
     FAILS(acu_buffer_shrink(buffer, 1), ACU_ERROR_STATE, "a slice, a view or a graph keeps");
     OK(acu_buffer_grow(buffer, 4));
     assert_int_equal(acu_buffer_capacity(slice), 2);
@@ -372,8 +373,10 @@ static void its_range_is_its_own(void **state) {
     OK(acu_buffer_create_growable(stream, ACU_U8, step, 4 * step, &buffer));
     acu_virtual *range = acu_buffer_virtual(buffer);
     OK(acu_physical_create(0, step, NULL, &memory));
-    FAILS(acu_virtual_map(range, 2 * step, memory), ACU_ERROR_STATE, "the range is a buffer's");
-    FAILS(acu_virtual_unmap(range, 0, step), ACU_ERROR_STATE, "the range is a buffer's");
+    FAILS(acu_virtual_map(range, 2 * step, memory), ACU_ERROR_STATE, "acu_buffer_grow()");
+    FAILS(acu_virtual_unmap(range, 0, step), ACU_ERROR_STATE, "acu_buffer_create_growable()");
+    FAILS(acu_virtual_create_buffer(range, 0, stream, ACU_U8, 1, &(acu_buffer *){NULL}),
+          ACU_ERROR_STATE, "acu_buffer_slice()");
     OK(acu_physical_release(memory));
     OK(acu_buffer_release(buffer));
 }
@@ -484,6 +487,67 @@ static void waits_for_uses(void **state) {
     OK(acu_stream_release(other));
 }
 
+/* What was released while work used it is no reason to refuse, once that work is done. */
+static void what_was_released_does_not_keep_it(void **state) {
+    (void)state;
+    blocker block;
+    acu_buffer *buffer = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_buffer_create_growable(stream, ACU_F32, 1000, 32 * step, &buffer));
+    OK(acu_stream_capture(stream, NULL, double_all, buffer, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    block_stream(&block, stream);
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    unblock(&block);
+    OK(acu_buffer_shrink(buffer, 10));
+    unblock_stream(&block);
+    OK(acu_buffer_release(buffer));
+}
+
+static void release_it(void *buffer) {
+    OK(acu_buffer_release(buffer));
+}
+
+static void a_slice_that_a_callback_released(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL, *slice = NULL;
+    OK(acu_buffer_create_growable(stream, ACU_F32, 1000, 2000, &buffer));
+    OK(acu_buffer_slice(buffer, 0, 10, &slice));
+    OK(acu_stream_call_function(stream, release_it, slice));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_buffer_shrink(buffer, 10));
+    OK(acu_buffer_release(buffer));
+}
+
+/* No element is left without memory. */
+static void a_piece_that_cannot_be_unmapped(void **state) {
+    (void)state;
+    ONLY_SIMULATED("errors are injected");
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_create_growable(stream, ACU_U8, 0, 8 * step, &buffer));
+    for (size_t i = 1; i <= 4; i++)
+        OK(acu_buffer_grow(buffer, i * step));
+    OK(acu_inject_errors("cuMemUnmap@2:1"));
+    FAILS(acu_buffer_shrink(buffer, 1), 1, "cuMemUnmap");
+    OK(acu_inject_errors(NULL));
+    assert_int_equal(acu_buffer_count(buffer), 3 * step);
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_shrink(buffer, 1));
+    OK(acu_buffer_release(buffer));
+}
+
+static void too_large_a_capacity(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    FAILS(acu_buffer_create_growable(stream, ACU_U8, 0, (size_t)1 << 60u, &buffer),
+          ACU_OUT_OF_MEMORY, "cuMemAddressReserve");
+    assert_non_null(strstr(acu_last_error_details().hint, "choose a smaller one"));
+    assert_null(buffer);
+}
+
 static void is_shrunk_during_no_capture(void **state) {
     (void)state;
     acu_buffer *buffer = NULL;
@@ -522,6 +586,10 @@ int main(void) {
         RANGE_TEST(no_room_changes_nothing),
         RANGE_TEST(graphs_outlive_growth),
         RANGE_TEST(waits_for_uses),
+        RANGE_TEST(what_was_released_does_not_keep_it),
+        RANGE_TEST(a_slice_that_a_callback_released),
+        RANGE_TEST(a_piece_that_cannot_be_unmapped),
+        RANGE_TEST(too_large_a_capacity),
         RANGE_TEST(is_shrunk_during_no_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,38 +6,55 @@
 
 /* ---- making ---- */
 
-/* Reserves the addresses, if that is not done, and maps what is missing. */
+/* Maps what is missing. */
 static int fill_range(acu_storage *s, void **at) {
     const size_t bytes = acu_storage_bytes(s);
-    acu_virtual *v = acu_virtual_of_owner(s->owner);
-    int code = v ? 0 : acu_virtual_reserve_for_buffer(s->device, s->capacity, &v);
-    if (code)
-        return code;
-    s->owner = &v->object;
+    acu_virtual *v = (acu_virtual *)s->owner;
     *at = v->pointer;
-    code = acu_virtual_extend(v, bytes);
+    int code = acu_virtual_extend(v, bytes);
     if (!code && bytes > s->filled)
         s->filled = bytes;
     return code;
 }
 
+/* Reserves addresses for so many elements; returns 0 or a failure recorded for `call`. */
+static int reserve(const char *call, acu_device device, acu_dtype dtype, size_t capacity,
+                   acu_virtual **range) {
+    const size_t size = acu_dtype_size(dtype);
+    size_t bytes = 0;
+    if (size == 0)
+        return acu_refuse_dtype(call, dtype);
+    if (__builtin_mul_overflow(capacity, size, &bytes))
+        return acu_fail(call, "", ACU_ERROR_OVERFLOW,
+                        "a capacity of %zu elements of %zu bytes is more than can be addressed",
+                        capacity, size);
+    ACU_TRY(acu_physical_begin(call, &device));
+    const int code = acu_virtual_reserve_for_buffer(device, bytes, range);
+    if (code == cudaErrorMemoryAllocation)
+        acu_fail_hint("there are no addresses for a capacity of %zu bytes: choose a smaller one",
+                      bytes);
+    return acu_outcome(call, NULL, code);
+}
+
 acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
                                       size_t capacity, acu_buffer **buffer) {
+    acu_virtual *range = NULL;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
-    acu_device device = ACU_DEVICE_CURRENT;
     ACU_TRY(acu_stream_check(__func__, stream));
     ACU_REQUIRE(count <= capacity && capacity > 0, ACU_ERROR_RANGE,
                 "the capacity is %zu, but the buffer begins with %zu elements", capacity, count);
-    device = stream->object.device;
-    ACU_TRY(acu_physical_begin(__func__, &device));
+    ACU_TRY(reserve(__func__, stream->object.device, dtype, capacity, &range));
     const acu_storage_request request = {.stream = stream,
                                          .dtype = dtype,
                                          .count = count,
                                          .options = {.memory = ACU_MEMORY_VIRTUAL},
+                                         .owner = &range->object,
                                          .fill = fill_range,
                                          .capacity = capacity};
-    return acu_storage_new(__func__, &request, buffer);
+    const int code = acu_storage_new(__func__, &request, buffer);
+    acu_virtual_cleanup(&range); /* the storage is an owner now, if there is one */
+    return code;
 }
 
 /* ---- growing and shrinking ---- */
@@ -45,8 +62,7 @@ acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_
 /* Returns the range that the buffer grows in; NULL where it cannot grow. */
 static acu_virtual *range_of(const acu_buffer *buffer) {
     const acu_storage *s = buffer->storage;
-    acu_virtual *v = buffer == &s->first ? acu_virtual_of_owner(s->owner) : NULL;
-    return v && v->of_buffer ? v : NULL;
+    return buffer == &s->first && s->fill ? (acu_virtual *)s->owner : NULL;
 }
 
 /* Returns the range, or NULL and the recorded failure that the buffer cannot grow. */
@@ -54,8 +70,15 @@ static acu_virtual *need_range(const char *call, const acu_buffer *buffer) {
     acu_virtual *v = range_of(buffer);
     if (v)
         return v;
-    acu_fail_hint("acu_buffer_create_growable() makes one that can; a slice or view of it cannot");
-    (void)acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND, "the buffer cannot grow or shrink");
+    if (buffer->storage->fill) {
+        acu_fail_hint("grow or shrink the buffer itself");
+        (void)acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND,
+                          "a slice or view cannot grow or shrink");
+        return NULL;
+    }
+    acu_fail_hint("acu_buffer_create_growable() makes a buffer that can");
+    (void)acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND,
+                      "the buffer cannot grow or shrink: it was not made for that");
     return NULL;
 }
 
@@ -93,14 +116,21 @@ acu_result acu_buffer_grow(acu_buffer *buffer, size_t count) {
     return OUTCOME(buffer, code);
 }
 
-/* Waits for all uses, and gives back what lies behind so many elements. */
-static int shrink(acu_buffer *buffer, acu_virtual *v, size_t count) {
-    int code = acu_storage_synchronize(buffer->storage);
+static bool is_kept_by_others(const acu_buffer *buffer) {
+    return __atomic_load_n(&buffer->storage->object.references, __ATOMIC_ACQUIRE) != 1;
+}
+
+/* Gives back what lies behind so many elements. Where that fails, the buffer has all elements whose
+ * memory is still there. */
+static int cut(acu_buffer *buffer, acu_virtual *v, size_t count) {
+    const size_t size = acu_dtype_size(buffer->dtype), before = buffer->count;
+    size_t left = 0;
+    const int code = acu_virtual_cut(v, count * size, &left);
     if (code)
-        return code;
+        count = left / size < before ? left / size : before;
     buffer->count = count;
-    buffer->storage->filled = acu_storage_bytes(buffer->storage);
-    return acu_virtual_cut(v, buffer->storage->filled);
+    buffer->storage->filled = count * size;
+    return code;
 }
 
 acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count) {
@@ -109,14 +139,17 @@ acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count) {
     acu_virtual *v = need_range(__func__, buffer);
     if (!v)
         return ACU_ERROR_MEMORY_KIND;
-    ACU_REQUIRE_OF(
-        buffer, count <= buffer->count, ACU_ERROR_RANGE,
-        "%zu elements are more than the %zu that it has; acu_buffer_grow() makes it larger", count,
-        buffer->count);
-    const acu_object *storage = &buffer->storage->object;
-    ACU_REQUIRE_OF(buffer, __atomic_load_n(&storage->references, __ATOMIC_ACQUIRE) == 1,
-                   ACU_ERROR_STATE,
+    ACU_REQUIRE_OF(buffer, count <= buffer->count, ACU_ERROR_RANGE,
+                   "%zu elements are more than the %zu that it has; acu_buffer_grow() makes it "
+                   "larger",
+                   count, buffer->count);
+    if (count == buffer->count)
+        return 0;
+    ACU_TRY(OUTCOME(buffer, acu_storage_synchronize(buffer->storage)));
+    if (is_kept_by_others(buffer))
+        acu_destroy_deferred(); /* what was released, and is done now */
+    ACU_REQUIRE_OF(buffer, !is_kept_by_others(buffer), ACU_ERROR_STATE,
                    "a slice, a view or a graph keeps the memory, and may use what would be given "
                    "back");
-    return OUTCOME(buffer, shrink(buffer, v, count));
+    return OUTCOME(buffer, cut(buffer, v, count));
 }

@@ -65,7 +65,8 @@ int acu_physical_begin(const char *call, acu_device *device) {
     ACU_TRY(acu_device_resolve(call, &any));
     if (*device != ACU_DEVICE_HOST)
         *device = any;
-    return acu_device_outcome(call, any, acu_translate_driver(cuInit(0)));
+    const int code = acu_translate_driver(cuInit(0));
+    return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
 static int check_options(const char *call, acu_device device, const acu_physical_options *o) {
@@ -138,7 +139,12 @@ acu_result acu_physical_create(acu_device device, size_t bytes, const acu_physic
     ACU_REQUIRE(bytes > 0 && bytes % step == 0, ACU_ERROR_RANGE,
                 "'bytes' is %zu, and must be a multiple of %zu, the granularity of such memory",
                 bytes, step);
-    return OUTCOME(NULL, take(&p, bytes, physical));
+    const int code = take(&p, bytes, physical);
+    if (code == cudaErrorMemoryAllocation)
+        acu_fail_hint("there is no room for %zu bytes; acu_device_get_memory() says how much is "
+                      "free, and acu_pool_trim() gives back what a pool keeps",
+                      bytes);
+    return OUTCOME(NULL, code);
 }
 
 /* ---- handles for what is there ---- */

@@ -333,10 +333,10 @@ acu_device acu_virtual_device(const acu_virtual *addresses) {
 
 /* ---- what the program maps ---- */
 
-static int refuse_of_buffer(const char *call, const acu_virtual *v) {
+int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v) {
     return acu_fail_on(call, v, ACU_ERROR_STATE,
-                       "the range is a buffer's, which maps and unmaps by acu_buffer_grow() and "
-                       "acu_buffer_shrink()");
+                       "the range was made by acu_buffer_create_growable(): acu_buffer_grow(), "
+                       "acu_buffer_shrink() and acu_buffer_slice() do this");
 }
 
 /* Maps the memory and gives access to it, or does nothing. */
@@ -361,7 +361,7 @@ acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *phys
     acu_virtual *v = addresses;
     const size_t bytes = physical->bytes;
     if (v->of_buffer)
-        return refuse_of_buffer(__func__, v);
+        return acu_virtual_refuse_of_buffer(__func__, v);
     ACU_REQUIRE_OF(v, at <= v->bytes && bytes <= v->bytes - at, ACU_ERROR_RANGE,
                    "%zu bytes from byte %zu on are outside of the range", bytes, at);
     ACU_REQUIRE_OF(v, at % v->step == 0, ACU_ERROR_RANGE,
@@ -387,7 +387,8 @@ static const char *why_not_unmapped(const acu_virtual *v, size_t at, size_t byte
             return "a piece of memory would be cut: it is unmapped as it was mapped";
         if (m->buffers > 0) {
             *code = ACU_ERROR_STATE;
-            return "a buffer lies there; release it first";
+            return "a buffer lies there, or a graph or a capture keeps one's memory: release them "
+                   "first";
         }
     }
     *code = 0;
@@ -400,7 +401,7 @@ acu_result acu_virtual_unmap(acu_virtual *addresses, size_t at, size_t bytes) {
     int why_code = 0, code = 0;
     acu_destroy_deferred();
     if (v->of_buffer)
-        return refuse_of_buffer(__func__, v);
+        return acu_virtual_refuse_of_buffer(__func__, v);
     ACU_REQUIRE_OF(v, at <= v->bytes && bytes <= v->bytes - at, ACU_ERROR_RANGE,
                    "%zu bytes from byte %zu on are outside of the range", bytes, at);
     pthread_mutex_lock(&v->lock);
@@ -503,12 +504,13 @@ int acu_virtual_extend(acu_virtual *addresses, size_t bytes) {
     return code;
 }
 
-int acu_virtual_cut(acu_virtual *addresses, size_t bytes) {
+int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left) {
     acu_virtual *v = addresses;
     int code = 0;
     pthread_mutex_lock(&v->lock);
     while (!code && v->count > 0 && v->mappings[v->count - 1].at >= bytes)
         code = unmap(v, v->count - 1);
+    *left = filled(v);
     pthread_mutex_unlock(&v->lock);
     return code;
 }

@@ -66,6 +66,8 @@ acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at, acu_stre
     *buffer = NULL;
     ACU_NEED(addresses, acu_virtual_class);
     acu_virtual *v = addresses;
+    if (v->of_buffer)
+        return acu_virtual_refuse_of_buffer(__func__, v);
     ACU_TRY(acu_stream_check(__func__, stream));
     if (acu_dtype_size(dtype) == 0)
         return acu_refuse_dtype(__func__, dtype);
