@@ -293,6 +293,10 @@ cudaError_t acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
                                     size_t Height, unsigned int ElementSizeBytes);
 cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                 const CUmemAllocationProp *prop, unsigned long long flags);
+cudaError_t acu_sim_cuMemExportToShareableHandle(void *shareableHandle,
+                                                 CUmemGenericAllocationHandle handle,
+                                                 CUmemAllocationHandleType handleType,
+                                                 unsigned long long flags);
 cudaError_t acu_sim_cuMemFree(CUdeviceptr dptr);
 cudaError_t acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
 cudaError_t acu_sim_cuMemFreeHost(void *p);
@@ -314,6 +318,9 @@ cudaError_t acu_sim_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsig
 cudaError_t acu_sim_cuMemHostGetFlags(unsigned int *pFlags, void *p);
 cudaError_t acu_sim_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
 cudaError_t acu_sim_cuMemHostUnregister(void *p);
+cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                   void *osHandle,
+                                                   CUmemAllocationHandleType shHandleType);
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags);
 cudaError_t acu_sim_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,

@@ -2111,6 +2111,19 @@ CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMemExportToShareableHandle, cuMemExportToShareableHandle, cuMemExportToShareableHandle)
+CUresult acu_sim_entry_cuMemExportToShareableHandle(void *shareableHandle,
+                                                    CUmemGenericAllocationHandle handle,
+                                                    CUmemAllocationHandleType handleType,
+                                                    unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemExportToShareableHandle(shareableHandle, handle, handleType, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuMemFree, cuMemFree, cuMemFree_v2)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2281,6 +2294,19 @@ CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
         result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemHostUnregister(p);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle,
+          cuMemImportFromShareableHandle)
+CUresult acu_sim_entry_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                      void *osHandle,
+                                                      CUmemAllocationHandleType shHandleType) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemImportFromShareableHandle(handle, osHandle, shHandleType);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4694,6 +4720,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuMemAllocPitch, "cuMemAllocPitch_v2", (acu_fn)acu_sim_entry_cuMemAllocPitch,
      false, 2000},
     {&acu_function_cuMemCreate, "cuMemCreate", (acu_fn)acu_sim_entry_cuMemCreate, false, 10020},
+    {&acu_function_cuMemExportToShareableHandle, "cuMemExportToShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemExportToShareableHandle, false, 10020},
     {&acu_function_cuMemFree, "cuMemFree_v2", (acu_fn)acu_sim_entry_cuMemFree, false, 2000},
     {&acu_function_cuMemFreeAsync, "cuMemFreeAsync", (acu_fn)acu_sim_entry_cuMemFreeAsync, false,
      11020},
@@ -4725,6 +4753,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuMemHostRegister, false, 6050},
     {&acu_function_cuMemHostUnregister, "cuMemHostUnregister",
      (acu_fn)acu_sim_entry_cuMemHostUnregister, false, 4000},
+    {&acu_function_cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemImportFromShareableHandle, false, 10020},
     {&acu_function_cuMemMap, "cuMemMap", (acu_fn)acu_sim_entry_cuMemMap, false, 10020},
     {&acu_function_cuMemMapArrayAsync, "cuMemMapArrayAsync",
      (acu_fn)acu_sim_entry_cuMemMapArrayAsync, false, 11010},

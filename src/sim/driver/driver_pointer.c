@@ -159,6 +159,8 @@ static uint64_t look_up_mapped(const acu_sim_mapping *m, CUpointer_attribute att
         return m->in->size;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return true;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        return (uint64_t)m->of->properties.requestedHandleTypes;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         return m->of->properties.allocFlags.gpuDirectRDMACapable;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
