@@ -51,6 +51,7 @@ typedef struct acu_sim_batch acu_sim_batch;
 typedef struct acu_sim_values acu_sim_values;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
 typedef struct acu_sim_external acu_sim_external;
+typedef struct acu_sim_ipc acu_sim_ipc;
 
 /* ---- configuration ---- */
 

@@ -223,6 +223,10 @@ cudaError_t acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenC
                                            unsigned int flags, int priority);
 cudaError_t acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
 cudaError_t acu_sim_cuInit(unsigned int Flags);
+cudaError_t acu_sim_cuIpcCloseMemHandle(CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                       unsigned int Flags);
 cudaError_t acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                          CUdevice dev);
 cudaError_t acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);

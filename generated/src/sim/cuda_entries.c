@@ -1613,6 +1613,39 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuIpcCloseMemHandle, cuIpcCloseMemHandle, cuIpcCloseMemHandle)
+CUresult acu_sim_entry_cuIpcCloseMemHandle(CUdeviceptr dptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcCloseMemHandle(dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle)
+CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcGetMemHandle(pHandle, dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcOpenMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2)
+CUresult acu_sim_entry_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                          unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuIpcOpenMemHandle(pdptr, handle, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                             CUdevice dev) {
@@ -4637,6 +4670,12 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent",
      (acu_fn)acu_sim_entry_cuGreenCtxWaitEvent, false, 12040},
     {&acu_function_cuInit, "cuInit", (acu_fn)acu_sim_entry_cuInit, false, 2000},
+    {&acu_function_cuIpcCloseMemHandle, "cuIpcCloseMemHandle",
+     (acu_fn)acu_sim_entry_cuIpcCloseMemHandle, false, 4010},
+    {&acu_function_cuIpcGetMemHandle, "cuIpcGetMemHandle", (acu_fn)acu_sim_entry_cuIpcGetMemHandle,
+     false, 4010},
+    {&acu_function_cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",
+     (acu_fn)acu_sim_entry_cuIpcOpenMemHandle, false, 11000},
     {&acu_function_cuKernelGetAttribute, "cuKernelGetAttribute",
      (acu_fn)acu_sim_entry_cuKernelGetAttribute, false, 12000},
     {&acu_function_cuKernelGetFunction, "cuKernelGetFunction",
