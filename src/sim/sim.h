@@ -33,6 +33,7 @@ enum { SIM_DEVICES = 64 };
 
 typedef struct acu_sim_stream acu_sim_stream;
 typedef struct acu_sim_event acu_sim_event;
+typedef struct acu_sim_shared_event acu_sim_shared_event;
 typedef struct acu_sim_pool acu_sim_pool;
 typedef struct acu_sim_op acu_sim_op;
 typedef struct acu_sim_range acu_sim_range;

@@ -224,7 +224,9 @@ cudaError_t acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenC
 cudaError_t acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
 cudaError_t acu_sim_cuInit(unsigned int Flags);
 cudaError_t acu_sim_cuIpcCloseMemHandle(CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event);
 cudaError_t acu_sim_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle);
 cudaError_t acu_sim_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
                                        unsigned int Flags);
 cudaError_t acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,

@@ -1623,6 +1623,16 @@ CUresult acu_sim_entry_cuIpcCloseMemHandle(CUdeviceptr dptr) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle)
+CUresult acu_sim_entry_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_A_CONTEXT, event);
+    if (!result)
+        result = acu_sim_cuIpcGetEventHandle(pHandle, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle)
 CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -1630,6 +1640,16 @@ CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dp
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cuIpcGetMemHandle(pHandle, dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle)
+CUresult acu_sim_entry_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcOpenEventHandle(phEvent, handle);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4672,8 +4692,12 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuInit, "cuInit", (acu_fn)acu_sim_entry_cuInit, false, 2000},
     {&acu_function_cuIpcCloseMemHandle, "cuIpcCloseMemHandle",
      (acu_fn)acu_sim_entry_cuIpcCloseMemHandle, false, 4010},
+    {&acu_function_cuIpcGetEventHandle, "cuIpcGetEventHandle",
+     (acu_fn)acu_sim_entry_cuIpcGetEventHandle, false, 4010},
     {&acu_function_cuIpcGetMemHandle, "cuIpcGetMemHandle", (acu_fn)acu_sim_entry_cuIpcGetMemHandle,
      false, 4010},
+    {&acu_function_cuIpcOpenEventHandle, "cuIpcOpenEventHandle",
+     (acu_fn)acu_sim_entry_cuIpcOpenEventHandle, false, 4010},
     {&acu_function_cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",
      (acu_fn)acu_sim_entry_cuIpcOpenMemHandle, false, 11000},
     {&acu_function_cuKernelGetAttribute, "cuKernelGetAttribute",

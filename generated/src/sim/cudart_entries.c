@@ -2348,6 +2348,16 @@ cudaError_t acu_sim_entry_cudaIpcCloseMemHandle(void *devPtr) {
     return acu_sim_call_end(&call, result);
 }
 
+SIM_ENTRY(cudaIpcGetEventHandle, cudaIpcGetEventHandle, cudaIpcGetEventHandle)
+cudaError_t acu_sim_entry_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcGetEventHandle(handle, event);
+    return acu_sim_call_end(&call, result);
+}
+
 SIM_ENTRY(cudaIpcGetMemHandle, cudaIpcGetMemHandle, cudaIpcGetMemHandle)
 cudaError_t acu_sim_entry_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -2355,6 +2365,16 @@ cudaError_t acu_sim_entry_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
         result = acu_sim_cudaIpcGetMemHandle(handle, devPtr);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaIpcOpenEventHandle, cudaIpcOpenEventHandle, cudaIpcOpenEventHandle)
+cudaError_t acu_sim_entry_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcOpenEventHandle(event, handle);
     return acu_sim_call_end(&call, result);
 }
 
@@ -5195,8 +5215,12 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      0},
     {&acu_function_cudaIpcCloseMemHandle, "cudaIpcCloseMemHandle",
      (acu_fn)acu_sim_entry_cudaIpcCloseMemHandle, false, 0},
+    {&acu_function_cudaIpcGetEventHandle, "cudaIpcGetEventHandle",
+     (acu_fn)acu_sim_entry_cudaIpcGetEventHandle, false, 0},
     {&acu_function_cudaIpcGetMemHandle, "cudaIpcGetMemHandle",
      (acu_fn)acu_sim_entry_cudaIpcGetMemHandle, false, 0},
+    {&acu_function_cudaIpcOpenEventHandle, "cudaIpcOpenEventHandle",
+     (acu_fn)acu_sim_entry_cudaIpcOpenEventHandle, false, 0},
     {&acu_function_cudaIpcOpenMemHandle, "cudaIpcOpenMemHandle",
      (acu_fn)acu_sim_entry_cudaIpcOpenMemHandle, false, 0},
     {&acu_function_cudaKernelSetAttributeForDevice, "cudaKernelSetAttributeForDevice",

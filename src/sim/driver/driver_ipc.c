@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+_Static_assert(sizeof(CUipcEventHandle) == sizeof(cudaIpcEventHandle_t), "laid out alike");
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(cudaIpcMemHandle_t), "laid out alike");
 
 cudaError_t acu_sim_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
@@ -22,4 +23,14 @@ cudaError_t acu_sim_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle
 
 cudaError_t acu_sim_cuIpcCloseMemHandle(CUdeviceptr dptr) {
     return acu_sim_cudaIpcCloseMemHandle(acu_sim_driver_pointer(dptr));
+}
+
+cudaError_t acu_sim_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
+    return acu_sim_cudaIpcGetEventHandle((cudaIpcEventHandle_t *)(void *)pHandle, event);
+}
+
+cudaError_t acu_sim_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
+    cudaIpcEventHandle_t same;
+    memcpy(&same, &handle, sizeof same);
+    return acu_sim_cudaIpcOpenEventHandle(phEvent, same);
 }
