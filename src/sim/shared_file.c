@@ -17,6 +17,8 @@ typedef struct stored_note {
     acu_sim_shared_note note;
 } stored_note;
 
+_Static_assert(sizeof(acu_sim_shared_handle) == 64, "as large as CUDA's");
+
 static const char magic[16] = "anycuda share 1";
 static const char handle_magic[8] = "anycuda";
 

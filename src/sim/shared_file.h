@@ -42,8 +42,6 @@ typedef struct acu_sim_shared_handle {
     uint64_t reserved[2];
 } acu_sim_shared_handle;
 
-_Static_assert(sizeof(acu_sim_shared_handle) == 64, "as large as CUDA's");
-
 /* Returns a handle of the file, or of a part of its bytes. */
 acu_sim_shared_handle acu_sim_shared_handle_of(int file, const acu_sim_shared_note *note,
                                                uint64_t offset, uint64_t size);

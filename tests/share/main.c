@@ -209,7 +209,7 @@ int main(int count, char **arguments) {
     }
     logs = mmap(NULL, 2 * sizeof *logs, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (logs == MAP_FAILED)
-        return 2;
+        abort();
     for (const scene *of = scenes; of && !wrong; of = of->next)
         if (is_wanted(of->name, arguments + 1)) {
             play(of);
@@ -221,5 +221,7 @@ int main(int count, char **arguments) {
         printf("missing: %s", line);
         wrong++;
     }
+    if (expected)
+        (void)fclose(expected);
     return wrong ? 1 : 0;
 }
