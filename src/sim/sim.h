@@ -33,6 +33,7 @@ enum { SIM_DEVICES = 64 };
 
 typedef struct acu_sim_stream acu_sim_stream;
 typedef struct acu_sim_event acu_sim_event;
+typedef struct acu_sim_shared_event acu_sim_shared_event;
 typedef struct acu_sim_pool acu_sim_pool;
 typedef struct acu_sim_op acu_sim_op;
 typedef struct acu_sim_range acu_sim_range;
@@ -51,6 +52,7 @@ typedef struct acu_sim_batch acu_sim_batch;
 typedef struct acu_sim_values acu_sim_values;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
 typedef struct acu_sim_external acu_sim_external;
+typedef struct acu_sim_ipc acu_sim_ipc;
 
 /* ---- configuration ---- */
 

@@ -525,9 +525,9 @@ TEST(mapping_that_is_refused) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationGranularity(&size, &on_device, 7));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationGranularity(NULL, &on_device, 0));
     wrong = on_device;
-    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, CHUNK, &wrong, 0));
-    expect_reason("the simulator does not share memory with other processes");
+    expect_reason("of handles for other processes there are file descriptors only");
     OK(cuMemAddressReserve(&at, 2 * CHUNK, 4 * CHUNK, 0, 0));
     assert_int_equal(at % (4 * CHUNK), 0);
     OK(cuMemCreate(&handle, CHUNK, &on_device, 0));

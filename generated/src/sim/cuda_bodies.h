@@ -223,6 +223,12 @@ cudaError_t acu_sim_cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenC
                                            unsigned int flags, int priority);
 cudaError_t acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent);
 cudaError_t acu_sim_cuInit(unsigned int Flags);
+cudaError_t acu_sim_cuIpcCloseMemHandle(CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event);
+cudaError_t acu_sim_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr);
+cudaError_t acu_sim_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle);
+cudaError_t acu_sim_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                       unsigned int Flags);
 cudaError_t acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                          CUdevice dev);
 cudaError_t acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);
@@ -293,6 +299,10 @@ cudaError_t acu_sim_cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
                                     size_t Height, unsigned int ElementSizeBytes);
 cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                 const CUmemAllocationProp *prop, unsigned long long flags);
+cudaError_t acu_sim_cuMemExportToShareableHandle(void *shareableHandle,
+                                                 CUmemGenericAllocationHandle handle,
+                                                 CUmemAllocationHandleType handleType,
+                                                 unsigned long long flags);
 cudaError_t acu_sim_cuMemFree(CUdeviceptr dptr);
 cudaError_t acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
 cudaError_t acu_sim_cuMemFreeHost(void *p);
@@ -314,6 +324,9 @@ cudaError_t acu_sim_cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsig
 cudaError_t acu_sim_cuMemHostGetFlags(unsigned int *pFlags, void *p);
 cudaError_t acu_sim_cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags);
 cudaError_t acu_sim_cuMemHostUnregister(void *p);
+cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                   void *osHandle,
+                                                   CUmemAllocationHandleType shHandleType);
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags);
 cudaError_t acu_sim_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,

@@ -1613,6 +1613,59 @@ CUresult acu_sim_entry_cuInit(unsigned int Flags) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuIpcCloseMemHandle, cuIpcCloseMemHandle, cuIpcCloseMemHandle)
+CUresult acu_sim_entry_cuIpcCloseMemHandle(CUdeviceptr dptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcCloseMemHandle(dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle)
+CUresult acu_sim_entry_cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_with_event(SIM_NEEDS_A_CONTEXT, event);
+    if (!result)
+        result = acu_sim_cuIpcGetEventHandle(pHandle, event);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle)
+CUresult acu_sim_entry_cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcGetMemHandle(pHandle, dptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle)
+CUresult acu_sim_entry_cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cuIpcOpenEventHandle(phEvent, handle);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuIpcOpenMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2)
+CUresult acu_sim_entry_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle,
+                                          unsigned int Flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuIpcOpenMemHandle(pdptr, handle, Flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute)
 CUresult acu_sim_entry_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel,
                                             CUdevice dev) {
@@ -2111,6 +2164,19 @@ CUresult acu_sim_entry_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t 
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMemExportToShareableHandle, cuMemExportToShareableHandle, cuMemExportToShareableHandle)
+CUresult acu_sim_entry_cuMemExportToShareableHandle(void *shareableHandle,
+                                                    CUmemGenericAllocationHandle handle,
+                                                    CUmemAllocationHandleType handleType,
+                                                    unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemExportToShareableHandle(shareableHandle, handle, handleType, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuMemFree, cuMemFree, cuMemFree_v2)
 CUresult acu_sim_entry_cuMemFree(CUdeviceptr dptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
@@ -2281,6 +2347,19 @@ CUresult acu_sim_entry_cuMemHostUnregister(void *p) {
         result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemHostUnregister(p);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle,
+          cuMemImportFromShareableHandle)
+CUresult acu_sim_entry_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                      void *osHandle,
+                                                      CUmemAllocationHandleType shHandleType) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMemImportFromShareableHandle(handle, osHandle, shHandleType);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4611,6 +4690,16 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent",
      (acu_fn)acu_sim_entry_cuGreenCtxWaitEvent, false, 12040},
     {&acu_function_cuInit, "cuInit", (acu_fn)acu_sim_entry_cuInit, false, 2000},
+    {&acu_function_cuIpcCloseMemHandle, "cuIpcCloseMemHandle",
+     (acu_fn)acu_sim_entry_cuIpcCloseMemHandle, false, 4010},
+    {&acu_function_cuIpcGetEventHandle, "cuIpcGetEventHandle",
+     (acu_fn)acu_sim_entry_cuIpcGetEventHandle, false, 4010},
+    {&acu_function_cuIpcGetMemHandle, "cuIpcGetMemHandle", (acu_fn)acu_sim_entry_cuIpcGetMemHandle,
+     false, 4010},
+    {&acu_function_cuIpcOpenEventHandle, "cuIpcOpenEventHandle",
+     (acu_fn)acu_sim_entry_cuIpcOpenEventHandle, false, 4010},
+    {&acu_function_cuIpcOpenMemHandle, "cuIpcOpenMemHandle_v2",
+     (acu_fn)acu_sim_entry_cuIpcOpenMemHandle, false, 11000},
     {&acu_function_cuKernelGetAttribute, "cuKernelGetAttribute",
      (acu_fn)acu_sim_entry_cuKernelGetAttribute, false, 12000},
     {&acu_function_cuKernelGetFunction, "cuKernelGetFunction",
@@ -4694,6 +4783,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
     {&acu_function_cuMemAllocPitch, "cuMemAllocPitch_v2", (acu_fn)acu_sim_entry_cuMemAllocPitch,
      false, 2000},
     {&acu_function_cuMemCreate, "cuMemCreate", (acu_fn)acu_sim_entry_cuMemCreate, false, 10020},
+    {&acu_function_cuMemExportToShareableHandle, "cuMemExportToShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemExportToShareableHandle, false, 10020},
     {&acu_function_cuMemFree, "cuMemFree_v2", (acu_fn)acu_sim_entry_cuMemFree, false, 2000},
     {&acu_function_cuMemFreeAsync, "cuMemFreeAsync", (acu_fn)acu_sim_entry_cuMemFreeAsync, false,
      11020},
@@ -4725,6 +4816,8 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuMemHostRegister, false, 6050},
     {&acu_function_cuMemHostUnregister, "cuMemHostUnregister",
      (acu_fn)acu_sim_entry_cuMemHostUnregister, false, 4000},
+    {&acu_function_cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemImportFromShareableHandle, false, 10020},
     {&acu_function_cuMemMap, "cuMemMap", (acu_fn)acu_sim_entry_cuMemMap, false, 10020},
     {&acu_function_cuMemMapArrayAsync, "cuMemMapArrayAsync",
      (acu_fn)acu_sim_entry_cuMemMapArrayAsync, false, 11010},

@@ -380,6 +380,12 @@ cudaError_t acu_sim_cudaImportExternalSemaphore(
     cudaExternalSemaphore_t *extSem_out,
     const struct cudaExternalSemaphoreHandleDesc *semHandleDesc);
 cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags);
+cudaError_t acu_sim_cudaIpcCloseMemHandle(void *devPtr);
+cudaError_t acu_sim_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
+cudaError_t acu_sim_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr);
+cudaError_t acu_sim_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
+cudaError_t acu_sim_cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle,
+                                         unsigned int flags);
 cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                     enum cudaFuncAttribute attr, int value,
                                                     int device);

@@ -2338,6 +2338,59 @@ cudaError_t acu_sim_entry_cudaInitDevice(int device, unsigned int deviceFlags, u
     return acu_sim_call_end(&call, result);
 }
 
+SIM_ENTRY(cudaIpcCloseMemHandle, cudaIpcCloseMemHandle, cudaIpcCloseMemHandle)
+cudaError_t acu_sim_entry_cudaIpcCloseMemHandle(void *devPtr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcCloseMemHandle(devPtr);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaIpcGetEventHandle, cudaIpcGetEventHandle, cudaIpcGetEventHandle)
+cudaError_t acu_sim_entry_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcGetEventHandle(handle, event);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaIpcGetMemHandle, cudaIpcGetMemHandle, cudaIpcGetMemHandle)
+cudaError_t acu_sim_entry_cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcGetMemHandle(handle, devPtr);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaIpcOpenEventHandle, cudaIpcOpenEventHandle, cudaIpcOpenEventHandle)
+cudaError_t acu_sim_entry_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaIpcOpenEventHandle(event, handle);
+    return acu_sim_call_end(&call, result);
+}
+
+SIM_ENTRY(cudaIpcOpenMemHandle, cudaIpcOpenMemHandle, cudaIpcOpenMemHandle)
+cudaError_t acu_sim_entry_cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle,
+                                               unsigned int flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cudaIpcOpenMemHandle(devPtr, handle, flags);
+    return acu_sim_call_end(&call, result);
+}
+
 SIM_ENTRY(cudaKernelSetAttributeForDevice, cudaKernelSetAttributeForDevice,
           cudaKernelSetAttributeForDevice)
 cudaError_t acu_sim_entry_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
@@ -5160,6 +5213,16 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      (acu_fn)acu_sim_entry_cudaImportExternalSemaphore, false, 0},
     {&acu_function_cudaInitDevice, "cudaInitDevice", (acu_fn)acu_sim_entry_cudaInitDevice, false,
      0},
+    {&acu_function_cudaIpcCloseMemHandle, "cudaIpcCloseMemHandle",
+     (acu_fn)acu_sim_entry_cudaIpcCloseMemHandle, false, 0},
+    {&acu_function_cudaIpcGetEventHandle, "cudaIpcGetEventHandle",
+     (acu_fn)acu_sim_entry_cudaIpcGetEventHandle, false, 0},
+    {&acu_function_cudaIpcGetMemHandle, "cudaIpcGetMemHandle",
+     (acu_fn)acu_sim_entry_cudaIpcGetMemHandle, false, 0},
+    {&acu_function_cudaIpcOpenEventHandle, "cudaIpcOpenEventHandle",
+     (acu_fn)acu_sim_entry_cudaIpcOpenEventHandle, false, 0},
+    {&acu_function_cudaIpcOpenMemHandle, "cudaIpcOpenMemHandle",
+     (acu_fn)acu_sim_entry_cudaIpcOpenMemHandle, false, 0},
     {&acu_function_cudaKernelSetAttributeForDevice, "cudaKernelSetAttributeForDevice",
      (acu_fn)acu_sim_entry_cudaKernelSetAttributeForDevice, false, 0},
     {&acu_function_cudaLaunchCooperativeKernel, "cudaLaunchCooperativeKernel",

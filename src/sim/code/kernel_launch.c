@@ -12,6 +12,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
+#include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
@@ -145,8 +146,10 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
     memcpy(launch.block, prepared->block, sizeof launch.block);
     memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
     acu_sim_self()->in_callback = true;
+    acu_sim_memory_kernel_begin();
     if (setjmp(run.end) == 0)
         function(&launch, prepared->args);
+    acu_sim_memory_kernel_end();
     acu_sim_self()->in_callback = false;
     return run.result;
 }

@@ -92,6 +92,7 @@ static const int attributes[] = {
     [cudaDevAttrReservedSharedMemoryPerBlock] = 1024,
     [cudaDevAttrTimelineSemaphoreInteropSupported] = 1,
     [cudaDevAttrMemoryPoolsSupported] = 1,
+    [cudaDevAttrIpcEventSupport] = 1,
     [cudaDevAttrDeferredMappingCudaArraySupported] = 1,
     [cudaDevAttrMemSyncDomainCount] = 4,
     [cudaDevAttrNumaId] = -1,

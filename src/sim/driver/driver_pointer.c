@@ -4,6 +4,7 @@
  */
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/memory/ipc_memory.h"
 #include "sim/memory/range.h"
 #include "sim/memory/virtual.h"
 
@@ -90,6 +91,8 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
         return managed;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         return (uint64_t)range->device->index;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        return acu_sim_ipc_can_export(range);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         return range->base;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -104,7 +107,7 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
         return mapping_size(range);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return mapping_start(range);
-    default: /* abilities that the simulated devices lack, such as memory for other processes */
+    default: /* abilities that the simulated devices lack, such as GPUDirect RDMA */
         return 0;
     }
 }
@@ -159,6 +162,8 @@ static uint64_t look_up_mapped(const acu_sim_mapping *m, CUpointer_attribute att
         return m->in->size;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         return true;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        return (uint64_t)m->of->properties.requestedHandleTypes;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         return m->of->properties.allocFlags.gpuDirectRDMACapable;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

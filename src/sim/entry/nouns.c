@@ -15,6 +15,7 @@
 #include "sim/memory/external_memory.h"
 #include "sim/memory/external_semaphore.h"
 #include "sim/memory/guard.h"
+#include "sim/memory/ipc_memory.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/texture.h"
@@ -42,6 +43,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_virtual_noun,
     &acu_sim_created_noun,
     &acu_sim_memory_noun,
+    &acu_sim_ipc_memory_noun,
     &acu_sim_pool_noun,
     &acu_sim_linker_noun,
     &acu_sim_budget_noun,

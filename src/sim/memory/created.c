@@ -1,8 +1,8 @@
 /*
  * Memory that the program created. Its bytes are a file, which is mapped wherever the program maps
- * the memory to.
+ * the memory to. Other processes get that file by its descriptor, and map it, too.
  */
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* memfd_create, F_DUPFD_CLOEXEC */
 
 #include "sim/memory/created.h"
 
@@ -10,8 +10,11 @@
 #include "sim/device/device.h"
 #include "sim/memory/memory.h"
 #include "sim/set.h"
+#include "sim/shared_file.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -51,7 +54,7 @@ static void settle(acu_sim_created *memory) {
             *at = memory->next;
             break;
         }
-    if (!memory->on_host)
+    if (!memory->on_host && !memory->imported)
         memory->device->used -= memory->size;
     if (memory->bytes)
         munmap(memory->bytes, memory->size);
@@ -106,18 +109,19 @@ static cudaError_t settle_device(CUmemAllocationProp *p, acu_sim_device **device
     return cudaSuccess;
 }
 
-/* Memory of the host belongs to the first device, whichever is current. */
+/* Memory of the host belongs to the first device, whichever is current. Of the types of handles,
+ * this system has descriptors only. */
 static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **device) {
     *device = acu_sim_device_at(0);
     SIM_TRY(p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? settle_device(p, device)
                                                             : settle_host(p));
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
         return cudaErrorInvalidValue;
-    return p->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
-               ? cudaSuccess
-               : SIM_REFUSE(cudaErrorNotSupported,
-                            "the simulator does not share memory with other processes: "
-                            "requestedHandleTypes must be CU_MEM_HANDLE_TYPE_NONE");
+    return (unsigned)p->requestedHandleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+               ? SIM_REFUSE(cudaErrorNotSupported,
+                            "of handles for other processes there are file descriptors only: "
+                            "requestedHandleTypes must be NONE or POSIX_FILE_DESCRIPTOR")
+               : cudaSuccess;
 }
 
 /* Returns a file of that size; -1 if there is none. */
@@ -130,18 +134,53 @@ static int new_file(size_t size) {
     return file;
 }
 
-/* Makes memory of the host or a device, which has been charged for it; NULL without memory. */
-static acu_sim_created *new_created(size_t size) {
+/* What the note of a file says of memory. Processes that share it may be of different versions of
+ * this library, so the layout does not depend on CUDA's. */
+typedef struct about {
+    int32_t type, location_type, location_id;
+    uint32_t handles;
+    uint8_t compression, rdma, for_arrays;
+} about;
+
+_Static_assert(sizeof(about) <= sizeof((acu_sim_shared_note *)0)->about, "the note has room");
+
+/* Returns a file for such memory, of which other processes learn what it is; -1 if there is none.
+ */
+static int new_shared_file(size_t size, const CUmemAllocationProp *p,
+                           const acu_sim_device *device) {
+    const about what = {.type = (int32_t)p->type,
+                        .location_type = (int32_t)p->location.type,
+                        .location_id = p->location.id,
+                        .handles = (uint32_t)p->requestedHandleTypes,
+                        .compression = p->allocFlags.compressionType,
+                        .rdma = p->allocFlags.gpuDirectRDMACapable,
+                        .for_arrays = p->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL};
+    acu_sim_shared_note note = {.kind = SIM_SHARED_CREATED, .device = device->index, .size = size};
+    memcpy(note.about, &what, sizeof what);
+    return acu_sim_shared_file_new(&note);
+}
+
+/* Makes memory of a file, which it then owns; NULL without memory, or if the file is none. */
+static acu_sim_created *new_created(int file, size_t size, const CUmemAllocationProp *properties,
+                                    acu_sim_device *device) {
     acu_sim_created *memory = calloc(1, sizeof *memory);
-    int file = memory ? new_file(size) : -1;
-    if (file < 0 || !acu_sim_set_add(&handles, memory)) {
+    if (file < 0 || !memory || !acu_sim_set_add(&handles, memory)) {
         if (file >= 0)
             close(file);
         free(memory);
         return NULL;
     }
-    *memory = (acu_sim_created){
-        .held = 1, .file = file, .size = size, .where = SIM_CALLER, .next = memories};
+    *memory = (acu_sim_created){.held = 1,
+                                .file = file,
+                                .size = size,
+                                .device = device,
+                                .on_host = properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE,
+                                .for_arrays =
+                                    properties->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL,
+                                .properties = *properties,
+                                .where = SIM_CALLER,
+                                .next = memories};
+    memory->properties.allocFlags.usage = 0; /* which CUDA does not report */
     return memories = memory;
 }
 
@@ -168,16 +207,14 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
     const bool on_host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
     if (!on_host && !acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
-    acu_sim_created *made = new_created(size);
+    const int file = properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
+                         ? new_file(size)
+                         : new_shared_file(size, &properties, device);
+    acu_sim_created *made = new_created(file, size, &properties, device);
     if (!made) {
         device->used -= on_host ? 0 : size;
         return cudaErrorMemoryAllocation;
     }
-    made->device = device;
-    made->on_host = on_host;
-    made->for_arrays = properties.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL;
-    made->properties = properties;
-    made->properties.allocFlags.usage = 0; /* which CUDA does not report */
     *handle = (uintptr_t)made;
     return cudaSuccess;
 }
@@ -200,6 +237,76 @@ cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *
     return cudaSuccess;
 }
 
+/* ---- sharing ---- */
+
+/* The program owns the descriptor, and the memory stays as long as one is open. */
+cudaError_t acu_sim_cuMemExportToShareableHandle(void *shareableHandle,
+                                                 CUmemGenericAllocationHandle handle,
+                                                 CUmemAllocationHandleType handleType,
+                                                 unsigned long long flags) {
+    const acu_sim_created *memory = acu_sim_created_held(handle);
+    if (!shareableHandle || !memory || flags)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "flags is not 0, shareableHandle is NULL, or the handle is not one of "
+                          "cuMemCreate() that was not released");
+    if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        handleType != memory->properties.requestedHandleTypes)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the memory was created without handles of type %d: name the type in "
+                          "requestedHandleTypes",
+                          (int)handleType);
+    const int descriptor = fcntl(memory->file, F_DUPFD_CLOEXEC, 0);
+    if (descriptor < 0)
+        return SIM_REFUSE(cudaErrorOperatingSystem, "the process can open no more descriptors");
+    memcpy(shareableHandle, &descriptor, sizeof descriptor);
+    return cudaSuccess;
+}
+
+/* Returns the properties of the memory that is in a file. */
+static CUmemAllocationProp properties_in(const acu_sim_shared_note *note) {
+    about what;
+    memcpy(&what, note->about, sizeof what);
+    return (CUmemAllocationProp){
+        .type = (CUmemAllocationType)what.type,
+        .requestedHandleTypes = (CUmemAllocationHandleType)what.handles,
+        .location = {.type = (CUmemLocationType)what.location_type, .id = what.location_id},
+        .allocFlags = {.compressionType = what.compression,
+                       .gpuDirectRDMACapable = what.rdma,
+                       .usage = what.for_arrays ? CU_MEM_CREATE_USAGE_TILE_POOL : 0}};
+}
+
+/* The descriptor stays the program's. The memory is charged to the process that created it. */
+cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                   void *osHandle,
+                                                   CUmemAllocationHandleType shHandleType) {
+    acu_sim_shared_note note;
+    const int descriptor = (int)(intptr_t)osHandle;
+    if (!handle ||
+        !acu_sim_driver_knows(&acu_cuda_type_CUmemAllocationHandleType_enum,
+                              (int64_t)shHandleType) ||
+        shHandleType == CU_MEM_HANDLE_TYPE_NONE)
+        return SIM_REFUSE(cudaErrorInvalidValue, "handle is NULL, or there is no such type");
+    if (shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "of handles for other processes there are file descriptors only");
+    if (!acu_sim_shared_file_read(descriptor, SIM_SHARED_CREATED, &note))
+        return SIM_REFUSE(cudaErrorUnknown,
+                          "descriptor %d is not one of cuMemExportToShareableHandle()", descriptor);
+    const CUmemAllocationProp properties = properties_in(&note);
+    acu_sim_device *device = acu_sim_device_at(note.device);
+    if (!device)
+        return SIM_REFUSE(cudaErrorInvalidDevice,
+                          "the memory is of device %d, which this process does not have",
+                          note.device);
+    acu_sim_created *made =
+        new_created(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), (size_t)note.size, &properties, device);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    made->imported = true;
+    *handle = (uintptr_t)made;
+    return cudaSuccess;
+}
+
 /* ---- reset and leaks ---- */
 
 /* Memory goes with its device. Its mappings are gone already. */
@@ -218,7 +325,8 @@ static int leaks(int print) {
     int count = 0;
     for (const acu_sim_created *memory = memories; memory; memory = memory->next, count++)
         if (print)
-            acu_sim_caller_report("created memory", memory, memory->size, memory->where);
+            acu_sim_caller_report(memory->imported ? "imported memory" : "created memory", memory,
+                                  memory->size, memory->where);
     return count;
 }
 

@@ -15,8 +15,9 @@ typedef struct acu_sim_created {
     acu_sim_device *device; /* the device that has the memory, or was current when it was made */
     CUmemAllocationProp properties; /* as CUDA reports them */
     bool on_host;
+    bool imported;     /* of a descriptor: its bytes are not charged to the device */
     bool for_arrays;   /* it can be mapped to arrays, and to nothing else */
-    const void *where; /* the call that created it */
+    const void *where; /* the call that created or imported it */
     struct acu_sim_created *next;
 } acu_sim_created;
 

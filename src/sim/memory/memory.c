@@ -17,6 +17,7 @@
 #include "sim/device/need.h"
 #include "sim/memory/budget.h"
 #include "sim/memory/guard.h"
+#include "sim/memory/ipc_memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
 #include "sim/memory/virtual.h"
@@ -50,6 +51,27 @@ void acu_sim_memory_move_end(void) {
 void acu_sim_memory_wait_for_moves(void) {
     (void)pthread_rwlock_wrlock(&moves);
     (void)pthread_rwlock_unlock(&moves);
+}
+
+/* A kernel takes acu_sim_lock while it runs, so this lock is taken first. */
+static pthread_rwlock_t kernels = PTHREAD_RWLOCK_INITIALIZER;
+
+void acu_sim_memory_kernel_begin(void) {
+    (void)pthread_rwlock_rdlock(&kernels);
+}
+
+void acu_sim_memory_kernel_end(void) {
+    (void)pthread_rwlock_unlock(&kernels);
+}
+
+void acu_sim_memory_pause_kernels(void) {
+    pthread_mutex_unlock(&acu_sim_lock);
+    (void)pthread_rwlock_wrlock(&kernels);
+    pthread_mutex_lock(&acu_sim_lock);
+}
+
+void acu_sim_memory_resume_kernels(void) {
+    (void)pthread_rwlock_unlock(&kernels);
 }
 
 /* ---- device memory ---- */
@@ -113,6 +135,8 @@ acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
 
 void acu_sim_memory_free_range(acu_sim_range *range) {
     acu_sim_guard_end(range);
+    if (range->exported)
+        acu_sim_ipc_end_export(range);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) & ~(page - 1);
@@ -448,7 +472,7 @@ static cudaError_t free_of_graph(acu_sim_range *range) {
 static void free_now(acu_sim_range *range) {
     if (range->pool)
         acu_sim_pool_record_free(range->pool, range->size);
-    else if (range->kind == SIM_DEVICE && !range->external)
+    else if (range->kind == SIM_DEVICE && !range->external && !range->ipc)
         range->device->used -= acu_sim_memory_rounded(range->size);
     if (range->kind == SIM_REGISTERED)
         acu_sim_range_remove(range);
@@ -479,7 +503,7 @@ static const char *freeing_call(const acu_sim_range *range) {
     if (range->of_module)
         return NULL;
     if (range->bytes && !range->external)
-        return "cuMemUnmap";
+        return range->ipc ? "cudaIpcCloseMemHandle" : "cuMemUnmap";
     return range->kind == SIM_REGISTERED               ? "cudaHostUnregister"
            : range->kind == SIM_PINNED && !range->pool ? "cudaFreeHost"
                                                        : "cudaFree";
@@ -589,7 +613,7 @@ static void drop_context(acu_sim_context *context) {
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
         if (range->context == context && !range->freed && !range->pool && !range->allocation &&
-            !range->of_module && !range->bytes)
+            !range->of_module && (!range->bytes || range->ipc))
             free_now(range);
     }
 }
@@ -601,11 +625,11 @@ static int leaks(int print) {
     for (const acu_sim_range *range = acu_sim_range_next(0); range;
          range = acu_sim_range_next(range->base + range->size))
         if (!range->freed && !range->dormant && !range->of_module &&
-            (!range->bytes || range->external)) {
+            (!range->bytes || range->external || range->ipc)) {
             count++;
             if (print)
-                acu_sim_caller_report(names[range->kind], (void *)range->base, range->size,
-                                      range->where);
+                acu_sim_caller_report(range->ipc ? "opened memory" : names[range->kind],
+                                      (void *)range->base, range->size, range->where);
         }
     return count;
 }

@@ -4,6 +4,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/external_memory.h"
+#include "sim/memory/ipc_memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/virtual.h"
 
@@ -63,7 +64,7 @@ bool acu_sim_range_is_loose(const void *address) {
 }
 
 bool acu_sim_range_has_grants(const acu_sim_range *range) {
-    return range && (range->pool || range->bytes);
+    return range && (range->pool || (range->bytes && !range->ipc));
 }
 
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device) {
@@ -144,6 +145,8 @@ void acu_sim_range_remove(acu_sim_range *range) {
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
     if (range->external)
         acu_sim_external_release(range->external);
+    if (range->ipc)
+        acu_sim_ipc_release(range->ipc);
     for (acu_sim_pages *next; range->pages; range->pages = next) {
         next = range->pages->next;
         free(range->pages);

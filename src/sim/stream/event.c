@@ -10,6 +10,7 @@
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/schedule.h"
+#include "sim/stream/shared_event.h"
 #include "sim/stream/stream.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ void acu_sim_event_release(acu_sim_event *event) {
         return;
     acu_sim_capture_forget_event(event);
     acu_sim_op_release(event->record);
+    acu_sim_shared_event_release(event->shared);
     free(event);
 }
 
@@ -34,6 +36,8 @@ static void free_event(acu_sim_event *event) {
     if (event->next)
         event->next->before = event->before;
     acu_sim_set_remove(&handles, event);
+    if (event->shared)
+        acu_sim_shared_event_end_export(event->shared);
     acu_sim_event_release(event);
 }
 
@@ -100,6 +104,10 @@ cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int fl
     acu_sim_event *made = new_event(acu_sim_device_now(), flags, SIM_CALLER);
     if (!made)
         return cudaErrorMemoryAllocation;
+    if (flags & cudaEventInterprocess && !(made->shared = acu_sim_shared_event_new(made->device))) {
+        free_event(made);
+        return cudaErrorMemoryAllocation;
+    }
     *event = (cudaEvent_t)(void *)made;
     return cudaSuccess;
 }
@@ -138,6 +146,11 @@ void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op) {
     op->refs++;
     acu_sim_op_release(event->record);
     event->record = op;
+    if (!event->shared || op->records)
+        return;
+    acu_sim_shared_event_hold(event->shared);
+    op->records = event->shared;
+    op->record = acu_sim_shared_event_begin(event->shared);
 }
 
 static cudaError_t record(acu_sim_event *event, acu_sim_stream *stream) {
@@ -212,6 +225,14 @@ cudaError_t acu_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return acu_sim_cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
 }
 
+/* Returns whether the last record, which may be another process's, is not done. */
+static bool is_pending(const acu_sim_event *event) {
+    if (event->shared)
+        return !acu_sim_shared_event_is_done(event->shared,
+                                             acu_sim_shared_event_last(event->shared));
+    return event->record && !event->record->done;
+}
+
 cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
     acu_sim_event *e;
     SIM_TRY(find(event, &e));
@@ -221,7 +242,20 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
     e = acu_sim_event_of(event); /* another thread may have destroyed it: the lock was given up */
     if (!e)
         return cudaErrorInvalidResourceHandle;
-    return e->record && !e->record->done ? cudaErrorNotReady : cudaSuccess;
+    return is_pending(e) ? cudaErrorNotReady : cudaSuccess;
+}
+
+/* Waits for the last record. The lock is given up meanwhile, and the event may be destroyed. */
+static void wait_for_record(const acu_sim_event *event) {
+    acu_sim_shared_event *shared = event->shared;
+    const uint64_t last = shared ? acu_sim_shared_event_last(shared) : 0;
+    if (shared)
+        acu_sim_shared_event_hold(shared);
+    if (event->record && (!shared || event->record->record == last))
+        acu_sim_op_wait(event->record);
+    if (shared)
+        acu_sim_shared_event_wait(shared, last);
+    acu_sim_shared_event_release(shared);
 }
 
 cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
@@ -229,8 +263,7 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     SIM_TRY(find(event, &e));
     SIM_TRY(validate_host_use(e));
     const acu_sim_device *device = e->device; /* the event may be destroyed during the wait */
-    if (e->record)
-        acu_sim_op_wait(e->record);
+    wait_for_record(e);
     acu_sim_nouns_waited(true);
     return device->sticky;
 }
@@ -268,11 +301,19 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     return cudaSuccess;
 }
 
+/* Makes a stream wait for the last record, of whichever process. */
+static cudaError_t wait_for_shared(acu_sim_stream *stream, acu_sim_shared_event *shared) {
+    acu_sim_op *op = acu_sim_shared_event_wait_op(shared, acu_sim_shared_event_last(shared));
+    return op ? acu_sim_stream_submit(stream, op, false) : cudaErrorMemoryAllocation;
+}
+
 static cudaError_t wait(acu_sim_stream *stream, const acu_sim_event *event) {
     if (stream->capture || event->capture)
         return acu_sim_capture_wait(stream, event);
-    if (!event->record || event->record->done)
+    if (!is_pending(event))
         return cudaSuccess;
+    if (event->shared)
+        return wait_for_shared(stream, event->shared);
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
     if (op && acu_sim_op_after(op, event->record))
         return acu_sim_stream_submit(stream, op, false);
@@ -299,4 +340,35 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
         return acu_sim_capture_refuse(e->capture, true);
     }
     return flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
+}
+
+/* ---- other processes ---- */
+
+cudaError_t acu_sim_cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event) {
+    acu_sim_event *e;
+    if (!handle)
+        return SIM_REFUSE(cudaErrorInvalidValue, "handle is NULL");
+    SIM_TRY(find(event, &e));
+    return e->shared && acu_sim_shared_event_export(e->shared, handle)
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidResourceHandle,
+                            "the event was not created in this process with cudaEventInterprocess "
+                            "and cudaEventDisableTiming");
+}
+
+cudaError_t acu_sim_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle) {
+    acu_sim_shared_event *shared;
+    acu_sim_device *device;
+    if (!event)
+        return SIM_REFUSE(cudaErrorInvalidValue, "event is NULL");
+    SIM_TRY(acu_sim_shared_event_open(&handle, &shared, &device));
+    acu_sim_event *made =
+        new_event(device, cudaEventInterprocess | cudaEventDisableTiming, SIM_CALLER);
+    if (!made) {
+        acu_sim_shared_event_release(shared);
+        return cudaErrorMemoryAllocation;
+    }
+    made->shared = shared;
+    *event = (cudaEvent_t)(void *)made;
+    return cudaSuccess;
 }

@@ -10,7 +10,8 @@ struct acu_sim_event {
     acu_sim_device *device;
     unsigned refs; /* one of the program, and one of each operation of a node */
     unsigned flags;
-    acu_sim_op *record;             /* the last record; NULL: none */
+    acu_sim_op *record;             /* the last record of this process; NULL: none */
+    acu_sim_shared_event *shared;   /* what other processes know of it; NULL: it is not shared */
     acu_sim_capture *capture;       /* the capture that has the last record; NULL: none */
     acu_sim_edge_list dependencies; /* with `capture`: those of the stream at the record */
     const void *where;              /* where the program created the event */

@@ -27,6 +27,8 @@ struct acu_sim_op {
     bool (*is_due)(const acu_sim_op *op);
     cudaError_t (*run)(acu_sim_op *op); /* the work, without the lock; NULL: there is none */
     bool always;                        /* it is run in a lost context, too */
+    acu_sim_shared_event *records;      /* the shared event that it records; NULL: none */
+    uint64_t record;                    /* the number of that record */
     cudaError_t status;                 /* the fault of the context before the run */
     void (*over)(acu_sim_op *op); /* called after the run if there is no stream; under the lock */
     void (*drop)(acu_sim_op *op); /* frees what `with` owns, under the lock; NULL: nothing */
@@ -44,6 +46,10 @@ struct acu_sim_op {
             const acu_sim_device *device; /* that writes */
         } fill;
         acu_sim_event *event;
+        struct {
+            acu_sim_shared_event *shared;
+            uint64_t number; /* of the record that is waited for */
+        } awaited_event;
         struct {
             cudaGraphConditionalHandle handle;
             enum cudaGraphConditionalNodeType type;

@@ -22,6 +22,7 @@
 #include "sim/stream/host_function.h"
 #include "sim/stream/op.h"
 #include "sim/stream/schedule.h"
+#include "sim/stream/shared_event.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -69,6 +70,9 @@ void acu_sim_op_release(acu_sim_op *op) {
     forget_waits(op);
     if (op->drop)
         op->drop(op);
+    if (op->records) /* also where it was given up before it was done */
+        acu_sim_shared_event_finish(op->records, op->record);
+    acu_sim_shared_event_release(op->records);
     free(op->staged);
     free(op);
 }
@@ -150,6 +154,8 @@ void acu_sim_op_finish(acu_sim_op *op) {
     if (!op->run) /* it may end a time that is measured */
         op->ns = acu_platform_now_ns();
     op->done = true;
+    if (op->records)
+        acu_sim_shared_event_finish(op->records, op->record);
     acu_sim_schedule_done(op);
     forget_waits(op);
     wake_waiters();
