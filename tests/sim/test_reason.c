@@ -67,7 +67,7 @@ TEST(copies) {
     SAID(cudaErrorInvalidValue, cudaMemcpy(NULL, host, 1, cudaMemcpyDefault),
          "the destination is NULL");
     SAID(cudaErrorInvalidValue, cudaMemcpy(memory, host, 1, cudaMemcpyDeviceToDevice),
-         "the direction says that the source is memory of a device, and it is the host's");
+         "the direction says that the source is memory of a device, and CUDA knows no such memory");
     SAID(cudaErrorInvalidPitchValue, cudaMemcpy2D(memory, 9, host, 10, 10, 2, cudaMemcpyDefault),
          "a row of 10 bytes is longer than the destination's pitch of 9 bytes");
     SAID(cudaErrorInvalidValue, cudaMemcpyPeer(memory, 0, host, 1, 10),

@@ -121,8 +121,8 @@ static cudaError_t validate_direction(const acu_sim_endpoint *to, const acu_sim_
     if (!is_wrong_to && !(from_device && is_of_host(from)))
         return cudaSuccess;
     return SIM_REFUSE(cudaErrorInvalidValue,
-                      "the direction says that the %s is memory of a device, and it is the "
-                      "host's: cudaMemcpyDefault goes by the addresses",
+                      "the direction says that the %s is memory of a device, and CUDA knows no "
+                      "such memory there: it is the host's, or lies beside an allocation",
                       is_wrong_to ? "destination" : "source");
 }
 

@@ -97,8 +97,8 @@ static cudaError_t validate(const struct cudaMemsetParams *fill, acu_sim_endpoin
     SIM_TRY(acu_sim_layout_find(&layout, "destination", to));
     if (!to->device)
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "a device cannot fill the destination %p, which is host memory that "
-                          "CUDA did not allocate or register: use memset()",
+                          "a device cannot fill the destination %p, which CUDA does not know: it "
+                          "is the host's own memory, or lies beside an allocation",
                           fill->dst);
     return acu_sim_range_is_read_only(to->range)
                ? acu_sim_range_validate_access(to->range, acu_sim_device_now(), true)

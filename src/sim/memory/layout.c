@@ -71,8 +71,8 @@ static cudaError_t find_pageable(const void *address, const char *what) {
         return SIM_REFUSE(cudaErrorInvalidValue, "the %s is NULL", what);
     if (acu_sim_range_is_device_address(address))
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "no memory of a device is allocated at the %s %p: it was freed, or "
-                          "lies behind an allocation",
+                          "no memory of a device is at the %s %p: it was freed, lies beside an "
+                          "allocation, or is reserved without anything mapped to it",
                           what, address);
     return cudaSuccess;
 }
