@@ -91,7 +91,7 @@ ACU_CHECKED acu_result acu_physical_find(const void *address, size_t bytes,
  *
  * The memory lives as long as a process has a descriptor of it, an imported handle or a mapping:
  * the order in which they are given up does not matter. Errors: ACU_ERROR_STATE where the memory
- * was not made with ACU_SHARE_FILE_DESCRIPTOR in `options.handles`.
+ * was not made with ACU_SHARE_FILE_DESCRIPTOR in `options.handles`, or was imported.
  */
 ACU_CHECKED acu_result acu_physical_export(acu_physical *physical, int *descriptor);
 

@@ -95,7 +95,8 @@ static void a_tensor_keeps_its_buffer(void **state) {
     OK(acu_buffer_release(slice));
     OK(acu_buffer_release(buffer));
     ((int32_t *)tensor->dl_tensor.data)[1] = 7; /* still there */
-    assert_true(acu_sim_leaks(0) > 0);
+    if (is_simulated())
+        assert_true(acu_sim_leaks(0) > 0);
     tensor->deleter(tensor);
 }
 

@@ -144,6 +144,8 @@ static void goes_through_a_descriptor(void **state) {
     assert_int_equal(info.handles, ACU_SHARE_FILE_DESCRIPTOR);
     OK(acu_physical_export(memory, &descriptor));
     OK(acu_physical_import(descriptor, step(), &same));
+    int again = 0;
+    FAILS(acu_physical_export(same, &again), ACU_ERROR_STATE, "or was imported");
     FAILS(acu_physical_import(descriptor, 0, &(acu_physical *){NULL}), ACU_ERROR_RANGE,
           "memory has a size");
     assert_int_equal(close(descriptor), 0);

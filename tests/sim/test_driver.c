@@ -526,8 +526,11 @@ TEST(mapping_that_is_refused) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationGranularity(NULL, &on_device, 0));
     wrong = on_device;
     wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
-    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, CHUNK, &wrong, 0));
-    expect_reason("of handles for other processes there are file descriptors only");
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, CHUNK, &wrong, 0));
+    expect_reason("handles of Windows do not exist here");
+    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+    SAYS(CUDA_ERROR_NOT_PERMITTED, cuMemCreate(&handle, CHUNK, &wrong, 0));
+    expect_reason("may not make fabric handles");
     OK(cuMemAddressReserve(&at, 2 * CHUNK, 4 * CHUNK, 0, 0));
     assert_int_equal(at % (4 * CHUNK), 0);
     OK(cuMemCreate(&handle, CHUNK, &on_device, 0));

@@ -75,7 +75,7 @@ TEST(copies) {
     SAID(cudaErrorInvalidValue, cudaMemset(host, 0, 10), "a device cannot fill the destination ");
     OK(cudaFree(memory));
     SAID(cudaErrorInvalidValue, cudaMemcpy(memory, host, 10, cudaMemcpyDefault),
-         "no memory of a device is allocated at the destination ");
+         "no memory of a device is at the destination ");
 }
 
 TEST(boxes) {

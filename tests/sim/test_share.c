@@ -85,11 +85,11 @@ TEST(handles_of_memory_that_are_refused) {
     SAID(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&there, handle, 1),
          "no handle of cudaIpcGetMemHandle()");
     SAID(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&there, handle, 0),
-         "flags is not cudaIpcMemLazyEnablePeerAccess");
+         "flags is without cudaIpcMemLazyEnablePeerAccess");
     OK(cudaIpcGetMemHandle(&handle, memory));
     SAID(cudaErrorDeviceUninitialized, cudaIpcOpenMemHandle(&there, handle, 1),
          "use the memory's own address");
-    SAID(cudaErrorInvalidResourceHandle, cudaIpcOpenMemHandle(&there, made.freed, 1),
+    SAID(cudaErrorInvalidValue, cudaIpcOpenMemHandle(&there, made.freed, 1),
          "has freed the memory");
     OK(cudaFree(memory));
     OK(cudaFreeHost(pinned));
@@ -102,7 +102,7 @@ TEST(handles_of_events_that_are_refused) {
     OK(cudaEventCreateWithFlags(&shared, cudaEventInterprocess | cudaEventDisableTiming));
     SAID(cudaErrorInvalidResourceHandle, cudaIpcGetEventHandle(&handle, plain),
          "was not created in this process with cudaEventInterprocess");
-    SAID(cudaErrorInvalidValue, cudaIpcOpenEventHandle(&there, handle),
+    SAID(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&there, handle),
          "no handle of cudaIpcGetEventHandle()");
     OK(cudaIpcGetEventHandle(&handle, shared));
     SAID(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&there, handle),

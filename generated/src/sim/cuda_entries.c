@@ -1660,8 +1660,6 @@ CUresult acu_sim_entry_cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle han
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
         result = acu_sim_cuIpcOpenMemHandle(pdptr, handle, Flags);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }

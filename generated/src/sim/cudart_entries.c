@@ -2385,8 +2385,6 @@ cudaError_t acu_sim_entry_cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t
     acu_sim_call_begin(&call);
     cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
     if (!result)
-        result = acu_sim_capture_allows_unsafe();
-    if (!result)
         result = acu_sim_cudaIpcOpenMemHandle(devPtr, handle, flags);
     return acu_sim_call_end(&call, result);
 }

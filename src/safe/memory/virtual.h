@@ -34,7 +34,7 @@ int acu_virtual_extend(acu_virtual *addresses, size_t bytes);
  * a recorded code. */
 int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left);
 /* Records for `call` that the range maps for a buffer that grows; returns the code. */
-int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *addresses);
+int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v);
 
 /* Keeps the mappings of these bytes from being unmapped, once for each buffer that lies there,
  * until acu_virtual_unlock_part(). Returns false, with nothing done, where not all of them are

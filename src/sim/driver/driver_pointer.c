@@ -43,9 +43,11 @@ static size_t size_of(CUpointer_attribute attribute) {
     return known && (size_t)attribute < sizeof sizes ? sizes[attribute] : 0;
 }
 
+/* Writes as many bytes of the value as the attribute has, and 0 behind them. */
 static void put(void *to, CUpointer_attribute attribute, uint64_t value) {
-    const uint64_t bytes[2] = {value}; /* as much as the largest attribute */
-    memcpy(to, bytes, size_of(attribute));
+    const size_t size = size_of(attribute);
+    for (size_t i = 0; i < size; i++, value >>= 8u)
+        ((unsigned char *)to)[i] = (unsigned char)value;
 }
 
 /* The device's mapping that has the range; of registered memory the device maps whole pages. */

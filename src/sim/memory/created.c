@@ -109,6 +109,22 @@ static cudaError_t settle_device(CUmemAllocationProp *p, acu_sim_device **device
     return cudaSuccess;
 }
 
+/* Writes the handles as CUDA reports them. An H100 refused each combination below 10 that has more
+ * than a file descriptor; of larger numbers, which name nothing, it took the lowest bit. */
+static cudaError_t settle_handles(CUmemAllocationProp *p) {
+    const unsigned asked = (unsigned)p->requestedHandleTypes;
+    const unsigned file = asked & (unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (asked != file && asked < (unsigned)CU_MEM_HANDLE_TYPE_FABRIC)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "requestedHandleTypes is %u, and handles of Windows do not exist here",
+                          asked);
+    if (asked != file && (asked & ~file) == (unsigned)CU_MEM_HANDLE_TYPE_FABRIC)
+        return SIM_REFUSE(cudaErrorNotPermitted,
+                          "this process may not make fabric handles: there is no channel for them");
+    p->requestedHandleTypes = (CUmemAllocationHandleType)file;
+    return cudaSuccess;
+}
+
 /* Memory of the host belongs to the first device, whichever is current. Of the types of handles,
  * this system has descriptors only. */
 static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **device) {
@@ -117,11 +133,7 @@ static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **de
                                                             : settle_host(p));
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
         return cudaErrorInvalidValue;
-    return (unsigned)p->requestedHandleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
-               ? SIM_REFUSE(cudaErrorNotSupported,
-                            "of handles for other processes there are file descriptors only: "
-                            "requestedHandleTypes must be NONE or POSIX_FILE_DESCRIPTOR")
-               : cudaSuccess;
+    return settle_handles(p);
 }
 
 /* Returns a file of that size; -1 if there is none. */
@@ -268,7 +280,7 @@ static CUmemAllocationProp properties_in(const acu_sim_shared_note *note) {
     memcpy(&what, note->about, sizeof what);
     return (CUmemAllocationProp){
         .type = (CUmemAllocationType)what.type,
-        .requestedHandleTypes = (CUmemAllocationHandleType)what.handles,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE, /* an import is not shared on */
         .location = {.type = (CUmemLocationType)what.location_type, .id = what.location_id},
         .allocFlags = {.compressionType = what.compression,
                        .gpuDirectRDMACapable = what.rdma,

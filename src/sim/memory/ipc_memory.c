@@ -286,7 +286,8 @@ static cudaError_t open_handle(const acu_sim_shared_handle *handle, void **at) {
         acu_record_reason("process %d, which made the handle, is gone, or another user's",
                           (int)handle->process);
     else if (!is_exported(file, &note, handle))
-        acu_record_reason("process %d has freed the memory", (int)handle->process);
+        why = SIM_REFUSE(cudaErrorInvalidValue, "process %d has freed the memory",
+                         (int)handle->process);
     else
         why = add_range(handle, file, device, at);
     if (file >= 0)
@@ -298,9 +299,9 @@ cudaError_t acu_sim_cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handl
                                          unsigned int flags) {
     acu_sim_shared_handle wanted;
     bool ours;
-    if (!devPtr || flags != cudaIpcMemLazyEnablePeerAccess)
+    if (!devPtr || !(flags & cudaIpcMemLazyEnablePeerAccess))
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "devPtr is NULL, or flags is not cudaIpcMemLazyEnablePeerAccess");
+                          "devPtr is NULL, or flags is without cudaIpcMemLazyEnablePeerAccess");
     if (!acu_sim_shared_handle_read(&handle, SIM_SHARED_DEVICE, &wanted, &ours))
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "the bytes are no handle of cudaIpcGetMemHandle()");

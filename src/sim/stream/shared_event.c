@@ -148,7 +148,7 @@ cudaError_t acu_sim_shared_event_open(const cudaIpcEventHandle_t *handle,
     acu_sim_shared_note note;
     bool ours;
     if (!acu_sim_shared_handle_read(handle, SIM_SHARED_EVENT, &wanted, &ours))
-        return SIM_REFUSE(cudaErrorInvalidValue,
+        return SIM_REFUSE(cudaErrorMapBufferObjectFailed,
                           "the bytes are no handle of cudaIpcGetEventHandle()");
     if (ours)
         return SIM_REFUSE(cudaErrorDeviceUninitialized,
