@@ -85,6 +85,10 @@ SAME(ACU_ACCESS_NONE, cudaMemAccessFlagsProtNone);
 SAME(ACU_ACCESS_READ, cudaMemAccessFlagsProtRead);
 SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 
+/* acu_share_handle */
+SAME(ACU_SHARE_FILE_DESCRIPTOR, cudaMemHandleTypePosixFileDescriptor);
+SAME(ACU_SHARE_FABRIC, cudaMemHandleTypeFabric);
+
 /* acu_advise */
 SAME(ACU_ADVISE_SET_READ_MOSTLY, cudaMemAdviseSetReadMostly);
 SAME(ACU_ADVISE_UNSET_READ_MOSTLY, cudaMemAdviseUnsetReadMostly);

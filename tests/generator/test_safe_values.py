@@ -20,11 +20,16 @@ HEADERS = yamlfile.ROOT / "include" / "anycuda"
 # Enums that are anycuda's own: CUDA has nothing of the kind, or it is no matter of values.
 OWN = {
     "acu_arg_kind",
+    "acu_dlpack_device",  # DLPack's numbers
+    "acu_dlpack_flag",
     "acu_error_kind",
     "acu_jit_level",
     "acu_library_id",
     "acu_load_flag",
     "acu_memory",
+    "acu_memory_answer",
+    "acu_memory_kind",
+    "acu_memory_place",
     "acu_parameter_check",
     "acu_parameter_type",
     "acu_result_code",

@@ -30,8 +30,8 @@ int acu_virtual_reserve_for_buffer(int device, size_t bytes, acu_virtual **addre
 /* Maps new memory behind what is mapped, until `bytes` are. Returns 0, or a recorded code, with
  * nothing changed. */
 int acu_virtual_extend(acu_virtual *addresses, size_t bytes);
-/* Unmaps the pieces that lie wholly behind `bytes`, and sets how many bytes stay mapped; returns 0 or
- * a recorded code. */
+/* Unmaps the pieces that lie wholly behind `bytes`, and sets how many bytes stay mapped; returns 0
+ * or a recorded code. */
 int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left);
 /* Records for `call` that the range maps for a buffer that grows; returns the code. */
 int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v);
