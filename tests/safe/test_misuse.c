@@ -332,7 +332,7 @@ static void tensors(void **state) {
 /* Every address can be asked about. */
 static void addresses(void **state) {
     (void)state;
-    acu_memory_info info;
+    acu_memory_info info = {.bytes = 0};
     bool can;
     NOT_NULL(acu_memory_get_info(&info, NULL));
     NOT_NULL(acu_memory_can_access(&info, 0, NULL));
