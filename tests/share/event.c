@@ -3,15 +3,6 @@
 
 #define SHARED (cudaEventInterprocess | cudaEventDisableTiming)
 
-static unsigned *blocked(cudaStream_t *stream) {
-    unsigned *flag = NULL;
-    OK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    OK(cudaMallocHost((void **)&flag, sizeof *flag));
-    *flag = 0;
-    OK(cuStreamWaitValue32(*stream, (CUdeviceptr)(uintptr_t)flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-    return flag;
-}
-
 static cudaEvent_t create(void) {
     cudaEvent_t event = NULL;
     OK(cudaEventCreateWithFlags(&event, SHARED));

@@ -374,15 +374,6 @@ static void opens_in_capture(void) {
 }
 SCENE(memory_in_capture, makes_in_capture, opens_in_capture)
 
-static unsigned *blocked(cudaStream_t *stream) {
-    unsigned *flag = NULL;
-    OK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    OK(cudaMallocHost((void **)&flag, sizeof *flag));
-    *flag = 0;
-    OK(cuStreamWaitValue32(*stream, (CUdeviceptr)(uintptr_t)flag, 1, CU_STREAM_WAIT_VALUE_EQ));
-    return flag;
-}
-
 static void makes_busily(void) {
     cudaIpcMemHandle_t handle;
     cudaStream_t stream;

@@ -55,6 +55,9 @@ void wait_for_other(void);
 /* Waits until the other process has ended. */
 void wait_for_end(void);
 
+/* Makes a stream whose work waits until the flag that is returned is set to 1. */
+unsigned *blocked(cudaStream_t *stream);
+
 /* Bytes of device memory, by copies that are waited for; the first says what differs. */
 void say_byte(const char *what, const void *at);
 void fill(void *at, int value, size_t size);
