@@ -148,6 +148,11 @@ void *acu_object_retain(const char *call, void *handle, const acu_class *kind) {
     return object;
 }
 
+bool acu_breaks_no_capture(const acu_object *object) {
+    (void)object;
+    return true;
+}
+
 /* ---- results ---- */
 
 int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) {

@@ -35,6 +35,9 @@ typedef struct acu_class {
     bool (*breaks_no_capture)(const acu_object *object);
 } acu_class;
 
+/* Returns true: for classes whose objects are destroyed during captures as at any other time. */
+bool acu_breaks_no_capture(const acu_object *object);
+
 /* The header is small, so that what a class often reads is in the same line of the cache. */
 struct acu_object {
     const acu_class *kind; /* atomic; NULL once the object is dead */

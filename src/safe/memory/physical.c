@@ -20,13 +20,8 @@ static void describe_physical(const acu_object *object, char *text, size_t size)
 }
 
 /* CUDA gives up such memory during captures, too. */
-static bool physical_breaks_no_capture(const acu_object *object) {
-    (void)object;
-    return true;
-}
-
 const acu_class acu_physical_class = {"physical memory", destroy_physical, describe_physical,
-                                      physical_breaks_no_capture};
+                                      acu_breaks_no_capture};
 
 /* Returns 0 or a recorded code, as all functions here that name no call. */
 static int new_physical(CUmemLocation location, size_t bytes, acu_physical **out) {

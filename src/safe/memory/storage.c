@@ -366,13 +366,8 @@ static void describe_buffer(const acu_object *object, char *text, size_t size) {
 }
 
 /* A buffer owns nothing but its share of the storage, which is delayed by itself. */
-static bool buffer_breaks_no_capture(const acu_object *object) {
-    (void)object;
-    return true;
-}
-
 const acu_class acu_buffer_class = {"buffer", destroy_buffer, describe_buffer,
-                                    buffer_breaks_no_capture};
+                                    acu_breaks_no_capture};
 
 acu_storage *acu_storage_retain(acu_storage *storage) {
     return acu_object_retain(__func__, storage, &acu_storage_class);

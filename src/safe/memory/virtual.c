@@ -153,8 +153,9 @@ static int unmap_bytes(const acu_virtual *v, size_t at, size_t bytes) {
     return acu_forgive_unloading(acu_translate_driver(cuMemUnmap(address_at(v, at), bytes)));
 }
 
-/* Unmaps everything: at once where the range is the handle's, and one by one where others may have
- * mapped something between, or where the first way fails. Returns the last failure to do so. */
+/* Unmaps everything: at once where the range is the handle's, which sets `first` to that failure or
+ * 0; one by one where others may have mapped something between, or where the first way failed.
+ * Returns 0, or the last failure, after which something is mapped. */
 static int unmap_all(const acu_virtual *v, int *first) {
     int code = 0;
     if (v->count > 0 && v->owned && (*first = unmap_bytes(v, 0, v->bytes)) == 0)
@@ -189,13 +190,8 @@ static void describe_virtual(const acu_object *object, char *text, size_t size) 
 }
 
 /* CUDA maps and unmaps during captures, too. */
-static bool virtual_breaks_no_capture(const acu_object *object) {
-    (void)object;
-    return true;
-}
-
 const acu_class acu_virtual_class = {"range of addresses", destroy_virtual, describe_virtual,
-                                     virtual_breaks_no_capture};
+                                     acu_breaks_no_capture};
 
 static bool has_place(int device) {
     return device >= 0 && device < ACU_COUNTED_DEVICES;

@@ -15,12 +15,7 @@ static int destroy_part(acu_object *object) {
     return acu_object_release(NULL, part->of, &acu_virtual_class);
 }
 
-static bool part_breaks_no_capture(const acu_object *object) {
-    (void)object;
-    return true;
-}
-
-static const acu_class part_class = {"part of a range", destroy_part, NULL, part_breaks_no_capture};
+static const acu_class part_class = {"part of a range", destroy_part, NULL, acu_breaks_no_capture};
 
 acu_virtual *acu_virtual_of_owner(const acu_object *owner) {
     if (acu_is(owner, &acu_virtual_class))
