@@ -143,8 +143,9 @@ ACU_CHECKED acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtyp
  * the stream.
  *
  * The memory is ACU_MEMORY_VIRTUAL, of the stream's device alone: acu_buffer_virtual() is how
- * others get access. It is freed as memory is that does not belong to a pool. Errors:
- * ACU_ERROR_RANGE where the capacity is 0 or less than `count`; else as for acu_buffer_create().
+ * others get access. It is freed as memory is that does not belong to a pool. The stream may be
+ * captured meanwhile. Errors: ACU_ERROR_RANGE where the capacity is 0 or less than `count`;
+ * ACU_ERROR_DTYPE, ACU_ERROR_OVERFLOW, ACU_OUT_OF_MEMORY as for acu_buffer_create().
  */
 ACU_CHECKED acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
                                                   size_t capacity, acu_buffer **buffer);
