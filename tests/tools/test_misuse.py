@@ -25,6 +25,7 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "region",
     "stream",
     "virtual",
 ]
