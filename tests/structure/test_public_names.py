@@ -14,8 +14,8 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin call capture clear clone compile copy create destroy disable enable end enter
-        export fill find fork free grow import instantiate join keep launch leave load map prefetch print
+        """add adopt advise attach begin call capture clear clone compile copy create describe destroy disable enable
+        end enter export fill find fork free grow import instantiate join keep launch leave load map prefetch print
         query read record register reinterpret release remove reserve reset retain shrink slice synchronize
         trim unmap update upload wait wrap write zero""",
     )
@@ -129,6 +129,22 @@ def name_is_wrong(one: Function) -> str | None:
 
 def test_names() -> None:
     wrong = [f"{one}: {reason}" for one in ALL if (reason := name_is_wrong(one))]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def test_every_handle_is_described() -> None:
+    """What can be released is an object, and errors name it by the line that acu_noun_describe() writes."""
+    names = {one.name for one in ALL}
+    nouns = [name.removesuffix("_release") for name in names if re.fullmatch(r"acu_[a-z_]+_release", name)]
+    wrong = [f"{noun} has no {noun}_describe(): docs/internals/adding.md" for noun in sorted(nouns)]
+    wrong = [line for line, noun in zip(wrong, sorted(nouns), strict=True) if f"{noun}_describe" not in names]
+    assert len(nouns) > 10
+    for one in ALL:
+        if one.words[:1] == ["describe"]:
+            kinds = [kind for kind, _ in one.parameters]
+            if one.result != "size_t" or kinds != [f"const acu_{one.noun} *", "char *", "size_t"]:
+                wrong.append(f"{one}: size_t acu_noun_describe(const acu_noun *noun, char *text, size_t size)")
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
 
