@@ -719,6 +719,32 @@ static acu_result tensors(void) {
     return acu_buffer_synchronize(again);
 }
 
+static acu_result transfers(void) {
+    float numbers[16] = {1, 2, 3}, back[16] = {0};
+    const void *host;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_transfer) *first = NULL;
+    ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 100000, &x)); /* the ring begins with 64 KiB */
+    ACU_TRY(acu_buffer_zero(x, NULL));
+    for (size_t i = 0; i < 6; i++)
+        ACU_TRY(acu_buffer_write_async(x, i * 8000, ACU_F32, fresh_pages(), 16384 - 384, NULL));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_F32, numbers, 16, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, 16, &first, b));
+    ACU_TRY(acu_transfer_read(first, back, 16));
+    assert_memory_equal(back, numbers, sizeof back);
+    ACU_TRY(acu_transfer_release(first));
+    first = NULL;
+    ACU_TRY(acu_buffer_read_async(x, 0, 16, &second, b));
+    ACU_TRY(acu_transfer_get_host(second, &host));
+    assert_memory_equal(host, numbers, sizeof numbers);
+    return acu_transfer_query(second);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -742,4 +768,5 @@ const scenario scenarios[] = {
     {"devices_and_pools", devices_and_pools},
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
+    {"transfers", transfers},
 };

@@ -24,7 +24,7 @@ NOUNS = sorted(
     re.findall(
         r"\w+",
         """args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
-        node physical pool quarantine region stream virtual""",
+        node physical pool quarantine region stream transfer virtual""",
     ),
     key=len,
     reverse=True,

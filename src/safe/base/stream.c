@@ -42,14 +42,15 @@ static void remove_from_list(acu_stream *stream) {
     pthread_mutex_unlock(&lock);
 }
 
-int acu_stream_count_spares(int device) {
-    int spares = 0;
+int acu_stream_count_own(int device) {
+    int own = 0;
     pthread_mutex_lock(&lock);
     for (const acu_stream *s = all; s; s = s->next)
-        spares += s->object.device == device &&
-                  acu_is_spare(__atomic_load_n(&s->spare, __ATOMIC_RELAXED));
+        if (s->object.device == device)
+            own += acu_is_spare(__atomic_load_n(&s->spare, __ATOMIC_RELAXED)) +
+                   (__atomic_load_n(&s->staging, __ATOMIC_RELAXED) != NULL);
     pthread_mutex_unlock(&lock);
-    return spares;
+    return own;
 }
 
 /* ---- life ---- */
@@ -64,8 +65,10 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
-    int released = acu_timeline_release(stream->timeline);
-    return last ? last : code ? code : released;
+    int released = acu_timeline_release(stream->timeline), given = 0;
+    if (stream->staging)
+        given = acu_object_release(NULL, stream->staging, stream->staging->was);
+    return last ? last : code ? code : released ? released : given;
 }
 
 static void describe_stream(const acu_object *object, acu_description *d) {

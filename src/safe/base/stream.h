@@ -40,6 +40,7 @@ struct acu_stream {
     bool shared;          /* atomic: others may know the raw stream, and may capture it unnoticed */
     /* What most operations read ends here, with a line of the cache. */
     acu_object *spare;        /* atomic; see below */
+    acu_object *staging;      /* atomic: pinned memory (safe/memory/staging.h); NULL: none yet */
     unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
     int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
@@ -77,8 +78,8 @@ static inline bool acu_stream_keep_spare(acu_stream *stream, acu_object *spare) 
     return __atomic_compare_exchange_n(&stream->spare, &none, spare, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
-/* Returns how many streams of the device have a spare. */
-int acu_stream_count_spares(int device);
+/* Returns how many objects the streams of the device have: spares, and their staging. */
+int acu_stream_count_own(int device);
 
 /* ---- use ---- */
 
