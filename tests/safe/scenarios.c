@@ -699,6 +699,40 @@ static acu_result tensors(void) {
     return acu_buffer_synchronize(again);
 }
 
+static acu_result batches(void) {
+    acu_batch_report report = {0};
+    acu_buffer *managed[2];
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *far = NULL;
+    ACU_AUTO(acu_buffer) *first = NULL;
+    ACU_AUTO(acu_buffer) *second = NULL;
+    const acu_buffer_options moves = {.memory = ACU_MEMORY_MANAGED};
+    const acu_copy_attributes at_once = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_buffer_create(b, ACU_I32, 16, &far));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &first));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &second));
+    ACU_TRY(acu_buffer_zero(y, NULL));
+    ACU_TRY(acu_buffer_zero(far, NULL));
+    const acu_copy copies[] = {
+        {x, y, 0, 0, 8}, {x, y, 8, 8, 8}, {y, x, 0, 0, 1}, {x, far, 0, 0, 4}};
+    const acu_prefetch places[] = {{first, 0}, {second, ACU_DEVICE_HOST}};
+    managed[0] = first;
+    managed[1] = second;
+    ACU_TRY(acu_batch_copy(a, copies, COUNT(copies), NULL, 0, &report));
+    ACU_TRY(acu_batch_copy(b, copies, 2, &at_once, 1, &report));
+    ACU_TRY(acu_batch_prefetch(a, places, 2, &report));
+    ACU_TRY(acu_batch_discard(a, managed, 2, &report));
+    ACU_TRY(acu_batch_discard_and_prefetch(a, places, 2, &report));
+    return acu_buffer_synchronize(x);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -722,4 +756,5 @@ const scenario scenarios[] = {
     {"devices_and_pools", devices_and_pools},
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
+    {"batches", batches},
 };
