@@ -26,6 +26,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/region.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>

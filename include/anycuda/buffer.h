@@ -195,6 +195,9 @@ acu_result acu_buffer_release(acu_buffer *buffer);
 
 void acu_buffer_cleanup(acu_buffer **buffer);
 
+/** Writes one line that names the buffer, as errors do; acu_stream_describe() has the rules. */
+size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size);
+
 /* ---- what a buffer is ---- */
 
 /**

@@ -99,6 +99,25 @@ static acu_result every_memory(void) {
     return acu_buffer_zero(x, NULL);
 }
 
+/* Each way to copy and to fill: with 1, 2 and 3 dimensions, words and elements of 8 bytes. */
+static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
+    int32_t numbers[4] = {1, 2, 3, 4};
+    const acu_region to = {.buffer = x, .row_pitch = 12, .slice_height = 2};
+    const acu_region from = {.buffer = y, .at = {1, 0, 0}, .row_pitch = 12, .slice_height = 2};
+    const acu_extent row = {2, 1, 1}, rectangle = {2, 2, 1}, box = {2, 1, 2};
+    ACU_AUTO(acu_buffer) *wide = NULL;
+    ACU_TRY(acu_region_copy(&to, &from, row, on));
+    ACU_TRY(acu_region_copy(&to, &from, rectangle, on));
+    ACU_TRY(acu_region_copy(&to, &from, box, on));
+    ACU_TRY(acu_region_write(&to, rectangle, numbers));
+    ACU_TRY(acu_region_read(&from, rectangle, numbers));
+    ACU_TRY(acu_region_fill(&to, rectangle, &numbers[0]));
+    ACU_TRY(acu_region_fill(&to, box, &(int32_t){0}));
+    ACU_TRY(acu_buffer_reinterpret(x, ACU_F64, &wide));
+    const acu_region doubles = {.buffer = wide, .row_pitch = 24};
+    return acu_region_fill(&doubles, rectangle, &(double){1.5});
+}
+
 static acu_result two_streams(void) {
     int back = 0;
     void *host;
@@ -123,6 +142,7 @@ static acu_result two_streams(void) {
     ACU_TRY(acu_buffer_set_stream(z, a));
     ACU_TRY(acu_buffer_copy_strided(
         x, y, &(acu_strides){.rank = 2, .shape = shape, .from = transposed}, a));
+    ACU_TRY(use_regions(x, y, a));
     ACU_TRY(acu_buffer_copy(pinned, x, b));
     ACU_TRY(acu_buffer_get_host(pinned, &host));
     ACU_TRY(acu_event_create(0, NULL, &event));

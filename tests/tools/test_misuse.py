@@ -26,6 +26,7 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "region",
     "stream",
     "virtual",
 ]

@@ -69,5 +69,25 @@ typedef struct acu_buffer_job {
 /* Runs the job between the beginning and the end of the buffers' uses; returns 0 or a recorded
  * failure, for which a hint may be pending: the caller records the outcome next. */
 int acu_buffer_run(const acu_buffer_job *job);
+/* Runs a copy from or to the host, and waits for it; returns as acu_buffer_run() does. */
+int acu_buffer_run_and_wait(const acu_buffer_job *job);
+
+/* ---- fills ---- */
+
+/* A fill of rows of elements. */
+typedef struct acu_rows_fill {
+    char *at;
+    size_t size;                /* bytes of an element */
+    const unsigned char *bytes; /* the element */
+    size_t width, height;       /* elements of a row, rows; neither is 0 */
+    size_t pitch;               /* bytes from a row to the next one; ignored where there is one */
+} acu_rows_fill;
+
+/* Checks that the buffer can be filled with such an element on the stream; `*on` becomes the
+ * buffer's own stream where it is NULL. */
+int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                          const void *element, acu_stream **on);
+/* Fills the rows; returns CUDA's code. */
+int acu_rows_fill_on(const acu_rows_fill *fill, cudaStream_t on);
 
 #endif

@@ -146,8 +146,8 @@ static int copy_plain(const acu_buffer_job *job, const void *data) {
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
 }
 
-/* Runs a copy from or to the host, and waits for it: nothing keeps the host's memory alive. */
-static int copy_and_wait(const acu_buffer_job *job) {
+/* Nothing keeps the host's memory alive beyond the call. */
+int acu_buffer_run_and_wait(const acu_buffer_job *job) {
     int code = acu_stream_check_wait(job->on);
     if (!code)
         code = acu_buffer_run(job);
@@ -172,7 +172,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
     plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
     copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     acu_buffer_job job = {.to = buffer, .on = on, .copies = true, .run = copy_plain, .data = &copy};
-    return OUTCOME(buffer, copy_and_wait(&job));
+    return OUTCOME(buffer, acu_buffer_run_and_wait(&job));
 }
 
 static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count, acu_stream *on,
@@ -186,7 +186,7 @@ static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count
                           .copies = true,
                           .run = copy_plain,
                           .data = &copy};
-    return copy_and_wait(&job);
+    return acu_buffer_run_and_wait(&job);
 }
 
 acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, void *host,
