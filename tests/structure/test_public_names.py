@@ -14,8 +14,9 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin bind call capture clear clone compile copy create describe destroy disable discard
-        enable end enter export fill find fork free grow import instantiate join keep launch leave load map prefetch print
+        """add adopt advise attach begin bind call capture clear clone compile copy create describe destroy disable
+        discard enable end enter export fill find fork free grow import instantiate join keep launch leave load map
+        prefetch print
         query read record register reinterpret release remove reserve reset retain shrink slice synchronize
         trim unbind unmap update upload wait wrap write zero""",
     )
@@ -23,8 +24,8 @@ VERBS = set(
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
-        multicast node physical pool quarantine region stream virtual""",
+        """args batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory
+        module multicast node physical pool quarantine region stream virtual""",
     ),
     key=len,
     reverse=True,
