@@ -89,6 +89,14 @@ SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 SAME(ACU_SHARE_FILE_DESCRIPTOR, cudaMemHandleTypePosixFileDescriptor);
 SAME(ACU_SHARE_FABRIC, cudaMemHandleTypeFabric);
 
+/* acu_source_order */
+SAME(ACU_SOURCE_ORDER_STREAM, cudaMemcpySrcAccessOrderStream);
+SAME(ACU_SOURCE_ORDER_DURING_API_CALL, cudaMemcpySrcAccessOrderDuringApiCall);
+SAME(ACU_SOURCE_ORDER_ANY, cudaMemcpySrcAccessOrderAny);
+
+/* acu_copy_attributes */
+HAS(acu_copy_attributes, overlap);
+
 /* acu_advise */
 SAME(ACU_ADVISE_SET_READ_MOSTLY, cudaMemAdviseSetReadMostly);
 SAME(ACU_ADVISE_UNSET_READ_MOSTLY, cudaMemAdviseUnsetReadMostly);

@@ -719,30 +719,38 @@ static acu_result tensors(void) {
     return acu_buffer_synchronize(again);
 }
 
-static acu_result transfers(void) {
-    float numbers[16] = {1, 2, 3}, back[16] = {0};
-    const void *host;
+static acu_result batches(void) {
+    acu_batch_report report = {0};
+    acu_buffer *managed[2];
     ACU_AUTO(acu_stream) *a = NULL;
     ACU_AUTO(acu_stream) *b = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
-    ACU_AUTO(acu_transfer) *first = NULL;
-    ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *far = NULL;
+    ACU_AUTO(acu_buffer) *first = NULL;
+    ACU_AUTO(acu_buffer) *second = NULL;
+    const acu_buffer_options moves = {.memory = ACU_MEMORY_MANAGED};
+    const acu_copy_attributes at_once = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
-    ACU_TRY(acu_buffer_create(a, ACU_F32, 100000, &x)); /* the ring begins with 64 KiB */
-    ACU_TRY(acu_buffer_zero(x, NULL));
-    for (size_t i = 0; i < 6; i++)
-        ACU_TRY(acu_buffer_write_async(x, i * 8000, ACU_F32, fresh_pages(), 16384 - 384, NULL));
-    ACU_TRY(acu_buffer_write_async(x, 0, ACU_F32, numbers, 16, NULL));
-    ACU_TRY(acu_buffer_read_async(x, 0, 16, &first, b));
-    ACU_TRY(acu_transfer_read(first, back, 16));
-    assert_memory_equal(back, numbers, sizeof back);
-    ACU_TRY(acu_transfer_release(first));
-    first = NULL;
-    ACU_TRY(acu_buffer_read_async(x, 0, 16, &second, b));
-    ACU_TRY(acu_transfer_get_host(second, &host));
-    assert_memory_equal(host, numbers, sizeof numbers);
-    return acu_transfer_query(second);
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_buffer_create(b, ACU_I32, 16, &far));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &first));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &second));
+    ACU_TRY(acu_buffer_zero(y, NULL));
+    ACU_TRY(acu_buffer_zero(far, NULL));
+    const acu_copy copies[] = {
+        {x, y, 0, 0, 8}, {x, y, 8, 8, 8}, {y, x, 0, 0, 1}, {x, far, 0, 0, 4}};
+    const acu_prefetch places[] = {{first, 0}, {second, ACU_DEVICE_HOST}};
+    managed[0] = first;
+    managed[1] = second;
+    ACU_TRY(acu_batch_copy(a, copies, COUNT(copies), NULL, 0, &report));
+    ACU_TRY(acu_batch_copy(b, copies, 2, &at_once, 1, &report));
+    ACU_TRY(acu_batch_prefetch(a, places, 2, &report));
+    ACU_TRY(acu_batch_discard(a, managed, 2, &report));
+    ACU_TRY(acu_batch_discard_and_prefetch(a, places, 2, &report));
+    return acu_buffer_synchronize(x);
 }
 
 const scenario scenarios[] = {
@@ -768,5 +776,6 @@ const scenario scenarios[] = {
     {"devices_and_pools", devices_and_pools},
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
+    {"batches", batches},
     {"transfers", transfers},
 };

@@ -14,17 +14,18 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin call capture clear clone compile copy create describe destroy disable enable
-        end enter export fill find fork free grow import instantiate join keep launch leave load map prefetch print
+        """add adopt advise attach begin bind call capture clear clone compile copy create describe destroy disable
+        discard enable end enter export fill find fork free grow import instantiate join keep launch leave load map
+        prefetch print
         query read record register reinterpret release remove reserve reset retain shrink slice synchronize
-        trim unmap update upload wait wrap write zero""",
+        trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
-        node physical pool quarantine region stream transfer virtual""",
+        """args batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory
+        module multicast node physical pool quarantine region stream transfer virtual""",
     ),
     key=len,
     reverse=True,

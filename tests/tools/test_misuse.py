@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = [
+    "batch",
     "buffer",
     "capture",
     "device",
@@ -27,6 +28,7 @@ NOUNS = [
     "pool",
     "region",
     "stream",
+    "transfer",
     "virtual",
 ]
 

@@ -43,6 +43,19 @@ bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_d
 /* Returns whether a copy on the stream may name devices: the stream is not being captured. */
 bool acu_buffer_copy_may_name_devices(cudaStream_t on);
 
+/* Copies what is checked, with a count, on a stream that is; returns as acu_buffer_run() does. */
+int acu_buffer_copy_checked(const acu_copy *copy, acu_stream *on);
+
+/* ---- managed memory ---- */
+
+/* Names a device, or the host, to CUDA; returns 0 or a failure recorded for `call`. */
+int acu_buffer_find_location(const char *call, acu_device device, struct cudaMemLocation *location);
+/* Prefetches managed memory on a stream that is not captured; returns as acu_buffer_run() does. */
+int acu_buffer_prefetch_checked(acu_buffer *buffer, const struct cudaMemLocation *where,
+                                acu_stream *on);
+
+/* ---- jobs ---- */
+
 /* An operation on a stream that writes or reads buffers; the checks are done. */
 typedef struct acu_buffer_job {
     acu_buffer *to, *from; /* NULL: the host */
