@@ -576,6 +576,37 @@ static void failures_of_cuda(void **state) {
     OK(acu_buffer_release(buffer));
 }
 
+/* The ring asks and waits for its blocks; where that fails, nothing is lost but the write. */
+static void failures_of_a_ring(void **state) {
+    static const char *const rules[] = {"cudaEventRecord@1:999", "cudaEventQuery@1:999",
+                                        "cudaEventSynchronize@1:999;cudaHostAlloc@*:2"};
+    (void)state;
+    acu_buffer *buffer = bytes_on(stream, 2 * MIB);
+    unsigned char *mine = malloc(2 * MIB), *back = malloc(2 * MIB);
+    OK(acu_buffer_write_async(buffer, 0, ACU_U8, memset(mine, 0, 2 * MIB), 2 * MIB, NULL));
+    for (unsigned i = 0; i < COUNT(rules); i++) {
+        blocker at;
+        fill(mine, 2 * MIB, i);
+        if (i < 2) {
+            acu_inject_errors(rules[i]);
+            FAILS(acu_buffer_write_async(buffer, 0, ACU_U8, mine, 2 * MIB, NULL), 999, "injected");
+        } else { /* the block is still in use */
+            block_stream(&at, stream);
+            OK(acu_buffer_write_async(buffer, 0, ACU_U8, mine, 2 * MIB, NULL));
+            acu_inject_errors(rules[i]);
+            FAILS(acu_buffer_write_async(buffer, 0, ACU_U8, mine, 2 * MIB, NULL), 999, "injected");
+            unblock_stream(&at);
+        }
+        acu_inject_errors(NULL);
+        OK(acu_buffer_write_async(buffer, 0, ACU_U8, mine, 2 * MIB, NULL));
+        OK(acu_buffer_read(buffer, back, 2 * MIB));
+        check(back, 2 * MIB, i);
+    }
+    OK(acu_buffer_release(buffer));
+    free(back);
+    free(mine);
+}
+
 static void misuse(void **state) {
     (void)state;
     acu_buffer *buffer = numbers_on(stream, 8);
@@ -653,6 +684,7 @@ int main(void) {
         TRANSFER_TEST(another_threads_capture),
         TRANSFER_TEST(without_pinned_memory),
         TRANSFER_TEST(failures_of_cuda),
+        TRANSFER_TEST(failures_of_a_ring),
         TRANSFER_TEST(misuse),
         TRANSFER_TEST(a_reset_counts_no_staging),
     };

@@ -170,12 +170,13 @@ static int query_block(const acu_staging_block *block, bool *over) {
     return 0;
 }
 
-/* Makes the next block of the ring the one to be filled. */
+/* Makes the next block of the ring the one to be filled. A block that is alone is never asked,
+ * because its copies have just begun. */
 static int next_block(acu_staging *s, const acu_stream *stream, size_t bytes) {
     bool over = false;
     int code = acu_staging_record(s->ring[s->at], stream);
     unsigned next = (s->at + 1) % s->count, count = s->count;
-    if (!code)
+    if (!code && count > 1)
         code = query_block(s->ring[next], &over);
     if (!code && !over)
         code = grow(s, bytes);
