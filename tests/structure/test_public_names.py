@@ -104,7 +104,7 @@ ALL = functions()
 
 def is_out(kind: str) -> bool:
     """A pointer through which the function returns something."""
-    return kind.endswith("*") and not kind.startswith("const ")
+    return kind.endswith("*") and (kind.endswith("**") or not kind.startswith("const "))
 
 
 def name_is_wrong(one: Function) -> str | None:
