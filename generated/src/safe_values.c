@@ -112,6 +112,15 @@ SAME(ACU_ATTACH_SINGLE, cudaMemAttachSingle);
 
 /* acu_buffer_flag */
 
+/* acu_array_flag */
+SAME(ACU_ARRAY_LAYERED, cudaArrayLayered);
+SAME(ACU_ARRAY_SURFACE, cudaArraySurfaceLoadStore);
+SAME(ACU_ARRAY_CUBE, cudaArrayCubemap);
+SAME(ACU_ARRAY_GATHER, cudaArrayTextureGather);
+SAME(ACU_ARRAY_COLOR_ATTACHMENT, cudaArrayColorAttachment);
+SAME(ACU_ARRAY_SPARSE, cudaArraySparse);
+SAME(ACU_ARRAY_DEFERRED, cudaArrayDeferredMapping);
+
 /* acu_kernel_attribute */
 SAME(ACU_KERNEL_MAX_SHARED, cudaFuncAttributeMaxDynamicSharedMemorySize);
 SAME(ACU_KERNEL_SHARED_CARVEOUT, cudaFuncAttributePreferredSharedMemoryCarveout);

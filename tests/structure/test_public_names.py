@@ -24,8 +24,8 @@ VERBS = set(
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory
-        module multicast node physical pool quarantine region stream virtual""",
+        """args array batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch
+        memory mipmap module multicast node physical pool quarantine region stream virtual""",
     ),
     key=len,
     reverse=True,
@@ -181,6 +181,7 @@ def test_streams_to_use() -> None:
         streams = [(at, name) for at, (kind, name) in enumerate(one.parameters) if kind == "acu_stream *"]
         is_on_a_buffer = bool(one.parameters) and one.parameters[0][0] == "acu_buffer *" and "buffer" in one.name
         is_on_a_buffer = is_on_a_buffer or one.noun == "region"
+        is_on_a_buffer = is_on_a_buffer or (bool(one.parameters) and one.parameters[0][0] == "acu_array *")
         is_on_a_buffer = is_on_a_buffer and one.name not in GIVES_A_STREAM
         for at, name in streams:
             if is_on_a_buffer and (name != "on" or at + 1 < len(one.parameters)):
