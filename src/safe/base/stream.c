@@ -64,8 +64,10 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
+    int kernels =
+        stream->kernels ? acu_object_release(NULL, stream->kernels, stream->kernels->was) : 0;
     int released = acu_timeline_release(stream->timeline);
-    return last ? last : code ? code : released;
+    return last ? last : code ? code : kernels ? kernels : released;
 }
 
 static void describe_stream(const acu_object *object, acu_description *d) {
