@@ -742,11 +742,14 @@ static acu_result batches(void) {
     ACU_TRY(acu_buffer_zero(far, NULL));
     const acu_copy copies[] = {
         {x, y, 0, 0, 8}, {x, y, 8, 8, 8}, {y, x, 0, 0, 1}, {x, far, 0, 0, 4}};
+    const acu_region_pair pairs[] = {{{.buffer = x}, {.buffer = y}, {2, 4, 2}},
+                                     {{.buffer = y}, {.buffer = x}, {4, 1, 1}}};
     const acu_prefetch places[] = {{first, 0}, {second, ACU_DEVICE_HOST}};
     managed[0] = first;
     managed[1] = second;
     ACU_TRY(acu_batch_copy(a, copies, COUNT(copies), NULL, 0, &report));
     ACU_TRY(acu_batch_copy(b, copies, 2, &at_once, 1, &report));
+    ACU_TRY(acu_batch_copy_regions(a, pairs, 2, NULL, 0, &report));
     ACU_TRY(acu_batch_prefetch(a, places, 2, &report));
     ACU_TRY(acu_batch_discard(a, managed, 2, &report));
     ACU_TRY(acu_batch_discard_and_prefetch(a, places, 2, &report));
