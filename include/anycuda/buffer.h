@@ -368,10 +368,11 @@ typedef struct acu_strides {
 /**
  * Copies elements that lie apart, and does not wait.
  *
- * The copy is made of as few 2D copies as the layout allows: one for each row of rows. Negative
- * steps, and steps that do not ascend, cost a copy for each element or row. Within one memory
- * nothing that is written may also be read: that is not found, and the result is undefined. Errors:
- * ACU_ERROR_OVERFLOW where the shape cannot be addressed.
+ * One kernel of the library's own copies where many copies of rows would be needed, as for a
+ * transposition. Where it cannot run, because the stream's device does not reach the memory or the
+ * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
+ * memory nothing that is written may also be read: that is not found, and the result is undefined.
+ * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);

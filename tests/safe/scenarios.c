@@ -756,6 +756,33 @@ static acu_result batches(void) {
     return acu_buffer_synchronize(x);
 }
 
+static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+/* Enough rows that a kernel is worth loading; without it, there is a copy for each row. */
+static acu_result transpositions(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    acu_sim_register("acu_strided_tile_4", copies_nothing);
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &y));
+    ACU_TRY(acu_buffer_copy_strided(y, x, &strides, NULL));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(copied);
+    ACU_TRY(ended);
+    return acu_stream_synchronize(a);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -780,4 +807,5 @@ const scenario scenarios[] = {
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
     {"batches", batches},
+    {"transpositions", transpositions},
 };

@@ -342,7 +342,7 @@ static void any_shape_is_copied_between_devices(void **state) {
 
 /* ---- captures ---- */
 
-enum { SIDE = 200 };
+enum { SIDE = 300 };
 
 static const size_t square[] = {SIDE, SIDE};
 static const int64_t transposed[] = {1, SIDE};

@@ -182,13 +182,14 @@ static size_t count_copies(const acu_strided_copy *c, unsigned walked) {
     return count;
 }
 
-/* Returns whether a kernel is worth it, which costs as much as a few copies, and once on a device
- * as much as many. CUDA copies short rows one by one. */
+/* Returns whether a kernel is worth it. A launch costs as much as a few copies, but on the device
+ * CUDA copies rows slower than the kernel does (bench/strided.c); loading the kernel, once on a
+ * device, costs as much as many copies. */
 static bool wants_kernel(const rows_job *j, acu_stream *on) {
-    enum { FEW = 4, MANY = 64, SHORT_ROW = 64, MANY_ROWS = 4096 };
-    const size_t copies = count_copies(j->copy, j->walked);
-    const bool slow = j->rows.width < SHORT_ROW && j->rows.height * j->rows.depth > MANY_ROWS;
-    return slow || copies > (acu_strided_is_loaded(on) ? (size_t)FEW : (size_t)MANY);
+    enum { FEW_COPIES = 4, FEW_ROWS = 1000, LOADING = 64 };
+    const size_t copies = count_copies(j->copy, j->walked), rows = j->rows.height * j->rows.depth;
+    const size_t worth = acu_strided_is_loaded(on) ? 1 : LOADING;
+    return copies / FEW_COPIES >= worth || rows / FEW_ROWS >= worth;
 }
 
 static int run_copy(const acu_strided_copy *c, acu_stream *on) {

@@ -130,7 +130,8 @@ static void refuse_kernel(acu_strided_kind kind, unsigned word, const acu_stream
 
 /* Returns the largest word of which all widths, steps and addresses are multiples. */
 static unsigned word_of(const acu_strided_copy *c) {
-    uintptr_t bits = LARGEST_WORD | c->width | ((uintptr_t)c->to_buffer->pointer + (uintptr_t)c->to_at) |
+    uintptr_t bits = LARGEST_WORD | c->width |
+                     ((uintptr_t)c->to_buffer->pointer + (uintptr_t)c->to_at) |
                      ((uintptr_t)c->from_buffer->pointer + (uintptr_t)c->from_at);
     for (unsigned i = 0; i < c->rank; i++)
         bits |= (uintptr_t)c->to[i] | (uintptr_t)c->from[i];
@@ -268,7 +269,8 @@ static bool is_in_reach(const acu_buffer *buffer, const acu_stream *on) {
 
 bool acu_strided_launch(const acu_strided_copy *copy, acu_stream *on) {
     acu_saved_record before;
-    if (!copy->is_nested || !is_in_reach(copy->to_buffer, on) || !is_in_reach(copy->from_buffer, on))
+    if (!copy->is_nested || !is_in_reach(copy->to_buffer, on) ||
+        !is_in_reach(copy->from_buffer, on))
         return false;
     acu_record_save(&before);
     const bool launched = launch_part(copy, word_of(copy), on);
