@@ -7,6 +7,7 @@
 #ifndef ACU_ANYCUDA_H
 #define ACU_ANYCUDA_H
 
+#include <anycuda/allocator.h>
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
 #include <anycuda/device.h>

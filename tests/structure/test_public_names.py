@@ -14,7 +14,7 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin call capture clear clone compile copy create destroy disable enable end enter
+        """add adopt advise allocate attach begin call capture clear clone compile copy create destroy disable enable end enter
         export fill find fork free grow import instantiate join keep launch leave load map prefetch print
         query read record register reinterpret release remove reserve reset retain shrink slice synchronize
         trim unmap update upload wait wrap write zero""",
@@ -23,7 +23,7 @@ VERBS = set(
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
+        """allocator args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
         node physical pool quarantine stream virtual""",
     ),
     key=len,
