@@ -115,6 +115,9 @@ acu_result acu_allocator_release(acu_allocator *allocator);
 
 void acu_allocator_cleanup(acu_allocator **allocator);
 
+/** Writes one line that names the allocator, as errors do; acu_stream_describe() has the rules. */
+size_t acu_allocator_describe(const acu_allocator *allocator, char *text, size_t size);
+
 /** Returns the allocator's device; ACU_DEVICE_CURRENT where the handle is not an allocator. */
 acu_device acu_allocator_device(const acu_allocator *allocator);
 

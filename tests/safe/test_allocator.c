@@ -547,6 +547,7 @@ static void own_destroy(void *data) {
 static void a_programs_functions_are_called(void **state) {
     (void)state;
     own mine = {0};
+    char text[200];
     acu_allocator *a = NULL;
     acu_buffer *buffer = NULL;
     void *raw = NULL;
@@ -559,6 +560,8 @@ static void a_programs_functions_are_called(void **state) {
     OK(acu_allocator_wrap(0, ACU_MEMORY_POOL, &functions, &mine, &a));
     assert_int_equal(acu_allocator_device(a), 0);
     OK(acu_allocator_set_current(a));
+    assert_true(acu_allocator_describe(a, text, sizeof text) < sizeof text);
+    assert_non_null(strstr(text, "current"));
     OK(acu_buffer_create(stream, ACU_F32, 100, &buffer));
     assert_int_equal(info_of(a).used, 400);
     assert_int_equal(info_of(a).reserved, 12345);

@@ -59,6 +59,8 @@ struct acu_stream {
     acu_object *spare;        /* atomic; see below */
     acu_stream_cache *cache;  /* atomic: of the device's current allocator; NULL: not known */
     acu_stream_cache *caches; /* atomic: of all allocators, in a list */
+    unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
+    int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */

@@ -23,9 +23,12 @@ static int destroy_allocator(acu_object *object) {
     return code;
 }
 
-static void describe_allocator(const acu_object *object, char *text, size_t size) {
+static void describe_allocator(const acu_object *object, acu_description *d) {
     const acu_allocator *a = (const acu_allocator *)object;
-    snprintf(text, size, "%s", a->memory == ACU_MEMORY_PINNED ? " (pinned memory)" : "");
+    if (a->memory == ACU_MEMORY_PINNED)
+        acu_describe(d, "pinned memory");
+    if (__atomic_load_n(&a->current, __ATOMIC_RELAXED))
+        acu_describe(d, "current");
 }
 
 const acu_class acu_allocator_class = {"allocator", destroy_allocator, describe_allocator, NULL};
@@ -63,6 +66,10 @@ acu_result acu_allocator_release(acu_allocator *allocator) {
 
 void acu_allocator_cleanup(acu_allocator **allocator) {
     (void)acu_allocator_release(allocator ? *allocator : NULL);
+}
+
+size_t acu_allocator_describe(const acu_allocator *allocator, char *text, size_t size) {
+    return acu_object_describe_as(allocator, &acu_allocator_class, text, size);
 }
 
 acu_device acu_allocator_device(const acu_allocator *allocator) {
