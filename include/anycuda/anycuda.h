@@ -32,6 +32,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 
 #endif

@@ -332,7 +332,7 @@ ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *even
  * Copies a whole buffer to another one of the same type and count, and does not wait.
  *
  * To copy between device and host without waiting, let one of the two be pinned or registered
- * memory, which lives until the copy is done.
+ * memory, which lives until the copy is done; <anycuda/transfer.h> is for any other memory.
  *
  * Any two devices copy from one to the other, on a stream of any device. In a capture, the stream's
  * device must have access to the other one's pool, as for acu_graph_add_copy(): CUDA refuses the

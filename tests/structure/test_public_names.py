@@ -24,7 +24,7 @@ NOUNS = sorted(
     re.findall(
         r"\w+",
         """allocator args array batch buffer conditional device device_guard dtype event exec graph graph_memory kernel
-        launch memory mipmap module multicast node physical pool quarantine region stream virtual""",
+        launch memory mipmap module multicast node physical pool quarantine region stream transfer virtual""",
     ),
     key=len,
     reverse=True,
@@ -103,7 +103,7 @@ ALL = functions()
 
 def is_out(kind: str) -> bool:
     """A pointer through which the function returns something."""
-    return kind.endswith("*") and not kind.startswith("const ")
+    return kind.endswith("*") and (kind.endswith("**") or not kind.startswith("const "))
 
 
 def name_is_wrong(one: Function) -> str | None:

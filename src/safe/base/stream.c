@@ -42,21 +42,22 @@ static void remove_from_list(acu_stream *stream) {
     pthread_mutex_unlock(&lock);
 }
 
-static int count_kept(const acu_stream *stream) {
-    int kept = acu_is_spare(__atomic_load_n(&stream->spare, __ATOMIC_RELAXED));
+static int count_own(const acu_stream *stream) {
+    int own = acu_is_spare(__atomic_load_n(&stream->spare, __ATOMIC_RELAXED)) +
+              (__atomic_load_n(&stream->staging, __ATOMIC_RELAXED) != NULL);
     for (const acu_stream_cache *cache = stream->caches; cache; cache = cache->next)
-        kept += __atomic_load_n(&cache->ready, __ATOMIC_RELAXED);
-    return kept;
+        own += __atomic_load_n(&cache->ready, __ATOMIC_RELAXED);
+    return own;
 }
 
-int acu_stream_count_spares(int device) {
-    int spares = 0;
+int acu_stream_count_own(int device) {
+    int own = 0;
     pthread_mutex_lock(&lock);
     for (const acu_stream *s = all; s; s = s->next)
         if (s->object.device == device)
-            spares += count_kept(s);
+            own += count_own(s);
     pthread_mutex_unlock(&lock);
-    return spares;
+    return own;
 }
 
 /* ---- caches ---- */
@@ -113,8 +114,10 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
-    int released = acu_timeline_release(stream->timeline);
-    return last ? last : code ? code : released;
+    int released = acu_timeline_release(stream->timeline), given = 0;
+    if (stream->staging)
+        given = acu_object_release(NULL, stream->staging, stream->staging->was);
+    return last ? last : code ? code : released ? released : given;
 }
 
 static void describe_stream(const acu_object *object, acu_description *d) {

@@ -59,6 +59,7 @@ struct acu_stream {
     acu_object *spare;        /* atomic; see below */
     acu_stream_cache *cache;  /* atomic: of the device's current allocator; NULL: not known */
     acu_stream_cache *caches; /* atomic: of all allocators, in a list */
+    acu_object *staging;      /* atomic: pinned memory (safe/memory/staging.h); NULL: none yet */
     unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
     int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
@@ -98,8 +99,8 @@ static inline bool acu_stream_keep_spare(acu_stream *stream, acu_object *spare) 
     return __atomic_compare_exchange_n(&stream->spare, &none, spare, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
-/* Returns how many storages the streams of the device keep: spares, and those in caches. */
-int acu_stream_count_spares(int device);
+/* Returns how many objects the streams of the device have: spares, those in caches, staging. */
+int acu_stream_count_own(int device);
 
 /* Lets the streams of the device keep no spares, or keep them again. Then they know no cache of the
  * current allocator any more. */
