@@ -807,5 +807,6 @@ const scenario scenarios[] = {
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
     {"batches", batches},
+    {"transfers", transfers},
     {"transpositions", transpositions},
 };

@@ -139,6 +139,20 @@ static acu_result map_memory(acu_stream *stream) {
     return acu_buffer_grow(growing, 256 * FAKE_STEP);
 }
 
+/* Of the large buffer there is no pinned copy. */
+static acu_result transfers(acu_stream *stream) {
+    enum { LARGE = 2 << 20 };
+    const int32_t numbers[8] = {0};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_transfer) *first = NULL;
+    ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_TRY(acu_buffer_create(stream, ACU_U8, LARGE, &x));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, numbers, sizeof numbers, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, 100, &first, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, LARGE, &second, NULL));
+    return acu_transfer_synchronize(first);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -152,6 +166,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(acu_graph_clone(graph, &clone));

@@ -28,6 +28,7 @@ NOUNS = [
     "pool",
     "region",
     "stream",
+    "transfer",
     "virtual",
 ]
 
