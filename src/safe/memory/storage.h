@@ -32,6 +32,7 @@ struct acu_buffer {
     char *pointer; /* the device's address; the host's where only the host can address the memory */
     size_t count;  /* elements */
     acu_dtype dtype;
+    bool pitched; /* it is the beginning of an acu_pitched_buffer (safe/memory/region.h) */
 };
 
 /* Where one stream alone uses the memory, only the first two lines of the cache are read. */
