@@ -89,6 +89,14 @@ SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 SAME(ACU_SHARE_FILE_DESCRIPTOR, cudaMemHandleTypePosixFileDescriptor);
 SAME(ACU_SHARE_FABRIC, cudaMemHandleTypeFabric);
 
+/* acu_source_order */
+SAME(ACU_SOURCE_ORDER_STREAM, cudaMemcpySrcAccessOrderStream);
+SAME(ACU_SOURCE_ORDER_DURING_API_CALL, cudaMemcpySrcAccessOrderDuringApiCall);
+SAME(ACU_SOURCE_ORDER_ANY, cudaMemcpySrcAccessOrderAny);
+
+/* acu_copy_attributes */
+HAS(acu_copy_attributes, overlap);
+
 /* acu_advise */
 SAME(ACU_ADVISE_SET_READ_MOSTLY, cudaMemAdviseSetReadMostly);
 SAME(ACU_ADVISE_UNSET_READ_MOSTLY, cudaMemAdviseUnsetReadMostly);
@@ -125,6 +133,15 @@ SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX, cudaExternalSemaphoreHandleTypeKeyedMut
 SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX_KMT, cudaExternalSemaphoreHandleTypeKeyedMutexKmt);
 SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd);
 SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_WIN32, cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32);
+
+/* acu_array_flag */
+SAME(ACU_ARRAY_LAYERED, cudaArrayLayered);
+SAME(ACU_ARRAY_SURFACE, cudaArraySurfaceLoadStore);
+SAME(ACU_ARRAY_CUBE, cudaArrayCubemap);
+SAME(ACU_ARRAY_GATHER, cudaArrayTextureGather);
+SAME(ACU_ARRAY_COLOR_ATTACHMENT, cudaArrayColorAttachment);
+SAME(ACU_ARRAY_SPARSE, cudaArraySparse);
+SAME(ACU_ARRAY_DEFERRED, cudaArrayDeferredMapping);
 
 /* acu_kernel_attribute */
 SAME(ACU_KERNEL_MAX_SHARED, cudaFuncAttributeMaxDynamicSharedMemorySize);

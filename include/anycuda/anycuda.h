@@ -7,6 +7,8 @@
 #ifndef ACU_ANYCUDA_H
 #define ACU_ANYCUDA_H
 
+#include <anycuda/array.h>
+#include <anycuda/batch.h>
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
 #include <anycuda/device.h>
@@ -26,6 +28,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/region.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>

@@ -195,6 +195,9 @@ acu_result acu_buffer_release(acu_buffer *buffer);
 
 void acu_buffer_cleanup(acu_buffer **buffer);
 
+/** Writes one line that names the buffer, as errors do; acu_stream_describe() has the rules. */
+size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size);
+
 /* ---- what a buffer is ---- */
 
 /**
@@ -339,6 +342,16 @@ ACU_CHECKED acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_str
  */
 ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
                                              size_t from_at, size_t count, acu_stream *on);
+
+/**
+ * What is copied by a node of a graph, or in a batch: elements of one buffer to another. Either
+ * buffer may be memory of the host.
+ */
+typedef struct acu_copy {
+    acu_buffer *to, *from;
+    size_t to_at, from_at; /* the first elements */
+    size_t count;          /* 0: all elements that the source has from `from_at` on */
+} acu_copy;
 
 enum { ACU_MAX_RANK = 16 };
 

@@ -75,6 +75,10 @@ acu_result acu_exec_release(acu_exec *exec);
 
 void acu_exec_cleanup(acu_exec **exec);
 
+/** Writes one line that names the executable graph, as errors do; acu_stream_describe() has the
+ * rules. */
+size_t acu_exec_describe(const acu_exec *exec, char *text, size_t size);
+
 /**
  * Prepares the first launch on a stream, so that it is as fast as later ones.
  *

@@ -56,6 +56,9 @@ acu_result acu_graph_release(acu_graph *graph);
 
 void acu_graph_cleanup(acu_graph **graph);
 
+/** Writes one line that names the graph, as errors do; acu_stream_describe() has the rules. */
+size_t acu_graph_describe(const acu_graph *graph, char *text, size_t size);
+
 /**
  * Makes a copy, which owns what the graph owns; the caller owns the copy.
  *

@@ -56,16 +56,6 @@ typedef enum acu_node_type {
     ACU_NODE_FABRIC_COPY_BATCH = 18 /* of the driver API; since CUDA 13.5 */
 } acu_node_type;
 
-/**
- * What a copy node copies: elements of one buffer to another. Either buffer may be host memory
- * (pinned or registered).
- */
-typedef struct acu_copy {
-    acu_buffer *to, *from;
-    size_t to_at, from_at; /* the first elements */
-    size_t count;          /* 0: all elements that the source has from `from_at` on */
-} acu_copy;
-
 /** What a fill node sets: the elements of a row, or, with a height, of several rows. */
 typedef struct acu_fill {
     acu_buffer *buffer;

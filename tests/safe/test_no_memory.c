@@ -92,7 +92,10 @@ static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const 
 static acu_result capture(acu_stream *stream, acu_buffer *x) {
     ACU_AUTO(acu_graph) *graph = NULL;
     ACU_TRY(acu_stream_begin_capture(stream, NULL));
+    const acu_copy half = {.to = x, .from = x, .to_at = 4, .count = 4};
     acu_result filled = acu_buffer_zero(x, stream);
+    if (!filled)
+        filled = acu_batch_copy(stream, &half, 1, NULL, 0, NULL);
     acu_result called = acu_stream_call(stream, closure());
     acu_result ended = acu_stream_end_capture(stream, &graph);
     return filled ? filled : called ? called : ended;

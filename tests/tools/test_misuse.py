@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = [
+    "batch",
     "buffer",
     "capture",
     "device",
@@ -25,6 +26,7 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "region",
     "stream",
     "virtual",
 ]

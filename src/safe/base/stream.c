@@ -68,14 +68,20 @@ static int destroy_stream(acu_object *object) {
     return last ? last : code ? code : released;
 }
 
-static void describe_stream(const acu_object *object, char *text, size_t size) {
+static void describe_stream(const acu_object *object, acu_description *d) {
     const acu_stream *stream = (const acu_stream *)object;
     if (stream->raw == cudaStreamLegacy)
-        snprintf(text, size, " (the legacy default stream)");
+        acu_describe(d, "the legacy default stream");
     else if (stream->raw == cudaStreamPerThread)
-        snprintf(text, size, " (the thread's default stream)");
-    else if (!stream->owned)
-        snprintf(text, size, " (wrapped %p)", (void *)stream->raw);
+        acu_describe(d, "the thread's default stream");
+    else
+        acu_describe(d, "%s %p", stream->owned ? "raw" : "wrapped", (void *)stream->raw);
+    if (acu_has(stream->flags, ACU_STREAM_NON_BLOCKING))
+        acu_describe(d, "non-blocking");
+    if (stream->priority)
+        acu_describe(d, "priority %d", stream->priority);
+    if (acu_capture_of(stream))
+        acu_describe(d, "being captured");
 }
 
 const acu_class acu_stream_class = {"stream", destroy_stream, describe_stream, NULL};
@@ -125,8 +131,12 @@ acu_result acu_stream_create(acu_device device, const acu_stream_options *option
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
     int code = new_stream(__func__, device, raw, true, stream);
-    if (code)
+    if (code) {
         (void)cudaStreamDestroy(raw);
+    } else if (options) {
+        (*stream)->flags = options->flags;
+        (*stream)->priority = options->priority;
+    }
     return code;
 }
 
@@ -206,6 +216,10 @@ acu_result acu_stream_release(acu_stream *stream) {
 
 void acu_stream_cleanup(acu_stream **stream) {
     (void)acu_stream_release(stream ? *stream : NULL);
+}
+
+size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size) {
+    return acu_object_describe_as(stream, &acu_stream_class, text, size);
 }
 
 int acu_stream_refuse(const char *call, const acu_stream *stream) {

@@ -40,6 +40,8 @@ struct acu_stream {
     bool shared;          /* atomic: others may know the raw stream, and may capture it unnoticed */
     /* What most operations read ends here, with a line of the cache. */
     acu_object *spare;        /* atomic; see below */
+    unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
+    int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */

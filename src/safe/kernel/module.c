@@ -218,9 +218,9 @@ static int destroy_module(acu_object *object) {
     return gone ? gone : code ? code : closed;
 }
 
-static void describe_module(const acu_object *object, char *text, size_t size) {
+static void describe_module(const acu_object *object, acu_description *d) {
     const acu_module *module = (const acu_module *)object;
-    snprintf(text, size, "%s", module->owned ? "" : " (of someone else)");
+    acu_describe(d, "%s %p", module->owned ? "raw" : "wrapped", module->raw);
 }
 
 const acu_class acu_module_class = {"module", destroy_module, describe_module, NULL};
@@ -437,6 +437,10 @@ acu_result acu_module_release(acu_module *module) {
 
 void acu_module_cleanup(acu_module **module) {
     (void)acu_module_release(module ? *module : NULL);
+}
+
+size_t acu_module_describe(const acu_module *module, char *text, size_t size) {
+    return acu_object_describe_as(module, &acu_module_class, text, size);
 }
 
 acu_device acu_module_device(const acu_module *module) {

@@ -237,6 +237,10 @@ void acu_buffer_cleanup(acu_buffer **buffer) {
     (void)acu_buffer_release(buffer ? *buffer : NULL);
 }
 
+size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size) {
+    return acu_object_describe_as(buffer, &acu_buffer_class, text, size);
+}
+
 /* ---- views ---- */
 
 /* Makes a buffer on the same memory; returns 0 or a recorded failure. */

@@ -360,9 +360,23 @@ static int destroy_buffer(acu_object *object) {
     return acu_object_release(NULL, ((acu_buffer *)object)->storage, &acu_storage_class);
 }
 
-static void describe_buffer(const acu_object *object, char *text, size_t size) {
+static const char *const memory_names[] = {
+    [ACU_MEMORY_POOL] = "pool",       [ACU_MEMORY_DEVICE] = "device",
+    [ACU_MEMORY_PINNED] = "pinned",   [ACU_MEMORY_MAPPED] = "mapped",
+    [ACU_MEMORY_MANAGED] = "managed", [ACU_MEMORY_REGISTERED] = "registered",
+    [ACU_MEMORY_GRAPH] = "graph",     [ACU_MEMORY_VIRTUAL] = "virtual",
+    [ACU_MEMORY_HOST] = "host"};
+
+/* The storage is alive as long as the buffer is. */
+static void describe_buffer(const acu_object *object, acu_description *d) {
     const acu_buffer *buffer = (const acu_buffer *)object;
-    snprintf(text, size, " (%zu x %s)", buffer->count, acu_dtype_name(buffer->dtype));
+    const acu_storage *s = buffer->storage;
+    acu_describe(d, "%zu x %s", buffer->count, acu_dtype_name(buffer->dtype));
+    acu_describe(d, "%s memory at %p", memory_names[s->memory], (const void *)buffer->pointer);
+    if (!s->owned && !s->owner && s->memory != ACU_MEMORY_GRAPH)
+        acu_describe(d, "wrapped");
+    if (acu_has(s->flags, ACU_BUFFER_UNORDERED))
+        acu_describe(d, "unordered");
 }
 
 /* A buffer owns nothing but its share of the storage, which is delayed by itself. */
