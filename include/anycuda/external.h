@@ -106,6 +106,9 @@ acu_result acu_external_memory_release(acu_external_memory *memory);
 
 void acu_external_memory_cleanup(acu_external_memory **memory);
 
+/** Writes one line that names the memory, as errors do; acu_stream_describe() has the rules. */
+size_t acu_external_memory_describe(const acu_external_memory *memory, char *text, size_t size);
+
 /** Returns the size of the memory; 0 where the handle is not external memory. */
 size_t acu_external_memory_bytes(const acu_external_memory *memory);
 
@@ -212,6 +215,10 @@ acu_external_semaphore *acu_external_semaphore_retain(acu_external_semaphore *se
 acu_result acu_external_semaphore_release(acu_external_semaphore *semaphore);
 
 void acu_external_semaphore_cleanup(acu_external_semaphore **semaphore);
+
+/** Writes one line that names the semaphore, as errors do; acu_stream_describe() has the rules. */
+size_t acu_external_semaphore_describe(const acu_external_semaphore *semaphore, char *text,
+                                       size_t size);
 
 /**
  * Returns the device that the semaphore was imported on; ACU_DEVICE_CURRENT where the handle is not

@@ -777,4 +777,5 @@ const scenario scenarios[] = {
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
     {"batches", batches},
+    {"other_apis", other_apis},
 };

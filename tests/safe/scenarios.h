@@ -10,8 +10,11 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 23 };
+enum { SCENARIOS = 24 };
 extern const scenario scenarios[SCENARIOS];
+
+/* In scenarios_external.c: */
+acu_result other_apis(void);
 
 /* To be set before: */
 extern acu_device elsewhere; /* another device than 0, if there is one */

@@ -452,6 +452,16 @@ static void wrapped_and_adopted_semaphores(void **state) {
     acu_sim_semaphore_destroy(other);
 }
 
+/* Signals by the raw handle; returns CUDA's answer. */
+static int signal_raw(cudaExternalSemaphore_t raw, unsigned long long value) {
+    const struct cudaExternalSemaphoreSignalParams params = {.params.fence.value = value};
+    const int code = cudaSignalExternalSemaphoresAsync(&raw, &params, 1, acu_stream_raw(stream));
+    OK(acu_stream_synchronize(stream));
+    (void)cudaGetLastError();
+    acu_clear_error();
+    return code;
+}
+
 /* CUDA wants a semaphore to live until all work with it is done. */
 static void a_released_semaphore_lives_until_its_work_is_done(void **state) {
     (void)state;
@@ -460,31 +470,22 @@ static void a_released_semaphore_lives_until_its_work_is_done(void **state) {
     acu_external_semaphore *semaphore = semaphore_of(other, true);
     const cudaExternalSemaphore_t raw = acu_external_semaphore_raw(semaphore);
     acu_stream *more[3] = {NULL};
-    const struct cudaExternalSemaphoreSignalParams params = {.params.fence.value = 1};
     for (size_t i = 0; i < COUNT(more); i++) {
         OK(acu_stream_create(0, NULL, &more[i]));
         OK(acu_external_semaphore_wait(semaphore, 5 + i, more[i]));
     }
     OK(acu_external_semaphore_release(semaphore)); /* which does not wait */
-    assert_int_equal(cudaSignalExternalSemaphoresAsync(&raw, &params, 1, acu_stream_raw(stream)),
-                     0);
-    OK(acu_stream_synchronize(stream));
+    assert_int_equal(signal_raw(raw, 1), 0);
     acu_sim_semaphore_signal(other, 5);
     OK(acu_stream_synchronize(more[0]));
-    assert_int_equal(cudaSignalExternalSemaphoresAsync(&raw, &params, 1, acu_stream_raw(stream)),
-                     0);
+    assert_int_equal(signal_raw(raw, 5), 0);
     acu_sim_semaphore_signal(other, 7);
     for (size_t i = 0; i < COUNT(more); i++) {
         OK(acu_stream_synchronize(more[i]));
         OK(acu_stream_release(more[i]));
     }
-    /* The next call that creates, synchronises or releases something destroys it. */
-    OK(acu_stream_synchronize(stream));
-    OK(acu_external_semaphore_release(NULL));
-    assert_int_equal(cudaSignalExternalSemaphoresAsync(&raw, &params, 1, acu_stream_raw(stream)),
-                     cudaErrorInvalidResourceHandle);
-    (void)cudaGetLastError();
-    acu_clear_error();
+    OK(acu_external_semaphore_release(NULL)); /* a call that releases something destroys it */
+    assert_int_equal(signal_raw(raw, 8), cudaErrorInvalidResourceHandle);
     acu_sim_semaphore_destroy(other);
 }
 

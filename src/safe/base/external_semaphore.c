@@ -4,7 +4,6 @@
 #include "safe/base/device.h"
 #include "safe/base/stream.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,10 +111,11 @@ static const char *type_name(acu_external_semaphore_type type) {
     return (unsigned)type < sizeof names / sizeof *names ? names[type] : "";
 }
 
-static void describe_semaphore(const acu_object *object, char *text, size_t size) {
-    const char *name = type_name(((const acu_external_semaphore *)object)->type);
-    if (*name)
-        snprintf(text, size, " (%s)", name);
+static void describe_semaphore(const acu_object *object, acu_description *d) {
+    const acu_external_semaphore *s = (const acu_external_semaphore *)object;
+    acu_describe(d, "%s %p", s->owned ? "raw" : "wrapped", (void *)s->raw);
+    if (s->type)
+        acu_describe(d, "%s", type_name(s->type));
 }
 
 const acu_class acu_external_semaphore_class = {"external semaphore", destroy_semaphore,
@@ -263,6 +263,11 @@ acu_result acu_external_semaphore_release(acu_external_semaphore *semaphore) {
 
 void acu_external_semaphore_cleanup(acu_external_semaphore **semaphore) {
     (void)acu_external_semaphore_release(semaphore ? *semaphore : NULL);
+}
+
+size_t acu_external_semaphore_describe(const acu_external_semaphore *semaphore, char *text,
+                                       size_t size) {
+    return acu_object_describe_as(semaphore, &acu_external_semaphore_class, text, size);
 }
 
 acu_device acu_external_semaphore_device(const acu_external_semaphore *semaphore) {

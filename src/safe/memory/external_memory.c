@@ -4,8 +4,6 @@
 #include "safe/base/device.h"
 #include "safe/memory/buffer.h"
 
-#include <stdio.h>
-
 #define OUTCOME(memory, code) acu_outcome(__func__, (memory), (code))
 
 /* ---- life ---- */
@@ -28,10 +26,15 @@ static const char *type_name(acu_external_memory_type type) {
     return (unsigned)type < sizeof names / sizeof *names ? names[type] : "";
 }
 
-static void describe_memory(const acu_object *object, char *text, size_t size) {
+static void describe_memory(const acu_object *object, acu_description *d) {
     const acu_external_memory *memory = (const acu_external_memory *)object;
-    const char *name = type_name(memory->type);
-    snprintf(text, size, " (%zu bytes%s%s)", memory->bytes, *name ? ", " : "", name);
+    acu_describe(d, "%zu bytes", memory->bytes);
+    if (memory->type)
+        acu_describe(d, "%s", type_name(memory->type));
+    if (memory->dedicated)
+        acu_describe(d, "dedicated");
+    if (!memory->owned)
+        acu_describe(d, "wrapped");
 }
 
 const acu_class acu_external_memory_class = {"external memory", destroy_memory, describe_memory,
@@ -182,6 +185,10 @@ acu_result acu_external_memory_release(acu_external_memory *memory) {
 
 void acu_external_memory_cleanup(acu_external_memory **memory) {
     (void)acu_external_memory_release(memory ? *memory : NULL);
+}
+
+size_t acu_external_memory_describe(const acu_external_memory *memory, char *text, size_t size) {
+    return acu_object_describe_as(memory, &acu_external_memory_class, text, size);
 }
 
 size_t acu_external_memory_bytes(const acu_external_memory *memory) {
