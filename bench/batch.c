@@ -15,7 +15,7 @@ enum { COPIES = 100, BYTES = 256, APART = 512, QUEUED = 4 };
 
 static acu_stream *stream;
 static cudaStream_t raw_stream;
-static acu_buffer *from, *to, *pieces[2][COPIES];
+static acu_buffer *from, *to, *pinned, *pieces[2][COPIES];
 static acu_copy copies[COPIES];
 static void *raw_to[COPIES];
 static const void *raw_from[COPIES];
@@ -32,8 +32,7 @@ static size_t sizes[COPIES];
 static void raw_loop(long calls) {
     for (long n = 0; n < calls; n++)
         for (size_t i = 0; i < COPIES; i++)
-            OK(cudaMemcpyAsync(raw_to[i], raw_from[i], sizes[i], cudaMemcpyDeviceToDevice,
-                               raw_stream));
+            OK(cudaMemcpyAsync(raw_to[i], raw_from[i], sizes[i], cudaMemcpyDefault, raw_stream));
 }
 
 static void raw_batch(long calls) {
@@ -100,6 +99,11 @@ int main(void) {
                                .from_at = (COPIES - 1 - i) * APART,
                                .count = BYTES};
     compare_all("between two buffers");
+    OK(acu_buffer_create_with(stream, ACU_U8, (size_t)COPIES * APART,
+                              &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &pinned));
+    for (size_t i = 0; i < COPIES; i++)
+        copies[i].from = pinned;
+    compare_all("from pinned memory");
     for (size_t i = 0; i < COPIES; i++) {
         OK(acu_buffer_create(stream, ACU_U8, BYTES, &pieces[0][i]));
         OK(acu_buffer_create(stream, ACU_U8, BYTES, &pieces[1][i]));
@@ -109,6 +113,7 @@ int main(void) {
     for (size_t i = 0; i < 2 * COPIES; i++)
         OK(acu_buffer_release(pieces[i / COPIES][i % COPIES]));
     OK(acu_buffer_release(from));
+    OK(acu_buffer_release(pinned));
     OK(acu_buffer_release(to));
     OK(cudaStreamDestroy(raw_stream));
     OK(acu_stream_release(stream));

@@ -7,6 +7,7 @@
 #ifndef ACU_ANYCUDA_H
 #define ACU_ANYCUDA_H
 
+#include <anycuda/allocator.h>
 #include <anycuda/array.h>
 #include <anycuda/batch.h>
 #include <anycuda/buffer.h>
@@ -32,6 +33,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 
 #endif

@@ -13,6 +13,7 @@
 #define ACU_BATCH_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/region.h>
 
 ACU_BEGIN_C
 
@@ -72,6 +73,22 @@ typedef struct acu_copy_attributes {
 ACU_CHECKED acu_result acu_batch_copy(acu_stream *stream, const acu_copy *copies, size_t count,
                                       const acu_copy_attributes *attributes, size_t attribute_count,
                                       acu_batch_report *report);
+
+/** A region that is copied to another one. */
+typedef struct acu_region_pair {
+    acu_region to, from;
+    acu_extent extent;
+} acu_region_pair;
+
+/**
+ * Copies regions to others, as acu_region_copy() does, and does not wait; everything else is as for
+ * acu_batch_copy().
+ *
+ * Errors, for each pair: those of acu_region_copy(), and ACU_ERROR_CAPTURE.
+ */
+ACU_CHECKED acu_result acu_batch_copy_regions(acu_stream *stream, const acu_region_pair *pairs,
+                                              size_t count, const acu_copy_attributes *attributes,
+                                              size_t attribute_count, acu_batch_report *report);
 
 /** Managed memory, and where it is to be. */
 typedef struct acu_prefetch {

@@ -48,6 +48,15 @@ SIMPLE(cudaMemsetAsync)
 SIMPLE(cudaFree)
 SIMPLE(cudaFreeAsync)
 
+/* Memory that the program itself fills; there is 1 MiB of it. */
+COUNTED(cudaHostAlloc)
+static int fake_cudaHostAlloc(void **memory, size_t bytes) {
+    static char pinned[1 << 20];
+    count_cudaHostAlloc++;
+    *memory = pinned;
+    return bytes <= sizeof pinned ? 0 : cudaErrorMemoryAllocation;
+}
+
 MAKES(cudaLibraryLoadData)
 MAKES(cudaLibraryGetKernel)
 SIMPLE(cudaLaunchKernel)
@@ -140,6 +149,7 @@ static const struct {
     FAKE(cudaRuntimeGetVersion),
     FAKE(cuDriverGetVersion),
     FAKE(cudaMallocAsync),
+    FAKE(cudaHostAlloc),
     FAKE(cudaStreamCreateWithPriority),
     FAKE(cudaEventCreateWithFlags),
     FAKE(cudaStreamSynchronize),

@@ -742,15 +742,45 @@ static acu_result batches(void) {
     ACU_TRY(acu_buffer_zero(far, NULL));
     const acu_copy copies[] = {
         {x, y, 0, 0, 8}, {x, y, 8, 8, 8}, {y, x, 0, 0, 1}, {x, far, 0, 0, 4}};
+    const acu_region_pair pairs[] = {{{.buffer = x}, {.buffer = y}, {2, 4, 2}},
+                                     {{.buffer = y}, {.buffer = x}, {4, 1, 1}}};
     const acu_prefetch places[] = {{first, 0}, {second, ACU_DEVICE_HOST}};
     managed[0] = first;
     managed[1] = second;
     ACU_TRY(acu_batch_copy(a, copies, COUNT(copies), NULL, 0, &report));
     ACU_TRY(acu_batch_copy(b, copies, 2, &at_once, 1, &report));
+    ACU_TRY(acu_batch_copy_regions(a, pairs, 2, NULL, 0, &report));
     ACU_TRY(acu_batch_prefetch(a, places, 2, &report));
     ACU_TRY(acu_batch_discard(a, managed, 2, &report));
     ACU_TRY(acu_batch_discard_and_prefetch(a, places, 2, &report));
     return acu_buffer_synchronize(x);
+}
+
+static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+/* Enough rows that a kernel is worth loading; without it, there is a copy for each row. */
+static acu_result transpositions(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    acu_sim_register("acu_strided_tile_4", copies_nothing);
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &y));
+    ACU_TRY(acu_buffer_copy_strided(y, x, &strides, NULL));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(copied);
+    ACU_TRY(ended);
+    return acu_stream_synchronize(a);
 }
 
 const scenario scenarios[] = {
@@ -777,5 +807,7 @@ const scenario scenarios[] = {
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
     {"batches", batches},
+    {"transfers", transfers},
+    {"transpositions", transpositions},
     {"other_apis", other_apis},
 };

@@ -193,6 +193,125 @@ static void wrong_attributes(void **state) {
     FAILS(acu_batch_copy(a, &copy, 1, &where, 1, NULL), 101, "device 9");
 }
 
+/* ---- regions ---- */
+
+enum { SIDE = 12, TILE = 4, PITCH = SIDE * 4 };
+
+static acu_region region_at(acu_buffer *matrix, size_t x_at, size_t y_at) {
+    return (acu_region){.buffer = matrix, .at = {x_at, y_at, 0}, .row_pitch = PITCH};
+}
+
+/* Tiles lie between each other in memory, but none has a byte of another one. */
+static void tiles_are_copied_at_once(void **state) {
+    (void)state;
+    int32_t back[SIDE][SIDE];
+    acu_region_pair pairs[9];
+    acu_batch_report report = {0};
+    acu_buffer *from = numbers(a, 0, SIDE * SIDE), *to = numbers(b, 1000, SIDE * SIDE);
+    for (size_t i = 0; i < 9; i++)
+        pairs[i] = (acu_region_pair){.to = region_at(to, i % 3 * TILE, i / 3 * TILE),
+                                     .from = region_at(from, i / 3 * TILE, i % 3 * TILE),
+                                     .extent = {TILE, TILE, 1}};
+    OK(acu_batch_copy_regions(a, pairs, 9, NULL, 0, &report));
+    assert_int_equal(report.calls, has_copies() ? 1 : 9);
+    OK(acu_buffer_read(to, &back[0][0], SIDE * SIDE));
+    for (int32_t y_at = 0; y_at < SIDE; y_at++)
+        for (int32_t x_at = 0; x_at < SIDE; x_at++)
+            assert_int_equal(back[y_at][x_at], (x_at / TILE * TILE + y_at % TILE) * SIDE +
+                                                   y_at / TILE * TILE + x_at % TILE);
+    OK(acu_buffer_release(from));
+    OK(acu_buffer_release(to));
+}
+
+static void regions_that_depend_on_each_other_have_an_order(void **state) {
+    (void)state;
+    acu_batch_report report = {0};
+    acu_buffer *all = numbers(a, 0, SIDE * SIDE);
+    const acu_region_pair pairs[] = {
+        {region_at(all, 4, 0), region_at(all, 0, 0), {2, 3, 1}},
+        {region_at(all, 8, 0), region_at(all, 4, 0), {2, 3, 1}},  /* reads the first one's */
+        {region_at(all, 6, 0), region_at(all, 0, 9), {2, 3, 1}},  /* depends on neither */
+        {region_at(all, 0, 0), region_at(all, 10, 9), {2, 3, 1}}, /* nor does this: the first call
+                                                                     has read those */
+    };
+    const acu_copy_attributes any_order = {.first = 2, .order = ACU_SOURCE_ORDER_ANY};
+    OK(acu_batch_copy_regions(a, pairs, 4, &any_order, 1, &report));
+    assert_int_equal(report.calls, has_copies() ? 2 : 4);
+    assert_int_equal(at(all, 2 * SIDE + 9), 2 * SIDE + 1);
+    assert_int_equal(at(all, 2 * SIDE + 7), 11 * SIDE + 1);
+    assert_int_equal(at(all, 0), 9 * SIDE + 10);
+    OK(acu_buffer_release(all));
+}
+
+/* Random boxes of two cubes, against the same on the host. */
+static void copy_boxes_at_random(unsigned seed) {
+    enum { CUBE = 6, PAIRS = 40, HALF = CUBE / 2 };
+    static int32_t model[2][CUBE][CUBE][CUBE], back[CUBE][CUBE][CUBE];
+    acu_buffer *memory[2];
+    acu_region_pair pairs[PAIRS];
+    chance_begins(seed);
+    for (int32_t m = 0; m < 2; m++) {
+        memory[m] = numbers(m ? b : a, 1000 * m, CUBE * CUBE * CUBE);
+        for (int32_t i = 0; i < CUBE * CUBE * CUBE; i++)
+            (&model[m][0][0][0])[i] = 1000 * m + i;
+    }
+    for (size_t i = 0; i < PAIRS; i++) {
+        const unsigned to = any(2), from = any(2), upper = HALF * (to == from);
+        const acu_extent e = {1 + any(HALF), 1 + any(HALF), 1 + any(2)};
+        const acu_position q = {0, any(2), any(2)}, r = {upper ? upper : any(2), any(2), 0};
+        pairs[i] = (acu_region_pair){
+            {memory[to], q, CUBE * 4, CUBE}, {memory[from], r, CUBE * 4, CUBE}, e};
+        for (size_t z = 0; z < e.depth; z++)
+            for (size_t y_at = 0; y_at < e.height; y_at++)
+                memmove(&model[to][q.z + z][q.y + y_at][0], &model[from][z][r.y + y_at][r.x],
+                        e.width * 4);
+    }
+    OK(acu_batch_copy_regions(b, pairs, PAIRS, NULL, 0, NULL));
+    for (int m = 0; m < 2; m++) {
+        OK(acu_buffer_read(memory[m], &back[0][0][0], CUBE * CUBE * CUBE));
+        assert_memory_equal(back, model[m], sizeof back);
+        OK(acu_buffer_release(memory[m]));
+    }
+}
+
+static void random_boxes_are_those_of_a_loop(void **state) {
+    (void)state;
+    try_seeds(20, copy_boxes_at_random);
+}
+
+static void wrong_regions(void **state) {
+    (void)state;
+    acu_batch_failure failure;
+    acu_batch_report report = {.failures = &failure, .room = 1};
+    const acu_region row = {.buffer = x}, none = {.buffer = NULL};
+    const acu_region_pair pairs[] = {{row, {.buffer = y}, {8, 1, 1}}, {row, row, {4, 1, 1}}},
+                          empty = {row, {.buffer = y}, {8, 0, 1}},
+                          long_one = {row, {.buffer = y}, {9, 1, 1}},
+                          nowhere = {row, none, {8, 1, 1}};
+    FAILS(acu_batch_copy_regions(a, pairs, 2, NULL, 0, &report), ACU_ERROR_RANGE, "(pair 1)");
+    assert_true(report.failed == 1 && failure.index == 1);
+    FAILS(acu_batch_copy_regions(a, &empty, 1, NULL, 0, NULL), ACU_ERROR_ARGUMENT, "has a 0");
+    FAILS(acu_batch_copy_regions(a, &long_one, 1, NULL, 0, NULL), ACU_ERROR_RANGE, "(pair 0)");
+    FAILS(acu_batch_copy_regions(a, &nowhere, 1, NULL, 0, NULL), ACU_ERROR_ARGUMENT, "is NULL");
+}
+
+static void a_capture_takes_regions(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    const acu_region_pair pairs[] = {{{.buffer = x}, {.buffer = y}, {4, 1, 1}},
+                                     {{.buffer = x, .at = {4, 0, 0}, .row_pitch = 32},
+                                      {.buffer = y, .at = {4, 0, 0}},
+                                      {4, 1, 1}}};
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_batch_copy_regions(a, pairs, 2, NULL, 0, NULL));
+    OK(acu_stream_end_capture(a, &graph));
+    assert_int_equal(nodes_of(graph), 2);
+    fill(x, a, 0);
+    fill(y, a, 3);
+    launch_and_release(graph);
+    expect(x, 3);
+}
+
 /* ---- what fails ---- */
 
 static void a_report_names_all_that_are_wrong(void **state) {
@@ -467,6 +586,11 @@ int main(void) {
         BATCH_TEST(a_source_is_read_during_the_call),
         BATCH_TEST(entries_hold_for_the_copies_behind_them),
         BATCH_TEST(wrong_attributes),
+        BATCH_TEST(tiles_are_copied_at_once),
+        BATCH_TEST(regions_that_depend_on_each_other_have_an_order),
+        BATCH_TEST(random_boxes_are_those_of_a_loop),
+        BATCH_TEST(wrong_regions),
+        BATCH_TEST(a_capture_takes_regions),
         BATCH_TEST(a_report_names_all_that_are_wrong),
         BATCH_TEST(what_cuda_refuses_is_found),
         BATCH_TEST(waits_for_other_streams),

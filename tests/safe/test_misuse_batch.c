@@ -26,6 +26,10 @@ static acu_buffer *const *with(acu_buffer *second) {
 #define COPY(to, from)          (&(acu_copy){(to), (from), 0, 0, 0})
 #define PREFETCH(buffer, place) (&(acu_prefetch){(buffer), (place)})
 
+#define PAIR(one, other)                                                                           \
+    (&(acu_region_pair){                                                                           \
+        {.buffer = (one)}, {.buffer = (other)}, {.width = 1, .height = 1, .depth = 1}})
+
 static void batches(void **state) {
     (void)state;
     const acu_copy *copy = COPY(good.buffer, managed);
@@ -37,6 +41,11 @@ static void batches(void **state) {
     NO_DEVICE(acu_batch_copy(good.stream, copy, 1, &(acu_copy_attributes){.to = &absent}, 1, NULL));
     NO_DEVICE(
         acu_batch_copy(good.stream, copy, 1, &(acu_copy_attributes){.from = &absent}, 1, NULL));
+    HANDLE(acu_batch_copy_regions(bad, PAIR(managed, good.buffer), 1, NULL, 0, NULL));
+    HANDLE(acu_batch_copy_regions(good.stream, PAIR(bad, managed), 1, NULL, 0, NULL));
+    HANDLE(acu_batch_copy_regions(good.stream, PAIR(managed, bad), 1, NULL, 0, NULL));
+    NOT_NULL(acu_batch_copy_regions(good.stream, NULL, 1, NULL, 0, NULL));
+    NOT_NULL(acu_batch_copy_regions(good.stream, PAIR(managed, good.buffer), 1, NULL, 1, NULL));
     HANDLE(acu_batch_prefetch(bad, PREFETCH(managed, 0), 1, NULL));
     HANDLE(acu_batch_prefetch(good.stream, PREFETCH(bad, 0), 1, NULL));
     NO_DEVICE(acu_batch_prefetch(good.stream, PREFETCH(managed, absent), 1, NULL));

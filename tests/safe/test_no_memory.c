@@ -173,6 +173,20 @@ static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     return acu_node_set_semaphore_signal(node, signals, MANY);
 }
 
+/* Of the large buffer there is no pinned copy. */
+static acu_result transfers(acu_stream *stream) {
+    enum { LARGE = 2 << 20 };
+    const int32_t numbers[8] = {0};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_transfer) *first = NULL;
+    ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_TRY(acu_buffer_create(stream, ACU_U8, LARGE, &x));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, numbers, sizeof numbers, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, 100, &first, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, LARGE, &second, NULL));
+    return acu_transfer_synchronize(first);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -186,6 +200,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
@@ -222,8 +237,44 @@ static void each_allocation_fails_once(void **state) {
     OK(everything());
 }
 
+static acu_result transpose(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 2048, &y));
+    const size_t before = until_failure;
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    return copied == ACU_ERROR_HOST_MEMORY && before ? ACU_ERROR_STATE : copied;
+}
+
+/* Without memory for a kernel, rows are copied one by one: the copy needs none. */
+static void strided_copies_need_no_memory(void **state) {
+    (void)state;
+    OK(transpose());
+    for (size_t n = 1;; n++) {
+        acu_clear_error();
+        failed = false;
+        until_failure = n;
+        acu_result result = transpose();
+        until_failure = 0;
+        assert_int_equal(acu_release_error(NULL), 0);
+        if (!failed) {
+            assert_true(n > 8);
+            break;
+        }
+        if (result && result != ACU_ERROR_HOST_MEMORY)
+            fail_msg("allocation %zu: %d, %s", n, result, acu_last_error_message());
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once),
+                                       cmocka_unit_test(strided_copies_need_no_memory)};
     load_fake_cuda();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ NOUNS = [
     "pool",
     "region",
     "stream",
+    "transfer",
     "virtual",
 ]
 

@@ -275,6 +275,9 @@ static acu_buffer_options options_like(const acu_buffer *buffer, const acu_strea
         o.memory = ACU_MEMORY_POOL;
     if (o.memory == ACU_MEMORY_POOL && s->device == stream->object.device)
         o.pool = s->pool;
+    if (o.memory == s->memory &&
+        (s->memory == ACU_MEMORY_PINNED || s->device == stream->object.device))
+        o.allocator = s->allocator;
     return o;
 }
 

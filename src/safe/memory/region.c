@@ -120,16 +120,15 @@ static size_t rows_before(uintptr_t a, size_t bytes, size_t pitch, uintptr_t b) 
     return a + bytes > b ? 0 : (b - a - bytes) / pitch + 1;
 }
 
-/* Returns whether rows of two slices overlap. Both lists of rows ascend, so that those of each
- * which end before the other's next row are left behind. */
-static bool slices_overlap(uintptr_t a, size_t a_pitch, uintptr_t b, size_t b_pitch,
-                           acu_extent bytes) {
+/* Returns whether rows of two slices, which begin at these addresses, overlap. Both lists of rows
+ * ascend, so that those of each which end before the other's next row are left behind. */
+static bool slices_overlap(uintptr_t at, const acu_box *a, uintptr_t bt, const acu_box *b) {
     size_t i = 0, j = 0;
-    while (i < bytes.height && j < bytes.height) {
+    while (i < a->height && j < b->height) {
         const size_t next_i =
-            i + rows_before(a + i * a_pitch, bytes.width, a_pitch, b + j * b_pitch);
+            i + rows_before(at + i * a->pitch, a->width, a->pitch, bt + j * b->pitch);
         const size_t next_j =
-            j + rows_before(b + j * b_pitch, bytes.width, b_pitch, a + i * a_pitch);
+            j + rows_before(bt + j * b->pitch, b->width, b->pitch, at + i * a->pitch);
         if (next_i == i && next_j == j)
             return true;
         i = next_i;
@@ -138,23 +137,28 @@ static bool slices_overlap(uintptr_t a, size_t a_pitch, uintptr_t b, size_t b_pi
     return false;
 }
 
-/* Returns whether some byte belongs to both; `bytes` is the extent, with a width in bytes. */
-static bool overlap(const rows *to, const rows *from, acu_extent bytes) {
-    const size_t to_length = (bytes.height - 1) * to->pitch + bytes.width;
-    const size_t from_length = (bytes.height - 1) * from->pitch + bytes.width;
+static size_t slice_length(const acu_box *b) {
+    return (b->height - 1) * b->pitch + b->width;
+}
+
+bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
+    const size_t a_length = slice_length(a), b_length = slice_length(b);
     size_t i = 0, j = 0;
-    while (i < bytes.depth && j < bytes.depth) {
-        const uintptr_t a = (uintptr_t)to->at + i * to->slice;
-        const uintptr_t b = (uintptr_t)from->at + j * from->slice;
-        if (a < b + from_length && b < a + to_length &&
-            slices_overlap(a, to->pitch, b, from->pitch, bytes))
+    while (i < a->depth && j < b->depth) {
+        const uintptr_t at = a->at + i * a->slice, bt = b->at + j * b->slice;
+        if (at < bt + b_length && bt < at + a_length && slices_overlap(at, a, bt, b))
             return true;
-        if (a + to_length < b + from_length)
+        if (at + a_length < bt + b_length)
             i++;
         else
             j++;
     }
     return false;
+}
+
+static acu_box box_of(const rows *r, acu_extent extent, size_t size) {
+    return (acu_box){(uintptr_t)r->at, extent.width * size, extent.height, extent.depth, r->pitch,
+                     r->slice};
 }
 
 /* ---- rows of bytes ---- */
@@ -260,35 +264,39 @@ static acu_rows_copy copy_of(const rows *to, const rows *from, acu_extent extent
 
 /* ---- copies between regions ---- */
 
+int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
+                          acu_extent extent, acu_rows_copy *copy) {
+    rows to_rows, from_rows;
+    ACU_TRY(check_region(call, to, "to"));
+    ACU_TRY(check_region(call, from, "from"));
+    ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
+    ACU_TRY(check_extent(call, extent));
+    ACU_TRY(find_rows(call, to, "the destination", extent, &to_rows));
+    ACU_TRY(find_rows(call, from, "the source", extent, &from_rows));
+    const size_t size = acu_dtype_size(to->buffer->dtype);
+    const acu_box writes = box_of(&to_rows, extent, size), reads = box_of(&from_rows, extent, size);
+    if (to->buffer->storage == from->buffer->storage && acu_boxes_overlap(&writes, &reads))
+        return acu_fail_on(call, to->buffer, ACU_ERROR_RANGE, "the two regions overlap");
+    *copy = copy_of(&to_rows, &from_rows, extent, size);
+    copy->kind = acu_buffer_copy_kind(to->buffer, from->buffer);
+    copy->to_device = to->buffer->object.device;
+    copy->from_device = from->buffer->object.device;
+    return 0;
+}
+
+int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *from, acu_stream *on) {
+    copy->is_peer = acu_buffer_copy_is_peer(to, from, on->object.device);
+    const acu_buffer_job job = {
+        .to = to, .from = from, .on = on, .copies = true, .run = run_copy, .data = copy};
+    return acu_buffer_run(&job);
+}
+
 acu_result acu_region_copy(const acu_region *to, const acu_region *from, acu_extent extent,
                            acu_stream *on) {
-    rows to_rows, from_rows;
-    ACU_TRY(check_region(__func__, to, "to"));
-    ACU_TRY(check_region(__func__, from, "from"));
-    ACU_TRY(acu_buffer_check_types(__func__, to->buffer, from->buffer));
+    acu_rows_copy copy;
+    ACU_TRY(acu_region_check_copy(__func__, to, from, extent, &copy));
     ACU_TRY(acu_buffer_choose_stream(__func__, to->buffer, &on));
-    ACU_TRY(check_extent(__func__, extent));
-    ACU_TRY(find_rows(__func__, to, "the destination", extent, &to_rows));
-    ACU_TRY(find_rows(__func__, from, "the source", extent, &from_rows));
-    acu_rows_copy copy = copy_of(&to_rows, &from_rows, extent, acu_dtype_size(to->buffer->dtype));
-    const acu_extent bytes = {copy.width, copy.height, copy.depth};
-    ACU_REQUIRE_OF(to->buffer,
-                   to->buffer->storage != from->buffer->storage ||
-                       !overlap(&to_rows, &from_rows, bytes),
-                   ACU_ERROR_RANGE, "the two regions overlap");
-    copy.kind = acu_buffer_copy_kind(to->buffer, from->buffer);
-    if (acu_buffer_copy_is_peer(to->buffer, from->buffer, on->object.device)) {
-        copy.is_peer = true;
-        copy.to_device = to->buffer->object.device;
-        copy.from_device = from->buffer->object.device;
-    }
-    const acu_buffer_job job = {.to = to->buffer,
-                                .from = from->buffer,
-                                .on = on,
-                                .copies = true,
-                                .run = run_copy,
-                                .data = &copy};
-    return OUTCOME(to->buffer, acu_buffer_run(&job));
+    return OUTCOME(to->buffer, acu_region_copy_checked(&copy, to->buffer, from->buffer, on));
 }
 
 /* ---- copies with the host ---- */
