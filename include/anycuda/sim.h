@@ -137,8 +137,8 @@ void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long ha
 /*
  * Other APIs. CUDA imports semaphores and memory that another API, like Vulkan, exports as file
  * descriptors. These stand for that API: what they export is imported with
- * cudaImportExternalSemaphore() and cudaImportExternalMemory(), in the same process. Any other
- * descriptor is refused.
+ * cudaImportExternalSemaphore() and cudaImportExternalMemory(), in the same process. Memory that
+ * Mesa's Vulkan for the CPU exports is imported, too; any other descriptor is refused.
  */
 
 /** A semaphore of another API. */

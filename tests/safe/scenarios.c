@@ -813,4 +813,5 @@ const scenario scenarios[] = {
     {"batches", batches},
     {"transfers", transfers},
     {"transpositions", transpositions},
+    {"other_apis", other_apis},
 };

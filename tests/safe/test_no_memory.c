@@ -6,6 +6,8 @@
 #include "fake_cuda.h"
 #include "safe.h"
 
+#include <unistd.h>
+
 static size_t until_failure; /* 0: none fails */
 static bool failed;
 static int closures_alive;
@@ -139,6 +141,38 @@ static acu_result map_memory(acu_stream *stream) {
     return acu_buffer_grow(growing, 256 * FAKE_STEP);
 }
 
+/* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
+static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
+    enum { MANY = 6 };
+    acu_node node;
+    acu_semaphore_signal signals[MANY];
+    acu_semaphore_wait waits[MANY];
+    ACU_AUTO(acu_external_memory) *memory = NULL;
+    ACU_AUTO(acu_external_semaphore) *semaphore = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    int fds[2] = {dup(0), dup(0)};
+    acu_external_memory_source m = {ACU_EXTERNAL_MEMORY_OPAQUE_FD, fds[0], NULL, NULL, 64, false};
+    acu_external_semaphore_source s = {ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD, fds[1], NULL, NULL};
+    int code = acu_external_memory_import(0, &m, &memory);
+    if (!code)
+        code = acu_external_semaphore_import(0, &s, &semaphore);
+    if (!memory)
+        (void)close(fds[0]);
+    if (!semaphore)
+        (void)close(fds[1]);
+    ACU_TRY(code);
+    for (size_t i = 0; i < MANY; i++) {
+        signals[i] = (acu_semaphore_signal){.semaphore = semaphore, .value = i};
+        waits[i] = (acu_semaphore_wait){.semaphore = semaphore, .value = i};
+    }
+    ACU_TRY(acu_external_memory_create_buffer(memory, 0, stream, ACU_U8, 64, &x));
+    ACU_TRY(acu_external_signal(signals, MANY, stream));
+    ACU_TRY(acu_external_wait(waits, MANY, stream));
+    ACU_TRY(acu_graph_add_semaphore_wait(graph, NULL, 0, waits, MANY, NULL));
+    ACU_TRY(acu_graph_add_semaphore_signal(graph, NULL, 0, signals, MANY, &node));
+    return acu_node_set_semaphore_signal(node, signals, MANY);
+}
+
 /* Of the large buffer there is no pinned copy. */
 static acu_result transfers(acu_stream *stream) {
     enum { LARGE = 2 << 20 };
@@ -177,6 +211,7 @@ static acu_result everything(void) {
     ACU_TRY(make_rows(a));
     ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
