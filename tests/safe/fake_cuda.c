@@ -81,6 +81,16 @@ static int fake_cuMemGetAllocationGranularity(size_t *step) {
 }
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
+MAKES(cudaImportExternalMemory)
+MAKES(cudaImportExternalSemaphore)
+MAKES(cudaExternalMemoryGetMappedBuffer)
+SIMPLE(cudaDestroyExternalMemory)
+SIMPLE(cudaDestroyExternalSemaphore)
+SIMPLE(cudaSignalExternalSemaphoresAsync)
+SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddExternalSemaphoresSignalNode)
+MAKES(cudaGraphAddExternalSemaphoresWaitNode)
+SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
 MAKES(cuMemRetainAllocationHandle)
 
 COUNTED(cudaFuncGetAttributes)
@@ -170,6 +180,16 @@ static const struct {
     FAKE(cuMemGetAllocationGranularity),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
+    FAKE(cudaImportExternalMemory),
+    FAKE(cudaImportExternalSemaphore),
+    FAKE(cudaExternalMemoryGetMappedBuffer),
+    FAKE(cudaDestroyExternalMemory),
+    FAKE(cudaDestroyExternalSemaphore),
+    FAKE(cudaSignalExternalSemaphoresAsync),
+    FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddExternalSemaphoresSignalNode),
+    FAKE(cudaGraphAddExternalSemaphoresWaitNode),
+    FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),
     FAKE(cuMemRetainAllocationHandle),
     FAKE(cudaFuncGetAttributes),
     FAKE(cudaFuncGetParamInfo),

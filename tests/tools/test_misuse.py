@@ -18,6 +18,7 @@ NOUNS = [
     "dlpack",
     "event",
     "exec",
+    "external",
     "graph",
     "kernel",
     "launch",
