@@ -106,6 +106,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     const acu_region from = {.buffer = y, .at = {1, 0, 0}, .row_pitch = 12, .slice_height = 2};
     const acu_extent row = {2, 1, 1}, rectangle = {2, 2, 1}, box = {2, 1, 2};
     ACU_AUTO(acu_buffer) *wide = NULL;
+    ACU_AUTO(acu_buffer) *pitched = NULL;
+    ACU_AUTO(acu_buffer) *clone = NULL;
     ACU_TRY(acu_region_copy(&to, &from, row, on));
     ACU_TRY(acu_region_copy(&to, &from, rectangle, on));
     ACU_TRY(acu_region_copy(&to, &from, box, on));
@@ -113,6 +115,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     ACU_TRY(acu_region_read(&from, rectangle, numbers));
     ACU_TRY(acu_region_fill(&to, rectangle, &numbers[0]));
     ACU_TRY(acu_region_fill(&to, box, &(int32_t){0}));
+    ACU_TRY(acu_buffer_create_pitched(on, ACU_F32, rectangle, NULL, &pitched));
+    ACU_TRY(acu_buffer_clone(pitched, NULL, &clone));
     ACU_TRY(acu_buffer_reinterpret(x, ACU_F64, &wide));
     const acu_region doubles = {.buffer = wide, .row_pitch = 24};
     return acu_region_fill(&doubles, rectangle, &(double){1.5});

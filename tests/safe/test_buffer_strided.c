@@ -61,7 +61,7 @@ static void copy_tiles(const acu_sim_launch *launch, void *const *args, unsigned
 }
 
 static void copy_by_kernel(const acu_sim_launch *launch, void *const *args) {
-    const unsigned word = (unsigned)atoi(strrchr(launch->kernel, '_') + 1);
+    const unsigned word = (unsigned)strtoul(strrchr(launch->kernel, '_') + 1, NULL, 10);
     kernels_run++;
     if (strstr(launch->kernel, "tile"))
         copy_tiles(launch, args, word);

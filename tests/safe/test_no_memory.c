@@ -187,6 +187,14 @@ static acu_result transfers(acu_stream *stream) {
     return acu_transfer_synchronize(first);
 }
 
+static acu_result make_rows(acu_stream *stream) {
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *rows = NULL;
+    const acu_extent extent = {8, 4, 1}, two = {8, 2, 1};
+    ACU_TRY(acu_buffer_create_pitched(stream, ACU_I32, extent, NULL, &x));
+    return acu_buffer_slice_pitched(x, (acu_position){0, 1, 0}, two, &rows);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -200,6 +208,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(make_rows(a));
     ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));

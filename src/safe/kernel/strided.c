@@ -39,7 +39,7 @@ static int destroy_share(acu_object *object) {
         *of = (device_kernels){.streams = 0};
     }
     pthread_mutex_unlock(&lock);
-    for (size_t i = 0; i < ACU_STRIDED_KINDS * WORDS; i++) {
+    for (size_t i = 0; i < (size_t)ACU_STRIDED_KINDS * WORDS; i++) {
         const int released =
             acu_object_release(NULL, last.kernels[i / WORDS][i % WORDS], &acu_kernel_class);
         code = code ? code : released;
@@ -130,7 +130,7 @@ static void refuse_kernel(acu_strided_kind kind, unsigned word, const acu_stream
 
 /* Returns the largest word of which all widths, steps and addresses are multiples. */
 static unsigned word_of(const acu_strided_copy *c) {
-    uintptr_t bits = LARGEST_WORD | c->width |
+    uintptr_t bits = (uintptr_t)LARGEST_WORD | c->width |
                      ((uintptr_t)c->to_buffer->pointer + (uintptr_t)c->to_at) |
                      ((uintptr_t)c->from_buffer->pointer + (uintptr_t)c->from_at);
     for (unsigned i = 0; i < c->rank; i++)
