@@ -10,7 +10,7 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 23 };
+enum { SCENARIOS = 24 };
 extern const scenario scenarios[SCENARIOS];
 
 /* To be set before: */

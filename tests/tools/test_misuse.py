@@ -23,6 +23,7 @@ NOUNS = [
     "launch",
     "memory",
     "module",
+    "multicast",
     "node",
     "physical",
     "pool",
