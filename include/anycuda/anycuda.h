@@ -7,6 +7,7 @@
 #ifndef ACU_ANYCUDA_H
 #define ACU_ANYCUDA_H
 
+#include <anycuda/allocator.h>
 #include <anycuda/array.h>
 #include <anycuda/batch.h>
 #include <anycuda/buffer.h>
@@ -16,6 +17,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>
@@ -32,6 +34,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 
 #endif

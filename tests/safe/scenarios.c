@@ -106,6 +106,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     const acu_region from = {.buffer = y, .at = {1, 0, 0}, .row_pitch = 12, .slice_height = 2};
     const acu_extent row = {2, 1, 1}, rectangle = {2, 2, 1}, box = {2, 1, 2};
     ACU_AUTO(acu_buffer) *wide = NULL;
+    ACU_AUTO(acu_buffer) *pitched = NULL;
+    ACU_AUTO(acu_buffer) *clone = NULL;
     ACU_TRY(acu_region_copy(&to, &from, row, on));
     ACU_TRY(acu_region_copy(&to, &from, rectangle, on));
     ACU_TRY(acu_region_copy(&to, &from, box, on));
@@ -113,6 +115,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     ACU_TRY(acu_region_read(&from, rectangle, numbers));
     ACU_TRY(acu_region_fill(&to, rectangle, &numbers[0]));
     ACU_TRY(acu_region_fill(&to, box, &(int32_t){0}));
+    ACU_TRY(acu_buffer_create_pitched(on, ACU_F32, rectangle, NULL, &pitched));
+    ACU_TRY(acu_buffer_clone(pitched, NULL, &clone));
     ACU_TRY(acu_buffer_reinterpret(x, ACU_F64, &wide));
     const acu_region doubles = {.buffer = wide, .row_pitch = 24};
     return acu_region_fill(&doubles, rectangle, &(double){1.5});
@@ -781,6 +785,33 @@ static acu_result multicasts(void) {
     return acu_multicast_unbind(object, 0, 0, step);
 }
 
+static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+/* Enough rows that a kernel is worth loading; without it, there is a copy for each row. */
+static acu_result transpositions(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    acu_sim_register("acu_strided_tile_4", copies_nothing);
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &y));
+    ACU_TRY(acu_buffer_copy_strided(y, x, &strides, NULL));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(copied);
+    ACU_TRY(ended);
+    return acu_stream_synchronize(a);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -806,4 +837,7 @@ const scenario scenarios[] = {
     {"tensors", tensors},
     {"batches", batches},
     {"multicasts", multicasts},
+    {"transfers", transfers},
+    {"transpositions", transpositions},
+    {"other_apis", other_apis},
 };

@@ -336,6 +336,8 @@ static void addresses(void **state) {
     bool can;
     NOT_NULL(acu_memory_get_info(&info, NULL));
     NOT_NULL(acu_memory_can_access(&info, 0, NULL));
+    NOT_NULL(acu_memory_get_range(&info, 1, NULL));
+    NOT_NULL(acu_memory_set_synchronous(NULL, true));
     NO_DEVICE(acu_memory_can_access(&info, absent, &can));
     OK(acu_memory_get_info(NULL, &info));
     assert_int_equal(info.kind, ACU_MEMORY_KIND_UNKNOWN);

@@ -14,18 +14,18 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin bind call capture clear clone compile copy create describe destroy disable
-        discard enable end enter export fill find fork free grow import instantiate join keep launch leave load map
-        prefetch print
-        query read record register reinterpret release remove reserve reset retain shrink slice synchronize
-        trim unbind unmap update upload wait wrap write zero""",
+        """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
+        disable discard enable end enter export fill find fork free grow import instantiate join keep launch leave load
+        map prefetch print query read record register reinterpret release remove reserve reset retain shrink signal
+        slice synchronize trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args array batch buffer conditional device device_guard dtype event exec graph graph_memory kernel launch
-        memory mipmap module multicast node physical pool quarantine region stream virtual""",
+        """allocator args array batch buffer conditional device device_guard dtype event exec external external_memory
+        external_semaphore graph graph_memory kernel launch memory mipmap module multicast node physical pool
+        quarantine region stream transfer virtual""",
     ),
     key=len,
     reverse=True,
@@ -104,7 +104,7 @@ ALL = functions()
 
 def is_out(kind: str) -> bool:
     """A pointer through which the function returns something."""
-    return kind.endswith("*") and not kind.startswith("const ")
+    return kind.endswith("*") and (kind.endswith("**") or not kind.startswith("const "))
 
 
 def name_is_wrong(one: Function) -> str | None:

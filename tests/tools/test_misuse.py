@@ -18,6 +18,7 @@ NOUNS = [
     "dlpack",
     "event",
     "exec",
+    "external",
     "graph",
     "kernel",
     "launch",
@@ -29,6 +30,7 @@ NOUNS = [
     "pool",
     "region",
     "stream",
+    "transfer",
     "virtual",
 ]
 
