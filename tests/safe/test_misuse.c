@@ -249,6 +249,7 @@ static void buffers_are_made(void **state) {
     OPTIONAL_HANDLE(acu_buffer_clone(good.buffer, bad, &made));
     NOT_NULL(acu_buffer_clone(good.buffer, NULL, NULL));
     HANDLE(acu_buffer_set_stream(bad, good.stream));
+    HANDLE(acu_buffer_forget_uses(bad, NULL));
     HANDLE(acu_buffer_set_stream(good.buffer, bad));
     HANDLE(acu_buffer_slice(bad, 0, 1, &made));
     HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));

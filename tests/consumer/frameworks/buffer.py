@@ -300,6 +300,13 @@ def strided(shape: tuple[int, ...], steps: tuple[int, ...], at: int = 0) -> Layo
     return layout
 
 
+def show(tensor: Any) -> str:
+    """What an exporter wrote, for messages."""
+    shape = [c_int64.from_address(tensor.shape + 8 * i).value for i in range(tensor.ndim)]
+    steps = [c_int64.from_address(tensor.strides + 8 * i).value for i in range(tensor.ndim)] if tensor.strides else None
+    return f"data {tensor.data or 0:#x} + {tensor.byte_offset}, type {tensor.dtype:#x}, shape {shape}, strides {steps}"
+
+
 def taken(stream: Stream, array: Any, typestr: str, versioned: bool = True) -> tuple[Buffer, Info]:
     """A buffer on an array of a framework, which is told to let the buffer's stream wait."""
     device = array.__dlpack_device__()[0]
@@ -313,8 +320,12 @@ def taken(stream: Stream, array: Any, typestr: str, versioned: bool = True) -> t
     python.PyCapsule_SetName(capsule, USED[versioned])
     library, handle, info = stream.library, c_void_p(), Info()
     library.count_deleter(address, versioned, ours=False)
+    shown = show(KINDS[versioned].from_address(address).tensor)
     take = library.buffer_import_dlpack if versioned else library.buffer_import_dlpack_unversioned
-    take(stream.handle, c_void_p(address), byref(info), byref(handle))
+    try:
+        take(stream.handle, c_void_p(address), byref(info), byref(handle))
+    except RuntimeError as error:
+        raise RuntimeError(f"{error}: {shown}") from error
     return Buffer(stream, handle, typestr, info.layout), info
 
 
