@@ -128,7 +128,7 @@ typedef struct wanted_cache {
 static bool is_wanted(const acu_stream_cache *base, const void *data) {
     const acu_cache *cache = (const acu_cache *)base;
     const wanted_cache *wanted = data;
-    return cache->allocator == wanted->allocator &&
+    return __atomic_load_n(&cache->allocator, __ATOMIC_ACQUIRE) == wanted->allocator &&
            __atomic_load_n(&cache->arena, __ATOMIC_ACQUIRE) == wanted->arena;
 }
 
@@ -489,6 +489,8 @@ static void free_caches(acu_caching *a) {
         if (acu_timeline_release(cache->timeline))
             acu_record_release_error();
         cache->timeline = NULL;
+        /* The stream may still have the cache, and another allocator may come to lie here. */
+        __atomic_store_n(&cache->allocator, NULL, __ATOMIC_RELEASE);
         acu_stream_cache_release(&cache->base);
     }
 }
