@@ -72,11 +72,18 @@ MAKES(cudaGraphAddMemsetNode)
 MAKES(cudaGraphInstantiateWithParams)
 SIMPLE(cudaGraphLaunch)
 ANSWERS(cudaDeviceGetAttribute, 1024)
+ANSWERS(cuDeviceGetAttribute, 1)
 
 COUNTED(cuMemGetAllocationGranularity)
 static int fake_cuMemGetAllocationGranularity(size_t *step) {
     count_cuMemGetAllocationGranularity++;
     *step = FAKE_STEP;
+    return 0;
+}
+COUNTED(cudaMemGetInfo)
+static int fake_cudaMemGetInfo(size_t *unused, size_t *total) {
+    count_cudaMemGetInfo++;
+    *unused = *total = (size_t)1 << 30u;
     return 0;
 }
 MAKES(cuMemAddressReserve)
@@ -167,6 +174,8 @@ static const struct {
     FAKE(cudaLibraryUnload),
     FAKE(cudaLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
+    FAKE(cuDeviceGetAttribute),
+    FAKE(cudaMemGetInfo),
     FAKE(cuMemGetAllocationGranularity),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),

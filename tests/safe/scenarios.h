@@ -10,10 +10,11 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 24 };
+enum { SCENARIOS = 25 };
 extern const scenario scenarios[SCENARIOS];
 
 /* Those of scenarios_memory.c. */
+acu_result allocators(void);
 acu_result transfers(void);
 
 /* To be set before: */
