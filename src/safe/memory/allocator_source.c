@@ -20,6 +20,26 @@ static int ask_virtual(int device, bool *has) {
     return code;
 }
 
+/* Chooses the source; where the driver cannot be asked, the device has no virtual memory for us. */
+static int choose_source(acu_caching *a, acu_allocator_source wanted) {
+    const int device = a->base.object.device;
+    bool has = false;
+    acu_saved_record before;
+    a->source = wanted;
+    if (wanted > ACU_ALLOCATOR_VIRTUAL)
+        return 0;
+    acu_record_save(&before);
+    const int code = ask_virtual(device, &has);
+    if (wanted == ACU_ALLOCATOR_ANY) {
+        acu_record_restore(&before);
+        a->source = has ? ACU_ALLOCATOR_VIRTUAL : ACU_ALLOCATOR_DEVICE;
+        return 0;
+    }
+    return code || has
+               ? code
+               : acu_record(cudaErrorNotSupported, "device %d has no virtual memory", device);
+}
+
 static int find_total(acu_caching *a) {
     size_t unused = 0;
     acu_guard guard;
@@ -36,13 +56,7 @@ static int find_total(acu_caching *a) {
 
 int acu_source_open(acu_caching *a, acu_allocator_source wanted) {
     const int device = a->base.object.device;
-    bool has = false;
-    int code = wanted <= ACU_ALLOCATOR_VIRTUAL ? ask_virtual(device, &has) : 0;
-    if (!code && wanted == ACU_ALLOCATOR_VIRTUAL && !has)
-        code = acu_record(cudaErrorNotSupported, "device %d has no virtual memory", device);
-    a->source = wanted != ACU_ALLOCATOR_ANY ? wanted
-                : has                       ? ACU_ALLOCATOR_VIRTUAL
-                                            : ACU_ALLOCATOR_DEVICE;
+    int code = choose_source(a, wanted);
     if (!code)
         code = find_total(a);
     if (!code && a->source == ACU_ALLOCATOR_VIRTUAL)
