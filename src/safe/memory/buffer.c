@@ -412,6 +412,14 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
     return acu_stream_check(call, *on);
 }
 
+acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left) {
+    NEED_BUFFER(buffer);
+    const size_t still = acu_storage_forget_over(buffer->storage);
+    if (left)
+        *left = still;
+    return 0;
+}
+
 acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on) {
     uint64_t unused;
     NEED_BUFFER(buffer);

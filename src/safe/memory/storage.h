@@ -135,6 +135,8 @@ static inline int acu_storage_end_use(acu_storage *storage, acu_stream *stream, 
 int acu_storage_gather_uses(acu_storage *storage);
 /* Lets the thread wait for all uses; returns 0 or a recorded failure. */
 int acu_storage_synchronize(acu_storage *storage);
+/* Forgets the uses that are over; returns how many streams may still use the memory. */
+size_t acu_storage_forget_over(acu_storage *storage);
 /* Makes another stream, of the same device, the home; returns the failure to release the earlier
  * one, or 0. */
 int acu_storage_move(acu_storage *storage, acu_stream *to);
