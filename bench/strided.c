@@ -203,7 +203,6 @@ int main(void) {
     OK(acu_buffer_create(stream, ACU_U8, MOST, &to));
     OK(acu_buffer_create(stream, ACU_U8, MOST, &from));
     strides = (acu_strides){.rank = 2, .shape = square, .from = transposed};
-    strides.to_at = 0;
     OK(acu_stream_synchronize(stream));
     const double before = now_ns();
     strided(1);
