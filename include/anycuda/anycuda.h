@@ -25,6 +25,7 @@
 #include <anycuda/load.h>
 #include <anycuda/memory.h>
 #include <anycuda/module.h>
+#include <anycuda/multicast.h>
 #include <anycuda/node.h>
 #include <anycuda/object.h>
 #include <anycuda/physical.h>

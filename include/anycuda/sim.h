@@ -125,6 +125,18 @@ int acu_sim_register(const char *name, acu_sim_kernel function);
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 
 /**
+ * Writes where a multicast object's bytes are at that address: in the memory that each device has
+ * bound there, in the order of the devices. Returns how many there are, also if `places` has room
+ * for fewer.
+ *
+ * This is how a kernel's function does what `multimem` instructions do: it stores to all places, or
+ * loads from all and reduces. Plain accesses by acu_sim_at() fail there. The kernel fails where not
+ * every device has bound memory, as with acu_sim_at().
+ */
+size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                            void **places, size_t room);
+
+/**
  * Sets, as cudaGraphSetConditional() in a kernel, the value by which conditional nodes of the graph
  * that the kernel is launched in choose among their graphs.
  *

@@ -79,6 +79,14 @@ static int fake_cuMemGetAllocationGranularity(size_t *step) {
     *step = FAKE_STEP;
     return 0;
 }
+COUNTED(cuMulticastGetGranularity)
+static int fake_cuMulticastGetGranularity(size_t *step) {
+    count_cuMulticastGetGranularity++;
+    *step = FAKE_STEP;
+    return 0;
+}
+MAKES(cuMulticastCreate)
+ANSWERS(cuDeviceGetAttribute, 1)
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
 MAKES(cudaImportExternalMemory)
@@ -178,6 +186,9 @@ static const struct {
     FAKE(cudaLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
     FAKE(cuMemGetAllocationGranularity),
+    FAKE(cuMulticastGetGranularity),
+    FAKE(cuMulticastCreate),
+    FAKE(cuDeviceGetAttribute),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
     FAKE(cudaImportExternalMemory),

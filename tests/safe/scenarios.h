@@ -10,7 +10,7 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 26 };
+enum { SCENARIOS = 27 };
 extern const scenario scenarios[SCENARIOS];
 
 /* That of scenarios_external.c. */

@@ -141,6 +141,19 @@ static acu_result map_memory(acu_stream *stream) {
     return acu_buffer_grow(growing, 256 * FAKE_STEP);
 }
 
+static acu_result bind_memory(void) {
+    ACU_AUTO(acu_multicast) *object = NULL;
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_TRY(acu_multicast_create(1, 16 * FAKE_STEP, NULL, &object));
+    ACU_TRY(acu_multicast_add_device(object, 0));
+    ACU_TRY(acu_physical_create(0, FAKE_STEP, NULL, &memory));
+    for (size_t i = 0; i < 16; i++)
+        ACU_TRY(acu_multicast_bind(object, i * FAKE_STEP, memory, 0, FAKE_STEP));
+    ACU_TRY(acu_virtual_reserve(0, 16 * FAKE_STEP, NULL, &range));
+    return acu_virtual_map_multicast(range, 0, object, 0, 16 * FAKE_STEP);
+}
+
 /* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
 static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     enum { MANY = 6 };
@@ -208,6 +221,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(bind_memory());
     ACU_TRY(make_rows(a));
     ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
