@@ -56,6 +56,7 @@ ELSEWHERE = {
     "acu_sim_damages": OF_ITS_SUBJECT,
     "acu_sim_fault": OF_ITS_SUBJECT,
     "acu_sim_memory_export": OF_ITS_SUBJECT,
+    "acu_sim_multicast_at": OF_ITS_SUBJECT,
     "acu_sim_register": OF_ITS_SUBJECT,
     "acu_sim_semaphore_create": OF_ITS_SUBJECT,
     "acu_sim_semaphore_destroy": OF_ITS_SUBJECT,

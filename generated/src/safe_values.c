@@ -112,6 +112,28 @@ SAME(ACU_ATTACH_SINGLE, cudaMemAttachSingle);
 
 /* acu_buffer_flag */
 
+/* acu_external_memory_type */
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_FD, cudaExternalMemoryHandleTypeOpaqueFd);
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_WIN32, cudaExternalMemoryHandleTypeOpaqueWin32);
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_WIN32_KMT, cudaExternalMemoryHandleTypeOpaqueWin32Kmt);
+SAME(ACU_EXTERNAL_MEMORY_D3D12_HEAP, cudaExternalMemoryHandleTypeD3D12Heap);
+SAME(ACU_EXTERNAL_MEMORY_D3D12_RESOURCE, cudaExternalMemoryHandleTypeD3D12Resource);
+SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE, cudaExternalMemoryHandleTypeD3D11Resource);
+SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT, cudaExternalMemoryHandleTypeD3D11ResourceKmt);
+SAME(ACU_EXTERNAL_MEMORY_NVSCI_BUF, cudaExternalMemoryHandleTypeNvSciBuf);
+
+/* acu_external_semaphore_type */
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_FD, cudaExternalSemaphoreHandleTypeOpaqueFd);
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32, cudaExternalSemaphoreHandleTypeOpaqueWin32);
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32_KMT, cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt);
+SAME(ACU_EXTERNAL_SEMAPHORE_D3D12_FENCE, cudaExternalSemaphoreHandleTypeD3D12Fence);
+SAME(ACU_EXTERNAL_SEMAPHORE_D3D11_FENCE, cudaExternalSemaphoreHandleTypeD3D11Fence);
+SAME(ACU_EXTERNAL_SEMAPHORE_NVSCI_SYNC, cudaExternalSemaphoreHandleTypeNvSciSync);
+SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX, cudaExternalSemaphoreHandleTypeKeyedMutex);
+SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX_KMT, cudaExternalSemaphoreHandleTypeKeyedMutexKmt);
+SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd);
+SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_WIN32, cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32);
+
 /* acu_array_flag */
 SAME(ACU_ARRAY_LAYERED, cudaArrayLayered);
 SAME(ACU_ARRAY_SURFACE, cudaArraySurfaceLoadStore);

@@ -17,6 +17,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>
@@ -24,6 +25,7 @@
 #include <anycuda/load.h>
 #include <anycuda/memory.h>
 #include <anycuda/module.h>
+#include <anycuda/multicast.h>
 #include <anycuda/node.h>
 #include <anycuda/object.h>
 #include <anycuda/physical.h>

@@ -260,6 +260,17 @@ ACU_CHECKED acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *str
 ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
 
 /**
+ * Forgets the uses of the buffer's memory that are done, and counts the streams whose uses may not
+ * be; waits for nothing. `left` may be NULL.
+ *
+ * An operation on a buffer waits for earlier uses on other streams, also where they were over long
+ * ago, because CUDA is not asked each time. After this call that costs nothing any more, and what
+ * is kept of streams that are gone is given back. In a capture where CUDA must not be asked nothing
+ * is forgotten, and of a buffer that is unordered nothing is known: `left` is 0 then.
+ */
+ACU_CHECKED acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left);
+
+/**
  * Announces that the program itself will put work on `on` that uses the buffer, such as a raw
  * launch.
  *
@@ -372,10 +383,11 @@ typedef struct acu_strides {
 /**
  * Copies elements that lie apart, and does not wait.
  *
- * The copy is made of as few 2D copies as the layout allows: one for each row of rows. Negative
- * steps, and steps that do not ascend, cost a copy for each element or row. Within one memory
- * nothing that is written may also be read: that is not found, and the result is undefined. Errors:
- * ACU_ERROR_OVERFLOW where the shape cannot be addressed.
+ * One kernel of the library's own copies where many copies of rows would be needed, as for a
+ * transposition. Where it cannot run, because the stream's device does not reach the memory or the
+ * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
+ * memory nothing that is written may also be read: that is not found, and the result is undefined.
+ * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);

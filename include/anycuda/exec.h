@@ -174,12 +174,13 @@ ACU_CHECKED acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_clos
 ACU_CHECKED acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child);
 /** Sets the event that an event node records or waits for. */
 ACU_CHECKED acu_result acu_exec_set_event(acu_exec *exec, acu_node node, acu_event *event);
-/** Sets the semaphores to signal, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_exec_set_semaphore_signal(
-    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreSignalNodeParams *params);
-/** Sets the semaphores to wait for, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_exec_set_semaphore_wait(
-    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
+/** Sets the semaphores to signal, as for acu_graph_add_semaphore_signal(). */
+ACU_CHECKED acu_result acu_exec_set_semaphore_signal(acu_exec *exec, acu_node node,
+                                                     const acu_semaphore_signal *signals,
+                                                     size_t count);
+/** Sets the semaphores to wait for, as for acu_graph_add_semaphore_wait(). */
+ACU_CHECKED acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
+                                                   const acu_semaphore_wait *waits, size_t count);
 
 /**
  * Sets CUDA's own parameters of a node as acu_node_set_params() does; child nodes since CUDA 12.2.

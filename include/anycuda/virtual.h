@@ -12,6 +12,7 @@
 #define ACU_VIRTUAL_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/multicast.h>
 #include <anycuda/physical.h>
 
 ACU_BEGIN_C
@@ -88,6 +89,21 @@ acu_device acu_virtual_device(const acu_virtual *addresses);
 ACU_CHECKED acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *physical);
 
 /**
+ * Maps a part of a multicast object, from its byte `multicast_at` on, to the addresses from byte
+ * `at` on; the range keeps the object.
+ *
+ * The addresses are for `multimem` instructions of kernels, which get them as a pointer; there is
+ * no buffer on them. All devices must have been added; until then CUDA would wait, and the call is
+ * refused as acu_multicast_bind() is. Errors: ACU_ERROR_RANGE where a number is no multiple of both
+ * granularities, or the bytes are outside of the range or the object; ACU_ERROR_DEVICE where a
+ * device has access to the range that was not added; ACU_ERROR_STATE as for acu_virtual_map() and
+ * acu_multicast_bind().
+ */
+ACU_CHECKED acu_result acu_virtual_map_multicast(acu_virtual *addresses, size_t at,
+                                                 acu_multicast *multicast, size_t multicast_at,
+                                                 size_t bytes);
+
+/**
  * Unmaps what is mapped between byte `at` and `at + bytes`, and gives up the physical memory.
  *
  * Work that was queued by raw calls, and uses the addresses, must be done. Errors: ACU_ERROR_RANGE
@@ -111,11 +127,13 @@ ACU_CHECKED acu_result acu_virtual_set_access(acu_virtual *addresses, acu_device
 ACU_CHECKED acu_result acu_virtual_get_access(acu_virtual *addresses, acu_device device,
                                               acu_access *access);
 
-/** A piece of physical memory that is mapped to a range. */
+/** What is mapped to a piece of a range: physical memory, or a part of a multicast object. */
 typedef struct acu_mapping {
-    size_t at, bytes;       /* where in the range, and how many */
-    acu_physical *physical; /* which stays the range's, until the piece is unmapped */
-    size_t buffers;         /* how many buffers lie on it; at least 1 in a range that grows */
+    size_t at, bytes;         /* where in the range, and how many */
+    acu_physical *physical;   /* which stays the range's, until the piece is unmapped; or NULL */
+    acu_multicast *multicast; /* likewise, or NULL */
+    size_t multicast_at;      /* where in the object */
+    size_t buffers;           /* how many buffers lie on it; at least 1 in a range that grows */
 } acu_mapping;
 
 /** Lists what is mapped, from the first address to the last. */
@@ -129,6 +147,7 @@ ACU_CHECKED acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapp
  *
  * Errors: ACU_ERROR_RANGE beyond the range, or where not everything is mapped; ACU_ERROR_STATE
  * where the range is a buffer's that grows: acu_buffer_slice() makes a part of that;
+ * ACU_ERROR_MEMORY_KIND where a multicast object is mapped;
  * ACU_ERROR_DTYPE where `at` is not aligned for the type; ACU_ERROR_DEVICE where the stream's
  * device may not both read and write; else as for acu_buffer_create().
  */

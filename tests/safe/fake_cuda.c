@@ -72,7 +72,6 @@ MAKES(cudaGraphAddMemsetNode)
 MAKES(cudaGraphInstantiateWithParams)
 SIMPLE(cudaGraphLaunch)
 ANSWERS(cudaDeviceGetAttribute, 1024)
-ANSWERS(cuDeviceGetAttribute, 1)
 
 COUNTED(cuMemGetAllocationGranularity)
 static int fake_cuMemGetAllocationGranularity(size_t *step) {
@@ -86,8 +85,26 @@ static int fake_cudaMemGetInfo(size_t *unused, size_t *total) {
     *unused = *total = (size_t)1 << 30u;
     return 0;
 }
+COUNTED(cuMulticastGetGranularity)
+static int fake_cuMulticastGetGranularity(size_t *step) {
+    count_cuMulticastGetGranularity++;
+    *step = FAKE_STEP;
+    return 0;
+}
+MAKES(cuMulticastCreate)
+ANSWERS(cuDeviceGetAttribute, 1)
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
+MAKES(cudaImportExternalMemory)
+MAKES(cudaImportExternalSemaphore)
+MAKES(cudaExternalMemoryGetMappedBuffer)
+SIMPLE(cudaDestroyExternalMemory)
+SIMPLE(cudaDestroyExternalSemaphore)
+SIMPLE(cudaSignalExternalSemaphoresAsync)
+SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddExternalSemaphoresSignalNode)
+MAKES(cudaGraphAddExternalSemaphoresWaitNode)
+SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
 MAKES(cuMemRetainAllocationHandle)
 
 COUNTED(cudaFuncGetAttributes)
@@ -174,11 +191,23 @@ static const struct {
     FAKE(cudaLibraryUnload),
     FAKE(cudaLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
-    FAKE(cuDeviceGetAttribute),
     FAKE(cudaMemGetInfo),
     FAKE(cuMemGetAllocationGranularity),
+    FAKE(cuMulticastGetGranularity),
+    FAKE(cuMulticastCreate),
+    FAKE(cuDeviceGetAttribute),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
+    FAKE(cudaImportExternalMemory),
+    FAKE(cudaImportExternalSemaphore),
+    FAKE(cudaExternalMemoryGetMappedBuffer),
+    FAKE(cudaDestroyExternalMemory),
+    FAKE(cudaDestroyExternalSemaphore),
+    FAKE(cudaSignalExternalSemaphoresAsync),
+    FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddExternalSemaphoresSignalNode),
+    FAKE(cudaGraphAddExternalSemaphoresWaitNode),
+    FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),
     FAKE(cuMemRetainAllocationHandle),
     FAKE(cudaFuncGetAttributes),
     FAKE(cudaFuncGetParamInfo),

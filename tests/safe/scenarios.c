@@ -106,6 +106,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     const acu_region from = {.buffer = y, .at = {1, 0, 0}, .row_pitch = 12, .slice_height = 2};
     const acu_extent row = {2, 1, 1}, rectangle = {2, 2, 1}, box = {2, 1, 2};
     ACU_AUTO(acu_buffer) *wide = NULL;
+    ACU_AUTO(acu_buffer) *pitched = NULL;
+    ACU_AUTO(acu_buffer) *clone = NULL;
     ACU_TRY(acu_region_copy(&to, &from, row, on));
     ACU_TRY(acu_region_copy(&to, &from, rectangle, on));
     ACU_TRY(acu_region_copy(&to, &from, box, on));
@@ -113,6 +115,8 @@ static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
     ACU_TRY(acu_region_read(&from, rectangle, numbers));
     ACU_TRY(acu_region_fill(&to, rectangle, &numbers[0]));
     ACU_TRY(acu_region_fill(&to, box, &(int32_t){0}));
+    ACU_TRY(acu_buffer_create_pitched(on, ACU_F32, rectangle, NULL, &pitched));
+    ACU_TRY(acu_buffer_clone(pitched, NULL, &clone));
     ACU_TRY(acu_buffer_reinterpret(x, ACU_F64, &wide));
     const acu_region doubles = {.buffer = wide, .row_pitch = 24};
     return acu_region_fill(&doubles, rectangle, &(double){1.5});
@@ -756,6 +760,58 @@ static acu_result batches(void) {
     return acu_buffer_synchronize(x);
 }
 
+/* On a GPU only what tests/safe/test_multicast.c may run there, too. */
+static acu_result multicasts(void) {
+    bool supported = false;
+    size_t step;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_multicast) *object = NULL;
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_multicast_is_supported(0, &supported));
+    if (!supported || (!is_simulated() && !getenv("ANYCUDA_TESTS_MULTICAST")))
+        return 0;
+    ACU_TRY(acu_multicast_get_granularity(1, 0, NULL, &step, NULL));
+    ACU_TRY(acu_multicast_create(1, 2 * step, NULL, &object));
+    ACU_TRY(acu_multicast_add_device(object, 0));
+    ACU_TRY(acu_physical_create(0, step, NULL, &memory));
+    ACU_TRY(acu_multicast_bind(object, 0, memory, 0, step));
+    ACU_TRY(acu_buffer_create_growable(a, ACU_U8, step, step, &x));
+    ACU_TRY(acu_multicast_bind_buffer(object, step, x));
+    ACU_TRY(acu_virtual_reserve(0, 2 * step, NULL, &range));
+    ACU_TRY(acu_virtual_map_multicast(range, 0, object, 0, 2 * step));
+    return acu_multicast_unbind(object, 0, 0, step);
+}
+
+static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+/* Enough rows that a kernel is worth loading; without it, there is a copy for each row. */
+static acu_result transpositions(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    acu_sim_register("acu_strided_tile_4", copies_nothing);
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &y));
+    ACU_TRY(acu_buffer_copy_strided(y, x, &strides, NULL));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(copied);
+    ACU_TRY(ended);
+    return acu_stream_synchronize(a);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -781,5 +837,8 @@ const scenario scenarios[] = {
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
     {"batches", batches},
+    {"multicasts", multicasts},
     {"transfers", transfers},
+    {"transpositions", transpositions},
+    {"other_apis", other_apis},
 };

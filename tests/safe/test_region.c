@@ -53,16 +53,9 @@ static void fill_on_host(unsigned char *to, rows t, const void *element, acu_ext
                 memcpy(to + t.first + z * t.slice + y * t.pitch + x * size, element, size);
 }
 
-/* Numbers that are the same in each run. */
-static unsigned number(unsigned below) {
-    static uint64_t state = 42;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % below;
-}
-
 static void scramble(bytes memory) {
     for (size_t i = 0; i < BYTES; i++)
-        memory[i] = (unsigned char)number(256);
+        memory[i] = (unsigned char)any(256);
 }
 
 static const size_t sizes[] = {1, 2, 3, 4, 8, 12, 16};
@@ -71,10 +64,10 @@ static const size_t sizes[] = {1, 2, 3, 4, 8, 12, 16};
 static acu_region any_region(acu_buffer *buffer, acu_extent e, size_t size) {
     for (;;) {
         acu_region r = {.buffer = buffer};
-        if (number(3) > 0) {
-            r.at = (acu_position){number(4), number(3), number(2)};
-            r.row_pitch = (r.at.x + e.width) * size + number(3) * number(20);
-            r.slice_height = r.at.y + e.height + number(3) * number(2);
+        if (any(3) > 0) {
+            r.at = (acu_position){any(4), any(3), any(2)};
+            r.row_pitch = (r.at.x + e.width) * size + any(3) * any(20);
+            r.slice_height = r.at.y + e.height + any(3) * any(2);
         }
         if (last_byte(rows_of(&r, e, size), e, size) <= BYTES / size * size)
             return r;
@@ -82,7 +75,7 @@ static acu_region any_region(acu_buffer *buffer, acu_extent e, size_t size) {
 }
 
 static acu_extent any_extent(size_t size) {
-    return (acu_extent){1 + number((unsigned)(120 / size)), 1 + number(7), 1 + number(5)};
+    return (acu_extent){1 + any((unsigned)(120 / size)), 1 + any(7), 1 + any(5)};
 }
 
 static acu_buffer *bytes_on(acu_stream *on, size_t size, const bytes memory,
@@ -105,7 +98,7 @@ static void copy_some(acu_stream *to_stream, acu_stream *from_stream,
                       const acu_buffer_options *options) {
     static bytes a, b;
     for (int i = 0; i < 150; i++) {
-        const size_t size = sizes[number(COUNT(sizes))];
+        const size_t size = sizes[any(COUNT(sizes))];
         const acu_extent e = any_extent(size);
         scramble(a);
         scramble(b);
@@ -145,7 +138,7 @@ static void regions_are_written_and_read(void **state) {
     static bytes a, host;
     (void)state;
     for (int i = 0; i < 150; i++) {
-        const size_t size = sizes[number(COUNT(sizes))];
+        const size_t size = sizes[any(COUNT(sizes))];
         const acu_extent e = any_extent(size);
         scramble(a);
         scramble(host);
@@ -213,13 +206,13 @@ static void overlapping_regions_are_refused_and_no_others(void **state) {
     (void)state;
     int refused = 0, copied = 0;
     for (int i = 0; i < 1500; i++) {
-        const acu_extent e = {1 + number(8), 1 + number(4), 1 + number(3)};
+        const acu_extent e = {1 + any(8), 1 + any(4), 1 + any(3)};
         scramble(a);
         acu_buffer *buffer = bytes_on(stream, 1, a, NULL);
         acu_region t = any_region(buffer, e, 1), f = any_region(buffer, e, 1);
-        if (number(2)) { /* parts of one image */
-            t = (acu_region){buffer, {number(16), number(8), number(4)}, 24, 12};
-            f = (acu_region){buffer, {number(16), number(8), number(4)}, 24, 12};
+        if (any(2)) { /* parts of one image */
+            t = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12};
+            f = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12};
         }
         const rows to = rows_of(&t, e, 1), from = rows_of(&f, e, 1);
         if (overlap_on_host(to, from, e, 1)) {
@@ -245,11 +238,11 @@ static void regions_are_filled(void **state) {
     (void)state;
     for (int i = 0; i < 200; i++) {
         unsigned char element[16];
-        const size_t size = sizes[number(COUNT(sizes))];
+        const size_t size = sizes[any(COUNT(sizes))];
         const acu_extent e = any_extent(size);
-        const unsigned char same = (unsigned char)number(256);
+        const unsigned char same = (unsigned char)any(256);
         for (size_t n = 0; n < size; n++)
-            element[n] = i % 4 ? (unsigned char)number(256) : same;
+            element[n] = i % 4 ? (unsigned char)any(256) : same;
         scramble(a);
         acu_buffer *buffer = bytes_on(stream, size, a, NULL);
         const acu_region r = any_region(buffer, e, size);

@@ -114,10 +114,12 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
-    int released = acu_timeline_release(stream->timeline), given = 0;
+    int released = acu_timeline_release(stream->timeline), kernels = 0, given = 0;
+    if (stream->kernels)
+        kernels = acu_object_release(NULL, stream->kernels, stream->kernels->was);
     if (stream->staging)
         given = acu_object_release(NULL, stream->staging, stream->staging->was);
-    return last ? last : code ? code : released ? released : given;
+    return last ? last : code ? code : released ? released : kernels ? kernels : given;
 }
 
 static void describe_stream(const acu_object *object, acu_description *d) {

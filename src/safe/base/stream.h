@@ -64,6 +64,7 @@ struct acu_stream {
     unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
     int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
+    acu_object *kernels;      /* atomic: those of the safe layer's own, with a reference; or NULL */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */
 };

@@ -286,7 +286,7 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
         code = with_log(module, module->backend->load(&module->raw, image->bytes, &jit));
     module->backend->leave(&guard);
     module->owned = code == 0;
-    return code ? acu_cuda_failed(call, "", code) : 0;
+    return code && *call ? acu_cuda_failed(call, "", code) : code;
 }
 
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
@@ -297,7 +297,7 @@ int acu_module_new(const char *call, acu_device device, const acu_module_image *
         return code;
     code = new_module(call, device, acu_backend_for_modules(), &made);
     if (code)
-        return acu_cuda_failed(call, "", code);
+        return *call ? acu_cuda_failed(call, "", code) : code;
     code = load_image(call, made, image);
     if (code)
         (void)acu_object_release(call, made, &acu_module_class);

@@ -401,6 +401,8 @@ static void describe_buffer(const acu_object *object, acu_description *d) {
     const acu_storage *s = buffer->storage;
     acu_describe(d, "%zu x %s", buffer->count, acu_dtype_name(buffer->dtype));
     acu_describe(d, "%s memory at %p", memory_names[s->memory], (const void *)buffer->pointer);
+    if (buffer->pitched)
+        acu_describe(d, "pitched");
     if (!s->owned && !s->owner && s->memory != ACU_MEMORY_GRAPH)
         acu_describe(d, "wrapped");
     if (acu_has(s->flags, ACU_BUFFER_UNORDERED))
@@ -430,6 +432,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->first.storage = s;
     s->first.dtype = r->dtype;
     s->first.count = r->count;
+    s->first.pitched = false;
     s->device = device;
     s->home = r->stream;
     s->memory = r->options.memory;

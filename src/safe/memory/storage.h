@@ -32,6 +32,7 @@ struct acu_buffer {
     char *pointer; /* the device's address; the host's where only the host can address the memory */
     size_t count;  /* elements */
     acu_dtype dtype;
+    bool pitched; /* it is the beginning of an acu_pitched_buffer (safe/memory/region.h) */
 };
 
 /* Where one stream alone uses the memory, only the first two lines of the cache are read. */
@@ -134,6 +135,8 @@ static inline int acu_storage_end_use(acu_storage *storage, acu_stream *stream, 
 int acu_storage_gather_uses(acu_storage *storage);
 /* Lets the thread wait for all uses; returns 0 or a recorded failure. */
 int acu_storage_synchronize(acu_storage *storage);
+/* Forgets the uses that are over; returns how many streams may still use the memory. */
+size_t acu_storage_forget_over(acu_storage *storage);
 /* Makes another stream, of the same device, the home; returns the failure to release the earlier
  * one, or 0. */
 int acu_storage_move(acu_storage *storage, acu_stream *to);

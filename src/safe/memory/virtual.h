@@ -36,12 +36,19 @@ int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left);
 /* Records for `call` that the range maps for a buffer that grows; returns the code. */
 int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v);
 
+/* Maps what the mapping says to the range, with access for everybody who has it; the range keeps
+ * the object. Returns 0, or a failure recorded for `call`. */
+int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping *mapping,
+                    CUmemGenericAllocationHandle raw);
+
 /* Keeps the mappings of these bytes from being unmapped, once for each buffer that lies there,
  * until acu_virtual_unlock_part(). Returns false, with nothing done, where not all of them are
  * mapped. */
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
+/* Returns whether a multicast object is mapped to some of these bytes. */
+bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes);
 /* Returns whether all of these bytes are memory of the host, which the host may read and write. */
 bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes);
 

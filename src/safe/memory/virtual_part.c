@@ -72,6 +72,10 @@ acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at, acu_stre
                    ACU_ERROR_RANGE, "%zu elements from byte %zu on are outside of the range", count,
                    at);
     ACU_TRY(check_access(__func__, v, stream));
+    ACU_REQUIRE_OF(
+        v, !acu_virtual_has_multicast(v, at, bytes), ACU_ERROR_MEMORY_KIND,
+        "a multicast object is mapped there, which only multimem instructions of kernels "
+        "access: give these the address");
     ACU_TRY(new_part(__func__, v, at, bytes, &part));
     const acu_storage_request request = {.stream = stream,
                                          .dtype = dtype,

@@ -13,6 +13,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
@@ -80,12 +81,18 @@ static acu_sim_kernel registered_function(acu_sim_entry *entry) {
  * interpreter of PTX would be another one. */
 static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_function};
 
+/* The safe layer's own kernels, whose names begin so, need no C function: where they cannot be
+ * launched, it does without them. */
+static bool is_of_safe_layer(const char *name) {
+    return strncmp(name, "acu_", 4) == 0;
+}
+
 /* Returns NULL where a kernel has no C function, and reports each such kernel once. */
 static acu_sim_kernel find_c_function(acu_sim_entry *entry) {
     for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
         if (executors[i](entry))
             return executors[i](entry);
-    if (!entry->reported)
+    if (!entry->reported && !is_of_safe_layer(entry->name))
         fprintf(stderr,
                 "anycuda: simulator: kernel \"%s\" cannot be launched: no C function is registered "
                 "for it; register one with acu_sim_register(\"%s\", function)\n",
@@ -114,24 +121,47 @@ static const acu_sim_range *find_accessible(const acu_sim_device *device, const 
     return acu_sim_range_allows_access(range, device) ? range : NULL;
 }
 
+/* Ends the kernel. */
+static _Noreturn void fail_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                              const char *why) {
+    fprintf(stderr,
+            "anycuda: simulator: kernel \"%s\": illegal address: %zu bytes at %p are %s device %d "
+            "can access\n",
+            launch->kernel, bytes, address, why, launch->device);
+    launch->run->result = cudaErrorIllegalAddress;
+    longjmp(launch->run->end, 1);
+}
+
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
-    struct acu_sim_run *run = launch->run;
+    const struct acu_sim_run *run = launch->run;
     if (bytes == 0) /* a kernel that touches nothing may have any pointer */
         return (void *)(uintptr_t)address;
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range = find_accessible(run->device, address, bytes);
-    void *at = range ? acu_sim_range_bytes(range, address) : NULL;
+    const bool multicast = range && range->multicast;
+    void *at = range && !multicast ? acu_sim_range_bytes(range, address) : NULL;
     if (!at)
         acu_sim_guard_explain(address);
     pthread_mutex_unlock(&acu_sim_lock);
     if (at)
         return at;
-    fprintf(stderr,
-            "anycuda: simulator: kernel \"%s\": illegal address: %zu bytes at %p are not in one "
-            "allocation that device %d can access\n",
-            launch->kernel, bytes, address, launch->device);
-    run->result = cudaErrorIllegalAddress;
-    longjmp(run->end, 1);
+    fail_at(launch, address, bytes,
+            multicast ? "of a multicast object, which only multimem instructions, and so "
+                        "acu_sim_multicast_at() on"
+                      : "not in one allocation that");
+}
+
+size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                            void **places, size_t room) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const bool accessible = find_accessible(launch->run->device, address, bytes);
+    const size_t count =
+        accessible ? acu_sim_multicast_places(address, bytes, places, places ? room : 0) : 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!count)
+        fail_at(launch, address, bytes,
+                "not of one multicast object, to which each device has bound memory, that");
+    return count;
 }
 
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
