@@ -64,6 +64,8 @@ ELSEWHERE = {
     "acu_sim_semaphore_signal": OF_ITS_SUBJECT,
     "acu_sim_semaphore_value": OF_ITS_SUBJECT,
     "acu_sim_set_conditional": OF_ITS_SUBJECT,
+    "acu_sim_surface_read": OF_ITS_SUBJECT,
+    "acu_sim_surface_write": OF_ITS_SUBJECT,
 }
 
 
