@@ -34,6 +34,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/texture.h>
 #include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 

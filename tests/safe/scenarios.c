@@ -817,6 +817,7 @@ const scenario scenarios[] = {
     {"closures", closures},
     {"every_memory", every_memory},
     {"virtual_memory", virtual_memory},
+    {"allocators", allocators},
     {"two_streams", two_streams},
     {"pools", pools},
     {"devices", devices},

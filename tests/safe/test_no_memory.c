@@ -200,6 +200,24 @@ static acu_result transfers(acu_stream *stream) {
     return acu_transfer_synchronize(first);
 }
 
+static acu_result allocate(acu_stream *stream) {
+    static const acu_allocator_source sources[] = {ACU_ALLOCATOR_VIRTUAL, ACU_ALLOCATOR_PINNED};
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        ACU_AUTO(acu_allocator) *allocator = NULL;
+        ACU_AUTO(acu_buffer) *x = NULL;
+        ACU_AUTO(acu_buffer) *y = NULL;
+        void *raw = NULL;
+        const acu_allocator_options how = {.source = sources[i]};
+        ACU_TRY(acu_allocator_create(0, &how, &allocator));
+        const acu_buffer_options options = {.allocator = allocator};
+        ACU_TRY(acu_buffer_create_with(stream, ACU_U8, 1000, &options, &x));
+        ACU_TRY(acu_buffer_create_with(stream, ACU_U8, 5000, &options, &y));
+        ACU_TRY(acu_allocator_allocate(allocator, stream, 10, &raw));
+        ACU_TRY(acu_allocator_free(allocator, raw));
+    }
+    return 0;
+}
+
 static acu_result make_rows(acu_stream *stream) {
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_buffer) *rows = NULL;
@@ -221,6 +239,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(allocate(a));
     ACU_TRY(bind_memory());
     ACU_TRY(make_rows(a));
     ACU_TRY(transfers(a));

@@ -164,6 +164,14 @@ size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, s
     return count;
 }
 
+_Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what,
+                                  unsigned long long value) {
+    fprintf(stderr, "anycuda: simulator: kernel \"%s\": 0x%llx is %s\n", launch->kernel, value,
+            what);
+    launch->run->result = cudaErrorIllegalAddress;
+    longjmp(launch->run->end, 1);
+}
+
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
 static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function) {
     const acu_sim_entry *entry = prepared->function->entry;
