@@ -2,6 +2,7 @@
 #include "safe/memory/storage.h"
 #include "safe/base/active_capture.h"
 #include "safe/memory/allocator.h"
+#include "safe/memory/region.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -396,13 +397,18 @@ static const char *const memory_names[] = {
     [ACU_MEMORY_HOST] = "host"};
 
 /* The storage is alive as long as the buffer is. */
+static void describe_layout(const acu_pitched_layout *l, acu_description *d) {
+    acu_describe(d, "%zu x %zu x %zu, row pitch %zu", l->extent.width, l->extent.height,
+                 l->extent.depth, l->row_pitch);
+}
+
 static void describe_buffer(const acu_object *object, acu_description *d) {
     const acu_buffer *buffer = (const acu_buffer *)object;
     const acu_storage *s = buffer->storage;
     acu_describe(d, "%zu x %s", buffer->count, acu_dtype_name(buffer->dtype));
     acu_describe(d, "%s memory at %p", memory_names[s->memory], (const void *)buffer->pointer);
     if (buffer->pitched)
-        acu_describe(d, "pitched");
+        describe_layout(acu_pitched_layout_of(buffer), d);
     if (!s->owned && !s->owner && s->memory != ACU_MEMORY_GRAPH)
         acu_describe(d, "wrapped");
     if (acu_has(s->flags, ACU_BUFFER_UNORDERED))
