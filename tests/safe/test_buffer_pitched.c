@@ -124,6 +124,16 @@ static void regions_of_pitched_buffers_know_the_pitch(void **state) {
     OK(acu_buffer_release(b));
 }
 
+static void pitched_buffers_describe_their_rows(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box();
+    char text[160], rows[64];
+    snprintf(rows, sizeof rows, "6 x 4 x 3, row pitch %zu", layout_of(a).row_pitch);
+    assert_true(acu_buffer_describe(a, text, sizeof text) < sizeof text);
+    assert_non_null(strstr(text, rows));
+    OK(acu_buffer_release(a));
+}
+
 static void regions_end_at_the_extent(void **state) {
     (void)state;
     acu_buffer *a = numbered_box();
@@ -256,6 +266,7 @@ int main(void) {
         TEST(every_row_begins_where_cuda_would_have_it),
         TEST(elements_of_any_size_have_pitched_rows),
         TEST(regions_of_pitched_buffers_know_the_pitch),
+        TEST(pitched_buffers_describe_their_rows),
         TEST(regions_end_at_the_extent),
         TEST(slices_are_rows_or_slices),
         TEST(slices_are_checked),

@@ -25,7 +25,7 @@ NOUNS = sorted(
         r"\w+",
         """allocator args array batch buffer conditional device device_guard dtype event exec external external_memory
         external_semaphore graph graph_memory kernel launch memory mipmap module multicast node physical pool
-        quarantine region stream transfer virtual""",
+        quarantine region stream surface texture transfer virtual""",
     ),
     key=len,
     reverse=True,
