@@ -44,6 +44,14 @@ static cudaError_t import(cudaMemPool_t *pool, int descriptor) {
     return cudaMemPoolImportFromShareableHandle(pool, (void *)(intptr_t)descriptor, FD, 0);
 }
 
+/* A pool whose memory can be exported: on an H200, memory that was allocated before the pool was
+ * exported could not. */
+static cudaMemPool_t create_exported(int *descriptor) {
+    cudaMemPool_t pool = create();
+    *descriptor = export(pool);
+    return pool;
+}
+
 static ticket exported(void *at) {
     ticket data = {{0}};
     OK(cudaMemPoolExportPointer(&data, at));
@@ -103,7 +111,7 @@ static void creates(void) {
             const int code = (int)cudaMemPoolCreate(&pool, &p);
             say("create with handles %x, host %d = %d", types[i], host, code);
             int descriptor = -1;
-            if (!code) {
+            if (!code && types[i] < 8) { /* an H200 crashed where types were more than a file */
                 const int done = (int)cudaMemPoolExportToShareableHandle(&descriptor, pool, FD, 0);
                 say("exported = %d", done);
                 OK(cudaMemPoolDestroy(pool));
@@ -211,7 +219,8 @@ static void refuses_pointers(void) {
     ticket data, second;
     void *plain = NULL, *device = NULL;
     static char pageable[16];
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     OK(cudaMallocAsync(&plain, MIB, NULL));
     OK(cudaMalloc(&device, MIB));
     OK(cudaStreamSynchronize(NULL));
@@ -239,6 +248,28 @@ static void refuses_pointers(void) {
 }
 SCENE(pool_refuses_pointers, refuses_pointers, NULL)
 
+static void exports_early_and_late(void) {
+    cudaMemPool_t pool = create();
+    ticket data;
+    void *early = allocate(pool, 4 * MIB), *freed = allocate(pool, 4 * MIB);
+    ASK(cudaMemPoolExportPointer(&data, early));
+    const int fd = export(pool);
+    ASK(cudaMemPoolExportPointer(&data, early));
+    void *late = allocate(pool, 4 * MIB);
+    ASK(cudaMemPoolExportPointer(&data, late));
+    OK(cudaFree(freed));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemPoolTrimTo(pool, 0));
+    void *later = allocate(pool, 64 * MIB);
+    ASK(cudaMemPoolExportPointer(&data, later));
+    OK(close(fd));
+    void *latest = allocate(pool, 128 * MIB);
+    ASK(cudaMemPoolExportPointer(&data, latest));
+    (void)export(pool);
+    ASK(cudaMemPoolExportPointer(&data, early));
+}
+SCENE(pool_exported_early, exports_early_and_late, NULL)
+
 static void imports_garbage(int byte) {
     cudaMemPool_t made = NULL;
     void *at = (void *)8;
@@ -247,7 +278,7 @@ static void imports_garbage(int byte) {
     ticket data;
     memset(&data, byte, sizeof data);
     ASK(cudaMemPoolImportPointer(&at, made, &data));
-    say("written: %d", at != (void *)8);
+    say("written: %d, NULL: %d", at != (void *)8, !at);
 }
 
 static void imports_zeros(void) {
@@ -266,10 +297,11 @@ static void imports_noise(void) {
 SCENE(pool_imports_noise, imports_noise, NULL)
 
 static void imports_into_nothing(void) {
-    cudaMemPool_t pool = create(), made = NULL;
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd), made = NULL;
     ticket data = exported(allocate(pool, MIB));
     void *at = (void *)8;
-    OK(import(&made, export(pool)));
+    OK(import(&made, fd));
     ASK(cudaMemPoolImportPointer(&at, pool, &data)); /* which is no import */
     ASK(cudaMemPoolImportPointer(&at, made, NULL));
     ASK(cudaMemPoolImportPointer(NULL, made, &data));
@@ -281,8 +313,8 @@ SCENE(pool_imports_into_nothing, imports_into_nothing, NULL)
 /* ---- in one process ---- */
 
 static void imports_its_own(void) {
-    cudaMemPool_t pool = create(), made = NULL, again = NULL;
-    const int fd = export(pool);
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd), made = NULL, again = NULL;
     char *at = allocate(pool, 4 * MIB), *there = NULL;
     fill(at, 0x12, 4 * MIB);
     ASK(import(&made, fd));
@@ -308,14 +340,14 @@ typedef struct parcel {
 } parcel;
 
 static void makes(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     char *large = allocate(pool, 4 * MIB), *small = allocate(pool, 256),
          *next = allocate(pool, 300);
     fill(large, 0x33, 4 * MIB);
     fill(small, 0x11, 256);
     fill(next, 0x22, 300);
     fill(large + 64, 0x44, 1);
-    const int fd = export(pool);
     const parcel sent = {exported(large), exported(small), exported(next), exported(large + 64)};
     give(&sent, sizeof sent, fd);
     OK(close(fd));
@@ -405,10 +437,11 @@ static void opens(void) {
 SCENE(pool_shared, makes, opens)
 
 static void makes_two(void) {
-    cudaMemPool_t pool = create(), other = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd), other = create_exported(&fd);
     const ticket data = exported(allocate(pool, MIB));
     (void)allocate(other, MIB);
-    give(&data, sizeof data, export(other));
+    give(&data, sizeof data, fd);
     wait_for_other();
 }
 
@@ -443,11 +476,12 @@ static void opens_twice_and_frees(void) {
 }
 
 static void makes_one(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     void *at = allocate(pool, MIB);
     fill(at, 0x61, MIB);
     const ticket data = exported(at);
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, fd);
     wait_for_other();
     say_byte("in the end", at);
 }
@@ -470,11 +504,12 @@ SCENE(pool_import_destroyed, makes_one, opens_and_destroys)
 /* ---- who goes first ---- */
 
 static void makes_and_frees_first(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     void *at = allocate(pool, 4 * MIB);
     fill(at, 0x71, 4 * MIB);
     const ticket data = exported(at);
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, fd);
     wait_for_other();
     ASK(cudaFree(at));
     ASK(cudaDeviceSynchronize());
@@ -523,10 +558,10 @@ static void opens_before_that(void) {
 SCENE(pool_freed_first, makes_and_frees_first, opens_before_that)
 
 static void makes_and_frees(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     void *at = allocate(pool, 4 * MIB);
     const ticket data = exported(at);
-    const int fd = export(pool);
     OK(cudaFree(at));
     OK(cudaDeviceSynchronize());
     give(&data, sizeof data, fd);
@@ -555,11 +590,12 @@ static void opens_late(void) {
 SCENE(pool_was_freed, makes_and_frees, opens_late)
 
 static void makes_and_ends(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     void *at = allocate(pool, 4 * MIB);
     fill(at, 0x31, 4 * MIB);
     const ticket data = exported(at);
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, fd);
 }
 
 static void opens_of_the_dead(void) {
@@ -598,11 +634,12 @@ static void outlives(void) {
 SCENE(pool_exporter_dies, makes_and_ends_later, outlives)
 
 static void makes_for_one_that_dies(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     void *at = allocate(pool, 4 * MIB);
     fill(at, 1, 4 * MIB);
     const ticket data = exported(at);
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, fd);
     wait_for_end();
     say_byte("after the importer died", at);
     ASK(cudaFree(at));
@@ -626,7 +663,8 @@ SCENE(pool_importer_dies, makes_for_one_that_dies, opens_and_dies)
 
 static void makes_in_capture(void) {
     const struct cudaMemPoolProps properties = shared_pool();
-    cudaMemPool_t pool = create(), second = NULL;
+    int exported_before;
+    cudaMemPool_t pool = create_exported(&exported_before), second = NULL;
     void *at = allocate(pool, MIB);
     ticket data = exported(at);
     cudaStream_t stream;
@@ -641,7 +679,7 @@ static void makes_in_capture(void) {
         ASK(cudaStreamEndCapture(stream, &graph));
         ASK(cudaGetLastError());
     }
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, exported_before);
     wait_for_other();
 }
 
@@ -667,7 +705,8 @@ static void opens_in_capture(void) {
 SCENE(pool_in_capture, makes_in_capture, opens_in_capture)
 
 static void makes_busily(void) {
-    cudaMemPool_t pool = create();
+    int fd;
+    cudaMemPool_t pool = create_exported(&fd);
     ticket data = {{0}};
     cudaStream_t stream;
     void *at = NULL;
@@ -676,7 +715,7 @@ static void makes_busily(void) {
     OK(cudaMemsetAsync(at, 1, 4 * MIB, stream));
     ASK(cudaMemPoolExportPointer(&data, at));
     ASK(cudaStreamQuery(stream));
-    give(&data, sizeof data, export(pool));
+    give(&data, sizeof data, fd);
     wait_for_other();
     *flag = 1;
     ASK(cudaStreamSynchronize(stream));
@@ -714,12 +753,12 @@ static void makes_by_driver(void) {
     int fd = -1;
     OK(cudaFree(NULL));
     ASK(cuMemPoolCreate(&pool, &properties));
+    ASK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_WIN32, 0));
+    ASK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     ASK(cuMemAllocFromPoolAsync(&at, MIB, pool, NULL));
     fill((void *)(uintptr_t)at, 0x41, MIB);
     ASK(cuMemPoolExportPointer(&data, 8));
     ASK(cuMemPoolExportPointer(&data, at));
-    ASK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_WIN32, 0));
-    ASK(cuMemPoolExportToShareableHandle(&fd, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     give(&data, sizeof data, fd);
     wait_for_other();
 }
