@@ -25,6 +25,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/share.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>

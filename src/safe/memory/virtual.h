@@ -42,6 +42,10 @@ int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v);
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
+/* Finds the one mapping that has all of these bytes, and adds an owner to its memory; returns false
+ * where there is none. */
+bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found);
+
 /* Returns whether all of these bytes are memory of the host, which the host may read and write. */
 bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes);
 
