@@ -1,94 +1,8 @@
 /* Pools of device memory. */
-#define _GNU_SOURCE /* F_DUPFD_CLOEXEC, getrandom */
-
 #include "safe/memory/pool.h"
 #include "safe/base/device.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
-
 #define OUTCOME(pool, code) acu_outcome(__func__, (pool), (int)(code))
-
-/* ---- exports ---- */
-
-/* A pool that was exported. On an H200, memory could be exported if it had been allocated after its
- * pool was; so acu_pool_create() exports a pool that is made for that at once. */
-typedef struct acu_pool_export {
-    cudaMemPool_t raw;
-    uint64_t id;
-    int descriptor;
-    struct acu_pool_export *next;
-} acu_pool_export;
-
-static pthread_mutex_t exports_lock = PTHREAD_MUTEX_INITIALIZER;
-static acu_pool_export *exports; /* under the lock */
-
-static acu_pool_export **find_export(cudaMemPool_t raw) {
-    acu_pool_export **at = &exports;
-    while (*at && (*at)->raw != raw)
-        at = &(*at)->next;
-    return at;
-}
-
-/* Exports the pool; returns 0 or a recorded code. */
-static int add_export(cudaMemPool_t raw) {
-    int code;
-    acu_pool_export *made = calloc(1, sizeof *made);
-    if (!made)
-        return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for an export");
-    made->raw = raw;
-    ACU_IGNORING_CAPTURES(
-        code, cudaMemPoolExportToShareableHandle(&made->descriptor, raw,
-                                                 cudaMemHandleTypePosixFileDescriptor, 0));
-    if (!code && getrandom(&made->id, sizeof made->id, 0) < 0) {
-        close(made->descriptor);
-        code = acu_record(cudaErrorOperatingSystem, "no random number: %s", strerror(errno));
-    }
-    if (code) {
-        free(made);
-        return code;
-    }
-    made->next = exports;
-    exports = made;
-    return 0;
-}
-
-static void remove_export(cudaMemPool_t raw) {
-    pthread_mutex_lock(&exports_lock);
-    acu_pool_export **at = find_export(raw), *gone = *at;
-    if (gone) {
-        *at = gone->next;
-        close(gone->descriptor);
-        free(gone);
-    }
-    pthread_mutex_unlock(&exports_lock);
-}
-
-static int export_now(cudaMemPool_t raw) {
-    pthread_mutex_lock(&exports_lock);
-    int code = *find_export(raw) ? 0 : add_export(raw);
-    pthread_mutex_unlock(&exports_lock);
-    return code;
-}
-
-int acu_pool_get_export(cudaMemPool_t raw, int *descriptor, uint64_t *id) {
-    pthread_mutex_lock(&exports_lock);
-    int code = *find_export(raw) ? 0 : add_export(raw);
-    if (!code) {
-        *id = (*find_export(raw))->id;
-        *descriptor = fcntl((*find_export(raw))->descriptor, F_DUPFD_CLOEXEC, 0);
-        if (*descriptor < 0)
-            code = acu_record(cudaErrorOperatingSystem,
-                              "the process cannot have another descriptor: %s", strerror(errno));
-    }
-    pthread_mutex_unlock(&exports_lock);
-    return code;
-}
 
 /* ---- life ---- */
 
@@ -97,12 +11,11 @@ enum { SHARED_AS_ANYTHING = 15 };
 
 static int destroy_pool(acu_object *object) {
     acu_pool *pool = (acu_pool *)object;
-    int code = 0;
-    remove_export(pool->raw);
-    if (pool->owned && !acu_is_unloading())
-        code = acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
-    int owner = pool->owner ? acu_object_release(NULL, pool->owner, pool->owner->was) : 0;
-    return code ? code : owner;
+    if (pool->owner)
+        return acu_object_release(NULL, pool->owner, pool->owner->was);
+    if (!pool->owned || acu_is_unloading())
+        return 0;
+    return acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
 }
 
 const acu_class acu_pool_class = {"pool", destroy_pool, NULL, NULL};
@@ -120,13 +33,9 @@ static int new_pool(const char *call, acu_device device, cudaMemPool_t raw, bool
 
 /* Gives up a pool that nobody has seen. */
 static void destroy_raw(cudaMemPool_t raw) {
-    acu_saved_record failure;
     int ignored;
-    remove_export(raw);
-    acu_record_save(&failure);
     ACU_IGNORING_CAPTURES(ignored, cudaMemPoolDestroy(raw));
     (void)ignored;
-    acu_record_restore(&failure);
 }
 
 static int create_raw(acu_device device, const acu_pool_options *options, cudaMemPool_t *raw) {
@@ -139,13 +48,10 @@ static int create_raw(acu_device device, const acu_pool_options *options, cudaMe
     uint64_t threshold = options->threshold;
     int code;
     ACU_IGNORING_CAPTURES(code, cudaMemPoolCreate(raw, &properties));
-    if (code)
+    if (code || !threshold)
         return code;
-    if (threshold)
-        ACU_IGNORING_CAPTURES(
-            code, cudaMemPoolSetAttribute(*raw, cudaMemPoolAttrReleaseThreshold, &threshold));
-    if (!code && options->handles == (unsigned)cudaMemHandleTypePosixFileDescriptor)
-        code = export_now(*raw);
+    ACU_IGNORING_CAPTURES(
+        code, cudaMemPoolSetAttribute(*raw, cudaMemPoolAttrReleaseThreshold, &threshold));
     if (code)
         destroy_raw(*raw);
     return code;

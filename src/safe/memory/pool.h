@@ -16,10 +16,6 @@ struct acu_pool {
 
 extern ACU_OURS const acu_class acu_pool_class;
 
-/* Makes a descriptor of a pool, which the caller closes, and sets the id by which other processes
- * know the pool; exports the pool at the first call. Returns 0 or a recorded code. */
-int acu_pool_get_export(cudaMemPool_t raw, int *descriptor, uint64_t *id);
-
 /* Makes a handle for a pool that an object has, which the handle keeps. Returns 0 or a failure
  * recorded for `call`. */
 int acu_pool_new_of(const char *call, acu_device device, cudaMemPool_t raw, acu_object *owner,

@@ -27,6 +27,8 @@ static int destroy_share(acu_object *object) {
     acu_share_close(share->lease);
     int opened = acu_object_release(NULL, share->opened, &acu_buffer_class);
     int kept = share->kept ? acu_object_release(NULL, share->kept, share->kept->was) : 0;
+    if (share->pool)
+        (void)acu_object_release(NULL, share->pool, share->pool->was);
     pthread_mutex_destroy(&share->lock);
     return opened ? opened : kept;
 }

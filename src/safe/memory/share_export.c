@@ -1,4 +1,6 @@
 /* Shares: what this process offers, and which way CUDA shares it. */
+#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
+
 #include "safe/base/device.h"
 #include "safe/base/event.h"
 #include "safe/memory/physical.h"
@@ -6,6 +8,9 @@
 #include "safe/memory/storage.h"
 #include "safe/memory/virtual.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OUTCOME(object, code) acu_outcome(__func__, (object), (code))
@@ -51,13 +56,105 @@ static int finish(const char *call, acu_device device, int code, acu_share *made
 
 /* ---- pools ---- */
 
+/*
+ * A pool that was exported, as long as a share needs it. All of them have one id, by which another
+ * process knows that it has the pool already. A pool is exported before its memory: an H200 refuses
+ * the other order.
+ */
+typedef struct acu_exported_pool {
+    cudaMemPool_t raw;
+    uint64_t id;
+    int descriptor;
+    unsigned users;
+    struct acu_exported_pool *next;
+} acu_exported_pool;
+
+/* One use of it. */
+typedef struct acu_pool_export {
+    acu_object object;
+    acu_exported_pool *of;
+} acu_pool_export;
+
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static acu_exported_pool *pools; /* under the lock */
+
+static int destroy_export(acu_object *object) {
+    acu_exported_pool *pool = ((acu_pool_export *)object)->of;
+    pthread_mutex_lock(&pools_lock);
+    if (--pool->users == 0) {
+        acu_exported_pool **at = &pools;
+        while (*at != pool)
+            at = &(*at)->next;
+        *at = pool->next;
+        acu_share_close(pool->descriptor);
+        free(pool);
+    }
+    pthread_mutex_unlock(&pools_lock);
+    return 0;
+}
+
+static const acu_class pool_export_class = {"exported pool", destroy_export, NULL,
+                                            acu_breaks_no_capture};
+
+/* Exports a pool for the first time; under the lock. Returns 0 or a recorded code. */
+static int export_now(cudaMemPool_t raw, uint64_t id, acu_exported_pool **out) {
+    int code;
+    acu_exported_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for a pool");
+    ACU_IGNORING_CAPTURES(
+        code, cudaMemPoolExportToShareableHandle(&pool->descriptor, raw,
+                                                 cudaMemHandleTypePosixFileDescriptor, 0));
+    if (code) {
+        free(pool);
+        return code;
+    }
+    (void)fcntl(pool->descriptor, F_SETFD, FD_CLOEXEC); /* which CUDA leaves out */
+    pool->raw = raw;
+    pool->id = id;
+    pool->next = pools;
+    *out = pools = pool;
+    return 0;
+}
+
+/* Gives the share the pool's export. `id` is a new one, in case that it is the first. */
+static int use_export(cudaMemPool_t raw, uint64_t id, acu_pool_export *use) {
+    int code = 0;
+    pthread_mutex_lock(&pools_lock);
+    acu_exported_pool *pool = pools;
+    while (pool && pool->raw != raw)
+        pool = pool->next;
+    if (!pool)
+        code = export_now(raw, id, &pool);
+    if (!code) {
+        pool->users++;
+        use->of = pool;
+    }
+    pthread_mutex_unlock(&pools_lock);
+    return code;
+}
+
 /* Gives the share a descriptor of a pool, and the pool's id. */
 static int offer_pool(const char *call, cudaMemPool_t raw, acu_share *share) {
-    int code = acu_pool_get_export(raw, &share->descriptor, &share->body.pool);
+    acu_pool_export *use =
+        acu_object_new(call, &pool_export_class, sizeof *use, ACU_DEVICE_CURRENT);
+    if (!use)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = use_export(raw, share->body.id, use);
+    if (!code) {
+        share->pool = &use->object;
+        share->body.pool = use->of->id;
+        share->descriptor = fcntl(use->of->descriptor, F_DUPFD_CLOEXEC, 0);
+        if (share->descriptor >= 0)
+            return 0;
+        return acu_fail_on(call, share->kept, cudaErrorOperatingSystem,
+                           "the process cannot have another descriptor: %s", strerror(errno));
+    }
+    acu_object_discard(&use->object);
     if (code != cudaErrorInvalidValue)
-        return acu_outcome(call, share->kept, code);
+        return acu_cuda_failed_on(call, share->kept, code);
     acu_fail_hint("acu_pool_options.handles = ACU_SHARE_FILE_DESCRIPTOR makes a pool that can be "
-                  "shared; memory of ACU_MEMORY_DEVICE can be shared without");
+                  "shared; memory of ACU_MEMORY_DEVICE can be shared without a pool");
     return acu_fail_on(call, share->kept, ACU_ERROR_STATE,
                        "the pool was made without ACU_SHARE_FILE_DESCRIPTOR in options.handles");
 }
@@ -146,14 +243,10 @@ static int offer_of_pool(const char *call, const acu_buffer *buffer, cudaMemPool
     ACU_TRY(offer_pool(call, pool, share));
     int code = acu_translate_driver(cuMemGetAddressRange(&base, &size, at));
     if (!code)
-        code = (int)cudaMemPoolExportPointer(&data, (void *)(uintptr_t)base);
+        ACU_IGNORING_CAPTURES(code, cudaMemPoolExportPointer(&data, (void *)(uintptr_t)base));
     share->body.way = ACU_SHARE_BY_POOL;
     share->body.offset = at - base;
     memcpy(share->body.raw, &data, code ? 0 : sizeof data);
-    if (code == cudaErrorInvalidValue)
-        acu_fail_hint("memory that was allocated before its pool was exported cannot be shared: "
-                      "acu_pool_create() exports at once, and other pools are exported first, by "
-                      "acu_share_export_pool()");
     return acu_outcome(call, buffer, code);
 }
 

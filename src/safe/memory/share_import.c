@@ -203,6 +203,64 @@ acu_result acu_share_import_physical(acu_share *share, acu_physical **physical) 
     return import_physical(__func__, share, physical);
 }
 
+/* ---- memory of pools ----
+ *
+ * CUDA gives memory that is imported twice the same address, and one free ends both. So it is
+ * imported for each, and freed with the last. One lock for both keeps a free from meeting an
+ * import.
+ */
+
+typedef struct acu_opened_memory {
+    char *base;
+    unsigned users;
+    struct acu_opened_memory *next;
+} acu_opened_memory;
+
+static acu_opened_memory *memories; /* under the lock of the pools */
+
+static acu_opened_memory **find_memory(const char *base) {
+    acu_opened_memory **at = &memories;
+    while (*at && (*at)->base != base)
+        at = &(*at)->next;
+    return at;
+}
+
+/* Imports memory of the pool; under the lock. Returns 0 or a recorded code. */
+static int open_memory(cudaMemPool_t pool, const acu_share *share, char **base) {
+    struct cudaMemPoolPtrExportData data;
+    void *at = NULL;
+    int code;
+    acu_opened_memory *made = calloc(1, sizeof *made);
+    if (!made)
+        return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for an import");
+    memcpy(&data, share->body.raw, sizeof data);
+    ACU_IGNORING_CAPTURES(code, cudaMemPoolImportPointer(&at, pool, &data));
+    acu_opened_memory *there = code ? NULL : *find_memory(at);
+    if (code || there)
+        free(made);
+    if (code)
+        return code;
+    if (!there) {
+        there = made;
+        there->base = at;
+        there->next = memories;
+        memories = there;
+    }
+    there->users++;
+    *base = at;
+    return 0;
+}
+
+/* Gives imported memory up; under the lock. Returns CUDA's code where it was the last. */
+static int close_memory(const char *base) {
+    acu_opened_memory **at = find_memory(base), *memory = *at;
+    if (--memory->users > 0)
+        return 0;
+    *at = memory->next;
+    free(memory);
+    return acu_is_unloading() ? 0 : (int)cudaFree((void *)(uintptr_t)base);
+}
+
 /* ---- buffers ---- */
 
 /* Memory of another process that is open here, as the owner of a storage. */
@@ -215,6 +273,15 @@ typedef struct acu_opened {
     acu_pool_import *pool; /* with a reference; NULL: by IPC */
 } acu_opened;
 
+static int close_base(const acu_opened *opened) {
+    if (opened->way != ACU_SHARE_BY_POOL)
+        return (int)cudaIpcCloseMemHandle(opened->base);
+    pthread_mutex_lock(&pools_lock);
+    int code = close_memory(opened->base);
+    pthread_mutex_unlock(&pools_lock);
+    return code;
+}
+
 /* The storage has waited for all uses. The lease ends when nothing here can touch the memory any
  * more. */
 static int destroy_opened(acu_object *object) {
@@ -224,9 +291,7 @@ static int destroy_opened(acu_object *object) {
     if (opened->base && !acu_is_unloading()) {
         code = acu_guard_enter(&guard, opened->device);
         if (!code)
-            code = opened->way == ACU_SHARE_BY_POOL ? (int)cudaFree(opened->base)
-                                                    : (int)cudaIpcCloseMemHandle(opened->base);
-        code = acu_forgive_unloading(code);
+            code = acu_forgive_unloading(close_base(opened));
         acu_guard_leave(&guard);
     }
     if (opened->lease)
@@ -242,13 +307,10 @@ bool acu_share_is_import(const acu_object *owner) {
 }
 
 static int open_by_pool(const char *call, const acu_share *share, acu_opened *opened) {
-    struct cudaMemPoolPtrExportData data;
-    void *base = NULL;
-    int code;
     ACU_TRY(import_pool(call, share, &opened->pool));
-    memcpy(&data, share->body.raw, sizeof data);
-    ACU_IGNORING_CAPTURES(code, cudaMemPoolImportPointer(&base, opened->pool->of->raw, &data));
-    opened->base = code ? NULL : base;
+    pthread_mutex_lock(&pools_lock);
+    int code = open_memory(opened->pool->of->raw, share, &opened->base);
+    pthread_mutex_unlock(&pools_lock);
     return acu_outcome(call, share, code);
 }
 
