@@ -2,7 +2,7 @@
 # Sets up what the Makefile's targets need, once; with nothing to do it takes a moment.
 #
 #   tools/bootstrap.sh          all: a Python environment in .venv, CMake, Ninja, cmocka, and where it may doxygen,
-#                               and what tests for aarch64 need
+#                               what tests for aarch64 need, and Vulkan for the CPU
 #   tools/bootstrap.sh c        what the C tests need: CMake, Ninja and cmocka
 #   tools/bootstrap.sh cmake    what building the library needs: CMake
 #
@@ -130,4 +130,10 @@ if [ "${1:-all}" = all ] && [ ! -e "$venv/.aarch64" ]; then
         apt_install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross ||
         say "there is no emulator or no compiler for aarch64, and they cannot be installed from here"
     : >"$venv/.aarch64"
+fi
+if [ "${1:-all}" = all ] && [ ! -e "$venv/.vulkan" ]; then
+    { [ -e /usr/include/vulkan/vulkan.h ] && ls /usr/share/vulkan/icd.d/lvp_icd.*; } >/dev/null 2>&1 ||
+        apt_install libvulkan-dev mesa-vulkan-drivers ||
+        say "there is no Vulkan for the CPU, and it cannot be installed from here"
+    : >"$venv/.vulkan"
 fi

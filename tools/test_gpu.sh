@@ -48,7 +48,7 @@ build_safe() {
     # Those that CMake lists as tests on any CUDA; the others play CUDA's calls themselves.
     for test in $(sed -n 's/^\(safe\|kernel\)_test(\([a-z_]*\).*/\2/p' "$root/tests/safe/CMakeLists.txt"); do
         program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
-            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build/objects/tests/scenarios.o" \
+            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build"/objects/tests/scenarios*.o \
             "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
     done
 }
@@ -61,6 +61,8 @@ build_bench() {
     program safe "$build"/objects/safe/*.o
     objects grow "$root/bench/grow.c" "$root/bench/pairs.c"
     program grow "$build"/objects/grow/*.o
+    objects transfers "$root/bench/transfers.c" "$root/bench/pairs.c"
+    program transfers "$build"/objects/transfers/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"

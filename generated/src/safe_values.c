@@ -89,6 +89,14 @@ SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 SAME(ACU_SHARE_FILE_DESCRIPTOR, cudaMemHandleTypePosixFileDescriptor);
 SAME(ACU_SHARE_FABRIC, cudaMemHandleTypeFabric);
 
+/* acu_source_order */
+SAME(ACU_SOURCE_ORDER_STREAM, cudaMemcpySrcAccessOrderStream);
+SAME(ACU_SOURCE_ORDER_DURING_API_CALL, cudaMemcpySrcAccessOrderDuringApiCall);
+SAME(ACU_SOURCE_ORDER_ANY, cudaMemcpySrcAccessOrderAny);
+
+/* acu_copy_attributes */
+HAS(acu_copy_attributes, overlap);
+
 /* acu_advise */
 SAME(ACU_ADVISE_SET_READ_MOSTLY, cudaMemAdviseSetReadMostly);
 SAME(ACU_ADVISE_UNSET_READ_MOSTLY, cudaMemAdviseUnsetReadMostly);
@@ -103,6 +111,37 @@ SAME(ACU_ATTACH_HOST, cudaMemAttachHost);
 SAME(ACU_ATTACH_SINGLE, cudaMemAttachSingle);
 
 /* acu_buffer_flag */
+
+/* acu_external_memory_type */
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_FD, cudaExternalMemoryHandleTypeOpaqueFd);
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_WIN32, cudaExternalMemoryHandleTypeOpaqueWin32);
+SAME(ACU_EXTERNAL_MEMORY_OPAQUE_WIN32_KMT, cudaExternalMemoryHandleTypeOpaqueWin32Kmt);
+SAME(ACU_EXTERNAL_MEMORY_D3D12_HEAP, cudaExternalMemoryHandleTypeD3D12Heap);
+SAME(ACU_EXTERNAL_MEMORY_D3D12_RESOURCE, cudaExternalMemoryHandleTypeD3D12Resource);
+SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE, cudaExternalMemoryHandleTypeD3D11Resource);
+SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT, cudaExternalMemoryHandleTypeD3D11ResourceKmt);
+SAME(ACU_EXTERNAL_MEMORY_NVSCI_BUF, cudaExternalMemoryHandleTypeNvSciBuf);
+
+/* acu_external_semaphore_type */
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_FD, cudaExternalSemaphoreHandleTypeOpaqueFd);
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32, cudaExternalSemaphoreHandleTypeOpaqueWin32);
+SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32_KMT, cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt);
+SAME(ACU_EXTERNAL_SEMAPHORE_D3D12_FENCE, cudaExternalSemaphoreHandleTypeD3D12Fence);
+SAME(ACU_EXTERNAL_SEMAPHORE_D3D11_FENCE, cudaExternalSemaphoreHandleTypeD3D11Fence);
+SAME(ACU_EXTERNAL_SEMAPHORE_NVSCI_SYNC, cudaExternalSemaphoreHandleTypeNvSciSync);
+SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX, cudaExternalSemaphoreHandleTypeKeyedMutex);
+SAME(ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX_KMT, cudaExternalSemaphoreHandleTypeKeyedMutexKmt);
+SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD, cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd);
+SAME(ACU_EXTERNAL_SEMAPHORE_TIMELINE_WIN32, cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32);
+
+/* acu_array_flag */
+SAME(ACU_ARRAY_LAYERED, cudaArrayLayered);
+SAME(ACU_ARRAY_SURFACE, cudaArraySurfaceLoadStore);
+SAME(ACU_ARRAY_CUBE, cudaArrayCubemap);
+SAME(ACU_ARRAY_GATHER, cudaArrayTextureGather);
+SAME(ACU_ARRAY_COLOR_ATTACHMENT, cudaArrayColorAttachment);
+SAME(ACU_ARRAY_SPARSE, cudaArraySparse);
+SAME(ACU_ARRAY_DEFERRED, cudaArrayDeferredMapping);
 
 /* acu_kernel_attribute */
 SAME(ACU_KERNEL_MAX_SHARED, cudaFuncAttributeMaxDynamicSharedMemorySize);

@@ -7,6 +7,9 @@
 #ifndef ACU_ANYCUDA_H
 #define ACU_ANYCUDA_H
 
+#include <anycuda/allocator.h>
+#include <anycuda/array.h>
+#include <anycuda/batch.h>
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
 #include <anycuda/device.h>
@@ -14,6 +17,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>
@@ -25,10 +29,12 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/region.h>
 #include <anycuda/share.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 
 #endif

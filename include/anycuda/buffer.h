@@ -23,6 +23,9 @@ ACU_BEGIN_C
 /** Typed memory, or a part of it. */
 typedef struct acu_buffer acu_buffer;
 
+/** Where memory comes from: <anycuda/allocator.h>. */
+typedef struct acu_allocator acu_allocator;
+
 /** Kinds of memory. */
 typedef enum acu_memory {
     ACU_MEMORY_POOL,       /* of the device, in a stream's order; the default */
@@ -49,8 +52,9 @@ enum acu_buffer_flag {
 /** How a buffer is made; all zero is stream-ordered memory of the device's current pool. */
 typedef struct acu_buffer_options {
     acu_memory memory;
-    acu_pool *pool; /* for ACU_MEMORY_POOL; the buffer keeps it; NULL: the current pool */
-    unsigned flags; /* acu_buffer_flag bits */
+    acu_pool *pool;           /* for ACU_MEMORY_POOL; the buffer keeps it; NULL: the current pool */
+    unsigned flags;           /* acu_buffer_flag bits */
+    acu_allocator *allocator; /* with memory of that kind; kept; NULL: the device's current one */
 } acu_buffer_options;
 
 /**
@@ -195,6 +199,9 @@ acu_result acu_buffer_release(acu_buffer *buffer);
 
 void acu_buffer_cleanup(acu_buffer **buffer);
 
+/** Writes one line that names the buffer, as errors do; acu_stream_describe() has the rules. */
+size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size);
+
 /* ---- what a buffer is ---- */
 
 /**
@@ -325,7 +332,7 @@ ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *even
  * Copies a whole buffer to another one of the same type and count, and does not wait.
  *
  * To copy between device and host without waiting, let one of the two be pinned or registered
- * memory, which lives until the copy is done.
+ * memory, which lives until the copy is done; <anycuda/transfer.h> is for any other memory.
  *
  * Any two devices copy from one to the other, on a stream of any device. In a capture, the stream's
  * device must have access to the other one's pool, as for acu_graph_add_copy(): CUDA refuses the
@@ -339,6 +346,16 @@ ACU_CHECKED acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_str
  */
 ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
                                              size_t from_at, size_t count, acu_stream *on);
+
+/**
+ * What is copied by a node of a graph, or in a batch: elements of one buffer to another. Either
+ * buffer may be memory of the host.
+ */
+typedef struct acu_copy {
+    acu_buffer *to, *from;
+    size_t to_at, from_at; /* the first elements */
+    size_t count;          /* 0: all elements that the source has from `from_at` on */
+} acu_copy;
 
 enum { ACU_MAX_RANK = 16 };
 
@@ -355,10 +372,11 @@ typedef struct acu_strides {
 /**
  * Copies elements that lie apart, and does not wait.
  *
- * The copy is made of as few 2D copies as the layout allows: one for each row of rows. Negative
- * steps, and steps that do not ascend, cost a copy for each element or row. Within one memory
- * nothing that is written may also be read: that is not found, and the result is undefined. Errors:
- * ACU_ERROR_OVERFLOW where the shape cannot be addressed.
+ * One kernel of the library's own copies where many copies of rows would be needed, as for a
+ * transposition. Where it cannot run, because the stream's device does not reach the memory or the
+ * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
+ * memory nothing that is written may also be read: that is not found, and the result is undefined.
+ * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);

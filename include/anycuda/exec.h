@@ -75,6 +75,10 @@ acu_result acu_exec_release(acu_exec *exec);
 
 void acu_exec_cleanup(acu_exec **exec);
 
+/** Writes one line that names the executable graph, as errors do; acu_stream_describe() has the
+ * rules. */
+size_t acu_exec_describe(const acu_exec *exec, char *text, size_t size);
+
 /**
  * Prepares the first launch on a stream, so that it is as fast as later ones.
  *
@@ -170,12 +174,13 @@ ACU_CHECKED acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_clos
 ACU_CHECKED acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child);
 /** Sets the event that an event node records or waits for. */
 ACU_CHECKED acu_result acu_exec_set_event(acu_exec *exec, acu_node node, acu_event *event);
-/** Sets the semaphores to signal, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_exec_set_semaphore_signal(
-    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreSignalNodeParams *params);
-/** Sets the semaphores to wait for, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_exec_set_semaphore_wait(
-    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
+/** Sets the semaphores to signal, as for acu_graph_add_semaphore_signal(). */
+ACU_CHECKED acu_result acu_exec_set_semaphore_signal(acu_exec *exec, acu_node node,
+                                                     const acu_semaphore_signal *signals,
+                                                     size_t count);
+/** Sets the semaphores to wait for, as for acu_graph_add_semaphore_wait(). */
+ACU_CHECKED acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
+                                                   const acu_semaphore_wait *waits, size_t count);
 
 /**
  * Sets CUDA's own parameters of a node as acu_node_set_params() does; child nodes since CUDA 12.2.

@@ -4,10 +4,10 @@
  * A graph is captured from streams (<anycuda/capture.h>) or built from nodes (here), and made
  * executable by acu_graph_instantiate() (<anycuda/exec.h>).
  *
- * A graph owns what its nodes use: memory, kernels, events and closures live as long as the graph,
- * its clones, the graphs that it was added to and the executable graphs that were made of it, and
- * until the last launch has ended. The caller keeps alive what only a raw handle or an address
- * names.
+ * A graph owns what its nodes use: memory, kernels, events, semaphores and closures live as long as
+ * the graph, its clones, the graphs that it was added to and the executable graphs that were made
+ * of it, and until the last launch has ended. The caller keeps alive what only a raw handle or an
+ * address names.
  *
  * CUDA forbids two threads to use one graph, or a clone and its original, at the same time. Handles
  * of this header may be used by several threads, because one lock is held around each call. Host
@@ -55,6 +55,9 @@ acu_graph *acu_graph_retain(acu_graph *graph);
 acu_result acu_graph_release(acu_graph *graph);
 
 void acu_graph_cleanup(acu_graph **graph);
+
+/** Writes one line that names the graph, as errors do; acu_stream_describe() has the rules. */
+size_t acu_graph_describe(const acu_graph *graph, char *text, size_t size);
 
 /**
  * Makes a copy, which owns what the graph owns; the caller owns the copy.
@@ -197,15 +200,23 @@ ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *aft
 ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after,
                                           size_t after_count, acu_buffer *buffer, acu_node *node);
 
-/** Adds a node that signals external semaphores, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_graph_add_semaphore_signal(
-    acu_graph *graph, const acu_node *after, size_t after_count,
-    const struct cudaExternalSemaphoreSignalNodeParams *params, acu_node *node);
+/**
+ * Adds a node that signals external semaphores, with the same values at each launch. Errors:
+ * ACU_ERROR_DEVICE where the semaphores are of several devices.
+ */
+ACU_CHECKED acu_result acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after,
+                                                      size_t after_count,
+                                                      const acu_semaphore_signal *signals,
+                                                      size_t count, acu_node *node);
 
-/** Adds a node that waits for external semaphores, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_graph_add_semaphore_wait(
-    acu_graph *graph, const acu_node *after, size_t after_count,
-    const struct cudaExternalSemaphoreWaitNodeParams *params, acu_node *node);
+/**
+ * Adds a node that waits for external semaphores, for the same values at each launch. Errors:
+ * ACU_ERROR_DEVICE where the semaphores are of several devices.
+ */
+ACU_CHECKED acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after,
+                                                    size_t after_count,
+                                                    const acu_semaphore_wait *waits, size_t count,
+                                                    acu_node *node);
 
 /**
  * Adds any node that CUDA knows, by its own parameters; since CUDA 12.2.

@@ -54,6 +54,9 @@ acu_result acu_kernel_release(acu_kernel *kernel);
 
 void acu_kernel_cleanup(acu_kernel **kernel);
 
+/** Writes one line that names the kernel, as errors do; acu_stream_describe() has the rules. */
+size_t acu_kernel_describe(const acu_kernel *kernel, char *text, size_t size);
+
 /** Returns the kernel's device; ACU_DEVICE_CURRENT where the handle is not a kernel. */
 acu_device acu_kernel_device(const acu_kernel *kernel);
 

@@ -194,6 +194,9 @@ acu_result acu_args_release(acu_args *args);
 
 void acu_args_cleanup(acu_args **args);
 
+/** Writes one line that names the list, as errors do; acu_stream_describe() has the rules. */
+size_t acu_args_describe(const acu_args *args, char *text, size_t size);
+
 /**
  * Launches a kernel as acu_launch_args() does, with the arguments of a list, which stays as it is.
  */

@@ -170,6 +170,9 @@ acu_result acu_module_release(acu_module *module);
 
 void acu_module_cleanup(acu_module **module);
 
+/** Writes one line that names the module, as errors do; acu_stream_describe() has the rules. */
+size_t acu_module_describe(const acu_module *module, char *text, size_t size);
+
 /** Returns the module's device; ACU_DEVICE_CURRENT where the handle is not a module. */
 acu_device acu_module_device(const acu_module *module);
 

@@ -12,13 +12,12 @@
 #define ACU_NODE_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/external.h>
 #include <anycuda/launch.h>
 
 struct CUgraphNode_st; /* what CUDA calls cudaGraphNode_t and CUgraphNode */
 struct cudaGraphNodeParams;
 struct cudaMemcpy3DParms;
-struct cudaExternalSemaphoreSignalNodeParams;
-struct cudaExternalSemaphoreWaitNodeParams;
 
 ACU_BEGIN_C
 
@@ -56,16 +55,6 @@ typedef enum acu_node_type {
     ACU_NODE_EXTERNAL_ENGINE = 17,  /* of NVIDIA's libraries; since CUDA 13.5 */
     ACU_NODE_FABRIC_COPY_BATCH = 18 /* of the driver API; since CUDA 13.5 */
 } acu_node_type;
-
-/**
- * What a copy node copies: elements of one buffer to another. Either buffer may be host memory
- * (pinned or registered).
- */
-typedef struct acu_copy {
-    acu_buffer *to, *from;
-    size_t to_at, from_at; /* the first elements */
-    size_t count;          /* 0: all elements that the source has from `from_at` on */
-} acu_copy;
 
 /** What a fill node sets: the elements of a row, or, with a height, of several rows. */
 typedef struct acu_fill {
@@ -194,12 +183,13 @@ ACU_CHECKED acu_result acu_node_set_fill(acu_node node, const acu_fill *fill);
 ACU_CHECKED acu_result acu_node_set_host(acu_node node, acu_closure closure);
 /** Sets the event that an event node records or waits for. */
 ACU_CHECKED acu_result acu_node_set_event(acu_node node, acu_event *event);
-/** Sets the semaphores to signal, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_node_set_semaphore_signal(
-    acu_node node, const struct cudaExternalSemaphoreSignalNodeParams *params);
-/** Sets the semaphores to wait for, which the caller keeps alive. */
-ACU_CHECKED acu_result acu_node_set_semaphore_wait(
-    acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
+/** Sets the semaphores to signal, as for acu_graph_add_semaphore_signal(). */
+ACU_CHECKED acu_result acu_node_set_semaphore_signal(acu_node node,
+                                                     const acu_semaphore_signal *signals,
+                                                     size_t count);
+/** Sets the semaphores to wait for, as for acu_graph_add_semaphore_wait(). */
+ACU_CHECKED acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *waits,
+                                                   size_t count);
 
 /**
  * Sets CUDA's own parameters of a node; the caller keeps alive what they name.

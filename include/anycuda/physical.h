@@ -121,6 +121,9 @@ acu_result acu_physical_release(acu_physical *physical);
 
 void acu_physical_cleanup(acu_physical **physical);
 
+/** Writes one line that names the memory, as errors do; acu_stream_describe() has the rules. */
+size_t acu_physical_describe(const acu_physical *physical, char *text, size_t size);
+
 /** Returns the size of the memory; 0 where the handle is not physical memory. */
 size_t acu_physical_bytes(const acu_physical *physical);
 

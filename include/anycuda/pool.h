@@ -71,6 +71,9 @@ acu_result acu_pool_release(acu_pool *pool);
 
 void acu_pool_cleanup(acu_pool **pool);
 
+/** Writes one line that names the pool, as errors do; acu_stream_describe() has the rules. */
+size_t acu_pool_describe(const acu_pool *pool, char *text, size_t size);
+
 /** Returns the pool's device; ACU_DEVICE_CURRENT where the handle is not a pool. */
 acu_device acu_pool_device(const acu_pool *pool);
 

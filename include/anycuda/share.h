@@ -95,8 +95,7 @@ ACU_CHECKED acu_result acu_share_export_pool(acu_pool *pool, acu_share **share);
 /**
  * Makes a share of an event, which the share keeps; the caller owns the share.
  *
- * Errors: ACU_ERROR_STATE where the event was made without ACU_EVENT_INTERPROCESS; 400 of CUDA for
- * such an event that was wrapped.
+ * Errors: 400 where the event was made without ACU_EVENT_INTERPROCESS, or is another process's.
  */
 ACU_CHECKED acu_result acu_share_export_event(acu_event *event, acu_share **share);
 
@@ -196,6 +195,9 @@ acu_share *acu_share_retain(acu_share *share);
 acu_result acu_share_release(acu_share *share);
 
 void acu_share_cleanup(acu_share **share);
+
+/** Writes one line that names the share, as errors do; acu_stream_describe() has the rules. */
+size_t acu_share_describe(const acu_share *share, char *text, size_t size);
 
 /** Asks what is shared, and how. */
 ACU_CHECKED acu_result acu_share_get_info(acu_share *share, acu_share_info *info);

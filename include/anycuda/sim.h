@@ -107,7 +107,8 @@ typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
  *
  * The name is the one in the PTX, mangled if it was C++. NULL takes the function away; a second one
  * replaces the first. The function stays over acu_sim_reset(). A kernel without a function is
- * loaded, and launching it fails with 801 and a line on stderr that says which name to register.
+ * loaded, and launching it fails with 801 and a line on stderr that says which name to register;
+ * the safe layer does without its own kernels, whose names begin with acu_, and there is no line.
  * Returns 0, or 1 for an empty name, or 2 without memory.
  */
 int acu_sim_register(const char *name, acu_sim_kernel function);
@@ -136,8 +137,8 @@ void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long ha
 /*
  * Other APIs. CUDA imports semaphores and memory that another API, like Vulkan, exports as file
  * descriptors. These stand for that API: what they export is imported with
- * cudaImportExternalSemaphore() and cudaImportExternalMemory(), in the same process. Any other
- * descriptor is refused.
+ * cudaImportExternalSemaphore() and cudaImportExternalMemory(), in the same process. Memory that
+ * Mesa's Vulkan for the CPU exports is imported, too; any other descriptor is refused.
  */
 
 /** A semaphore of another API. */

@@ -89,6 +89,16 @@ acu_result acu_stream_release(acu_stream *stream);
 
 void acu_stream_cleanup(acu_stream **stream);
 
+/**
+ * Writes one line that names the stream, as errors do, such as "stream 0x55d0 (raw 0x7f20,
+ * non-blocking) on device 0".
+ *
+ * At most `size` bytes are written, with a zero at the end. Returns the length of the whole line,
+ * as snprintf() does. The handle may be NULL or of another kind, or released as long as
+ * acu_quarantine() keeps it: the line then says so. CUDA is not called, and nothing is waited for.
+ */
+size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size);
+
 /** Returns the stream's device; ACU_DEVICE_CURRENT where the handle is not a stream. */
 acu_device acu_stream_device(const acu_stream *stream);
 

@@ -70,6 +70,9 @@ acu_result acu_virtual_release(acu_virtual *addresses);
 
 void acu_virtual_cleanup(acu_virtual **addresses);
 
+/** Writes one line that names the range, as errors do; acu_stream_describe() has the rules. */
+size_t acu_virtual_describe(const acu_virtual *addresses, char *text, size_t size);
+
 /** Returns the size of the range; 0 where the handle is not a range. */
 size_t acu_virtual_bytes(const acu_virtual *addresses);
 

@@ -37,10 +37,11 @@ int acu_record(int code, const char *format, ...) {
 }
 
 void acu_record_object(const char *call, const char *object) {
-    char message[ACU_MESSAGE_SIZE];
+    char message[ACU_MESSAGE_SIZE], note[ACU_NOTE_SIZE];
     memcpy(message, record.last.message, sizeof message);
-    mark_cut(snprintf(record.last.message, sizeof record.last.message, "%s: %s%s%s", call, message,
-                      *object ? "; " : "", object));
+    acu_record_take_note(note);
+    mark_cut(snprintf(record.last.message, sizeof record.last.message, "%s%s: %s%s%s", call, note,
+                      message, *object ? "; " : "", object));
     record.last.call = call;
     snprintf(record.last.object, sizeof record.last.object, "%s", object);
     record.hinted = false;
@@ -76,12 +77,15 @@ int acu_record_recode(int from, int to) {
 }
 
 void acu_record_note(const char *what, size_t index) {
-    snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
+    record.noted = what;
+    record.noted_index = index;
 }
 
 void acu_record_take_note(char note[ACU_NOTE_SIZE]) {
-    memcpy(note, record.note, sizeof record.note);
-    record.note[0] = '\0';
+    note[0] = '\0';
+    if (record.noted)
+        snprintf(note, ACU_NOTE_SIZE, " (%s %zu)", record.noted, record.noted_index);
+    record.noted = NULL;
 }
 
 void acu_record_reason(const char *format, ...) {

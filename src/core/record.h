@@ -47,7 +47,8 @@ typedef struct acu_thread_record {
     const char *refused;
     bool hinted;              /* `last.hint` is already that of the failure recorded next */
     int own;                  /* an error made here that cudaGetLastError has yet to return; or 0 */
-    char note[ACU_NOTE_SIZE]; /* for the message of the call that is failing now; "" if none */
+    const char *noted;  /* what the call that is failing now, or next, is about; NULL: nothing */
+    size_t noted_index; /* which of those */
     char reason[ACU_REASON_SIZE]; /* why that call fails, where the callee knows; "" if not */
 } acu_thread_record;
 
@@ -71,7 +72,8 @@ void acu_record_complete(void) ACU_COLD;
 void acu_record_observe(void (*observe)(void));
 /* Changes the code of the last failure from `from` to `to`, if it is `from`; returns `to`. */
 int acu_record_recode(int from, int to);
-/* Adds "(copy 3)" to the message of the call that is failing now. */
+/* Adds "(copy 3)" to the message of the call that is failing now, or that fails next. `what` is a
+ * constant; NULL adds nothing. */
 void acu_record_note(const char *what, size_t index);
 /* Copies the note for the failing call and forgets it. */
 void acu_record_take_note(char note[ACU_NOTE_SIZE]);

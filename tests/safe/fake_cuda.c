@@ -48,6 +48,15 @@ SIMPLE(cudaMemsetAsync)
 SIMPLE(cudaFree)
 SIMPLE(cudaFreeAsync)
 
+/* Memory that the program itself fills; there is 1 MiB of it. */
+COUNTED(cudaHostAlloc)
+static int fake_cudaHostAlloc(void **memory, size_t bytes) {
+    static char pinned[1 << 20];
+    count_cudaHostAlloc++;
+    *memory = pinned;
+    return bytes <= sizeof pinned ? 0 : cudaErrorMemoryAllocation;
+}
+
 MAKES(cudaLibraryLoadData)
 MAKES(cudaLibraryGetKernel)
 SIMPLE(cudaLaunchKernel)
@@ -72,6 +81,16 @@ static int fake_cuMemGetAllocationGranularity(size_t *step) {
 }
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
+MAKES(cudaImportExternalMemory)
+MAKES(cudaImportExternalSemaphore)
+MAKES(cudaExternalMemoryGetMappedBuffer)
+SIMPLE(cudaDestroyExternalMemory)
+SIMPLE(cudaDestroyExternalSemaphore)
+SIMPLE(cudaSignalExternalSemaphoresAsync)
+SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddExternalSemaphoresSignalNode)
+MAKES(cudaGraphAddExternalSemaphoresWaitNode)
+SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
 MAKES(cuMemRetainAllocationHandle)
 
 COUNTED(cudaFuncGetAttributes)
@@ -130,6 +149,7 @@ static const struct {
     FAKE(cudaRuntimeGetVersion),
     FAKE(cuDriverGetVersion),
     FAKE(cudaMallocAsync),
+    FAKE(cudaHostAlloc),
     FAKE(cudaStreamCreateWithPriority),
     FAKE(cudaEventCreateWithFlags),
     FAKE(cudaStreamSynchronize),
@@ -160,6 +180,16 @@ static const struct {
     FAKE(cuMemGetAllocationGranularity),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
+    FAKE(cudaImportExternalMemory),
+    FAKE(cudaImportExternalSemaphore),
+    FAKE(cudaExternalMemoryGetMappedBuffer),
+    FAKE(cudaDestroyExternalMemory),
+    FAKE(cudaDestroyExternalSemaphore),
+    FAKE(cudaSignalExternalSemaphoresAsync),
+    FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddExternalSemaphoresSignalNode),
+    FAKE(cudaGraphAddExternalSemaphoresWaitNode),
+    FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),
     FAKE(cuMemRetainAllocationHandle),
     FAKE(cudaFuncGetAttributes),
     FAKE(cudaFuncGetParamInfo),

@@ -78,12 +78,14 @@ extern const acu_closure good_closure, empty_closure;
         }                                                                                          \
     } while (0)
 
-/* Retaining answers NULL and says why; releasing NULL is fine; a cleanup takes all of it. */
+/* Retaining answers NULL and says why; a line names what is none; releasing NULL is fine; a cleanup
+ * takes all of it. */
 #define OWNERS(noun)                                                                               \
     do {                                                                                           \
         SAYS(NULL, acu_##noun##_retain(bad));                                                      \
         assert_int_equal(acu_last_error(), ACU_ERROR_HANDLE);                                      \
         expect_reported("acu_" #noun "_retain");                                                   \
+        SAYS(true, acu_##noun##_describe(bad, NULL, 0) > 0);                                       \
         OPTIONAL_HANDLE(acu_##noun##_release(bad));                                                \
         OK(acu_##noun##_release(NULL));                                                            \
         acu_##noun *nothing = NULL;                                                                \

@@ -99,6 +99,25 @@ static acu_result every_memory(void) {
     return acu_buffer_zero(x, NULL);
 }
 
+/* Each way to copy and to fill: with 1, 2 and 3 dimensions, words and elements of 8 bytes. */
+static acu_result use_regions(acu_buffer *x, acu_buffer *y, acu_stream *on) {
+    int32_t numbers[4] = {1, 2, 3, 4};
+    const acu_region to = {.buffer = x, .row_pitch = 12, .slice_height = 2};
+    const acu_region from = {.buffer = y, .at = {1, 0, 0}, .row_pitch = 12, .slice_height = 2};
+    const acu_extent row = {2, 1, 1}, rectangle = {2, 2, 1}, box = {2, 1, 2};
+    ACU_AUTO(acu_buffer) *wide = NULL;
+    ACU_TRY(acu_region_copy(&to, &from, row, on));
+    ACU_TRY(acu_region_copy(&to, &from, rectangle, on));
+    ACU_TRY(acu_region_copy(&to, &from, box, on));
+    ACU_TRY(acu_region_write(&to, rectangle, numbers));
+    ACU_TRY(acu_region_read(&from, rectangle, numbers));
+    ACU_TRY(acu_region_fill(&to, rectangle, &numbers[0]));
+    ACU_TRY(acu_region_fill(&to, box, &(int32_t){0}));
+    ACU_TRY(acu_buffer_reinterpret(x, ACU_F64, &wide));
+    const acu_region doubles = {.buffer = wide, .row_pitch = 24};
+    return acu_region_fill(&doubles, rectangle, &(double){1.5});
+}
+
 static acu_result two_streams(void) {
     int back = 0;
     void *host;
@@ -123,6 +142,7 @@ static acu_result two_streams(void) {
     ACU_TRY(acu_buffer_set_stream(z, a));
     ACU_TRY(acu_buffer_copy_strided(
         x, y, &(acu_strides){.rank = 2, .shape = shape, .from = transposed}, a));
+    ACU_TRY(use_regions(x, y, a));
     ACU_TRY(acu_buffer_copy(pinned, x, b));
     ACU_TRY(acu_buffer_get_host(pinned, &host));
     ACU_TRY(acu_event_create(0, NULL, &event));
@@ -699,6 +719,70 @@ static acu_result tensors(void) {
     return acu_buffer_synchronize(again);
 }
 
+static acu_result batches(void) {
+    acu_batch_report report = {0};
+    acu_buffer *managed[2];
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *far = NULL;
+    ACU_AUTO(acu_buffer) *first = NULL;
+    ACU_AUTO(acu_buffer) *second = NULL;
+    const acu_buffer_options moves = {.memory = ACU_MEMORY_MANAGED};
+    const acu_copy_attributes at_once = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_buffer_create(b, ACU_I32, 16, &far));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &first));
+    ACU_TRY(acu_buffer_create_with(a, ACU_I32, 1024, &moves, &second));
+    ACU_TRY(acu_buffer_zero(y, NULL));
+    ACU_TRY(acu_buffer_zero(far, NULL));
+    const acu_copy copies[] = {
+        {x, y, 0, 0, 8}, {x, y, 8, 8, 8}, {y, x, 0, 0, 1}, {x, far, 0, 0, 4}};
+    const acu_region_pair pairs[] = {{{.buffer = x}, {.buffer = y}, {2, 4, 2}},
+                                     {{.buffer = y}, {.buffer = x}, {4, 1, 1}}};
+    const acu_prefetch places[] = {{first, 0}, {second, ACU_DEVICE_HOST}};
+    managed[0] = first;
+    managed[1] = second;
+    ACU_TRY(acu_batch_copy(a, copies, COUNT(copies), NULL, 0, &report));
+    ACU_TRY(acu_batch_copy(b, copies, 2, &at_once, 1, &report));
+    ACU_TRY(acu_batch_copy_regions(a, pairs, 2, NULL, 0, &report));
+    ACU_TRY(acu_batch_prefetch(a, places, 2, &report));
+    ACU_TRY(acu_batch_discard(a, managed, 2, &report));
+    ACU_TRY(acu_batch_discard_and_prefetch(a, places, 2, &report));
+    return acu_buffer_synchronize(x);
+}
+
+static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+/* Enough rows that a kernel is worth loading; without it, there is a copy for each row. */
+static acu_result transpositions(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    acu_sim_register("acu_strided_tile_4", copies_nothing);
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 2048, &y));
+    ACU_TRY(acu_buffer_copy_strided(y, x, &strides, NULL));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(copied);
+    ACU_TRY(ended);
+    return acu_stream_synchronize(a);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -722,4 +806,8 @@ const scenario scenarios[] = {
     {"devices_and_pools", devices_and_pools},
     {"lists_and_streams", lists_and_streams},
     {"tensors", tensors},
+    {"batches", batches},
+    {"transfers", transfers},
+    {"transpositions", transpositions},
+    {"other_apis", other_apis},
 };

@@ -10,8 +10,13 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 22 };
+enum { SCENARIOS = 26 };
 extern const scenario scenarios[SCENARIOS];
+
+/* That of scenarios_external.c. */
+acu_result other_apis(void);
+/* Those of scenarios_memory.c. */
+acu_result transfers(void);
 
 /* To be set before: */
 extern acu_device elsewhere; /* another device than 0, if there is one */

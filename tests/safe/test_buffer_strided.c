@@ -1,10 +1,94 @@
-/* Buffers: strided copies. */
-#include "safe.h"
+/* Buffers: strided copies, by copies of rows and by kernels. */
+#include "kernels.h"
+
+#include "safe/kernel/strided.h"
+
+#include <anycuda/cudart.h>
 
 static acu_stream *stream;
 
+/* ---- what the kernels do, on the simulator ---- */
+
+static int kernels_run;
+
+/* Divides as the PTX does, and moves both addresses; returns the index in the dimension. */
+static uint32_t take_dim(const acu_strided_dim *d, uint32_t *rest, int64_t *to, int64_t *from) {
+    const uint32_t high = (uint32_t)(((uint64_t)*rest * d->magic) >> 32u);
+    const uint32_t quotient = (high + *rest) >> d->shift, index = *rest - quotient * d->count;
+    assert_int_equal(quotient, *rest / d->count);
+    *to += (int64_t)index * d->to;
+    *from += (int64_t)index * d->from;
+    *rest = quotient;
+    return index;
+}
+
+static void move_word(const acu_sim_launch *launch, void *const *args, int64_t to, int64_t from,
+                      unsigned word) {
+    char *target = *(char *const *)args[0], *source = *(char *const *)args[1];
+    memcpy(acu_sim_at(launch, target + to, word), acu_sim_at(launch, source + from, word), word);
+}
+
+static void copy_each(const acu_sim_launch *launch, void *const *args, unsigned word) {
+    const acu_strided_layout *l = args[2];
+    const uint64_t threads = (uint64_t)launch->grid[0] * launch->block[0];
+    assert_true(threads * acu_strided_words(word) >= l->total);
+    for (uint32_t i = 0; i < l->total; i++) {
+        uint32_t rest = i;
+        int64_t to = l->to_at, from = l->from_at;
+        for (uint32_t n = 0; n < l->rank; n++)
+            (void)take_dim(&l->dims[n], &rest, &to, &from);
+        assert_int_equal(rest, 0);
+        move_word(launch, args, to, from, word);
+    }
+}
+
+static void copy_tiles(const acu_sim_launch *launch, void *const *args, unsigned word) {
+    const acu_strided_layout *l = args[2];
+    const uint32_t side = acu_strided_side(word);
+    for (uint32_t tile = 0; tile < launch->grid[0]; tile++) {
+        uint32_t rest = tile, first[2] = {0, 0};
+        int64_t to = l->to_at, from = l->from_at;
+        for (uint32_t n = 0; n < l->rank; n++) {
+            const uint32_t index = take_dim(&l->dims[n], &rest, &to, &from);
+            if (n < 2)
+                first[n] = index * side;
+        }
+        for (uint32_t y = 0; y < side && first[1] + y < l->down; y++)
+            for (uint32_t x = 0; x < side && first[0] + x < l->across; x++)
+                move_word(launch, args, to + x * l->across_to + y * l->down_to,
+                          from + x * l->across_from + y * l->down_from, word);
+    }
+}
+
+static void copy_by_kernel(const acu_sim_launch *launch, void *const *args) {
+    const unsigned word = (unsigned)atoi(strrchr(launch->kernel, '_') + 1);
+    kernels_run++;
+    if (strstr(launch->kernel, "tile"))
+        copy_tiles(launch, args, word);
+    else
+        copy_each(launch, args, word);
+}
+
+static void register_kernels(acu_sim_kernel function) {
+    char name[32];
+    for (unsigned word = 1; word <= 16; word *= 2)
+        for (int kind = 0; kind < ACU_STRIDED_KINDS; kind++) {
+            acu_strided_name((acu_strided_kind)kind, word, name);
+            assert_int_equal(acu_sim_register(name, function), 0);
+        }
+}
+
 static int start(void **state) {
-    begin(state);
+    begin_kernels(state);
+    register_kernels(NULL);
+    acu_quarantine(100);
+    return acu_stream_create(0, NULL, &stream);
+}
+
+static int start_with_kernels(void **state) {
+    begin_kernels(state);
+    register_kernels(copy_by_kernel);
+    kernels_run = 0;
     acu_quarantine(100);
     return acu_stream_create(0, NULL, &stream);
 }
@@ -14,6 +98,8 @@ static int stop(void **state) {
     acu_quarantine(0);
     return nothing_left(state) || code;
 }
+
+/* ---- small copies ---- */
 
 enum { ROWS = 5, COLUMNS = 7, PLANES = 3, ALL = PLANES * ROWS * COLUMNS };
 
@@ -123,14 +209,226 @@ static void strided_copies_are_checked(void **state) {
     OK(acu_buffer_release(b));
 }
 
+/* ---- any shape ---- */
+
+enum { MOST = 1 << 16 }; /* bytes */
+
+typedef struct shape {
+    size_t shape[ACU_MAX_RANK];
+    int64_t to[ACU_MAX_RANK], from[ACU_MAX_RANK];
+    size_t size, total; /* bytes of an element, elements */
+    acu_strides strides;
+} shape;
+
+/* Returns steps that nest in the order of a random permutation, with gaps and signs, and moves the
+ * first element so that none lies before the beginning; returns the elements in between. */
+static size_t any_steps(const shape *s, int64_t *steps, size_t *at, bool distinct) {
+    unsigned order[ACU_MAX_RANK] = {0}, rank = s->strides.rank;
+    int64_t within = 1;
+    *at = any(3);
+    size_t end = *at;
+    for (unsigned i = 0; i < rank; i++) {
+        const unsigned other = any(i + 1);
+        order[i] = order[other];
+        order[other] = i;
+    }
+    for (unsigned i = 0; i < rank; i++) {
+        const unsigned n = order[i];
+        const int64_t reach = (int64_t)s->shape[n] - 1;
+        int64_t step = within + (any(4) == 0 ? (int64_t)any(5) : 0);
+        if (!distinct && any(6) == 0)
+            step = any(2) ? 0 : (int64_t)any(9);
+        const size_t length = (size_t)(step * reach);
+        const bool backwards = any(4) == 0;
+        steps[n] = backwards ? -step : step;
+        *at += backwards ? length : 0;
+        end += length;
+        within = step * reach + within > within ? step * reach + within : within;
+    }
+    return end + 1;
+}
+
+/* Makes shapes until one fits. */
+static void any_shape(shape *s, bool long_ones) {
+    static const size_t sizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 20};
+    for (;;) {
+        memset(s, 0, sizeof *s);
+        s->size = sizes[any(COUNT(sizes))];
+        const unsigned rank = any(4) ? 1 + any(5) : any(ACU_MAX_RANK + 1);
+        s->total = 1;
+        for (unsigned i = 0; i < rank; i++) {
+            s->shape[i] = rank > 6 ? 1 + any(3) : 1 + any(long_ones ? 150 : 12);
+            s->total *= s->shape[i];
+        }
+        s->strides = (acu_strides){rank, s->shape, s->to, s->from, 0, 0};
+        if (any_steps(s, s->to, &s->strides.to_at, true) * s->size <= MOST &&
+            any_steps(s, s->from, &s->strides.from_at, false) * s->size <= MOST)
+            return;
+    }
+}
+
+/* Copies by the definition of strides. */
+static void copy_on_host(const shape *s, unsigned char *to, const unsigned char *from) {
+    for (size_t n = 0; n < s->total; n++) {
+        size_t rest = n;
+        int64_t t = (int64_t)s->strides.to_at, f = (int64_t)s->strides.from_at;
+        for (unsigned i = s->strides.rank; i-- > 0; rest /= s->shape[i]) {
+            t += s->to[i] * (int64_t)(rest % s->shape[i]);
+            f += s->from[i] * (int64_t)(rest % s->shape[i]);
+        }
+        memcpy(to + t * (int64_t)s->size, from + f * (int64_t)s->size, s->size);
+    }
+}
+
+static void copy_any(acu_stream *to_stream, acu_memory to_memory, int times) {
+    static unsigned char a[MOST], b[MOST], back[MOST];
+    acu_buffer *to_all = NULL, *from_all = NULL, *to = NULL, *from = NULL;
+    OK(acu_buffer_create_with(to_stream, ACU_U8, MOST, &(acu_buffer_options){.memory = to_memory},
+                              &to_all));
+    OK(acu_buffer_create(stream, ACU_U8, MOST, &from_all));
+    for (int i = 0; i < times; i++) {
+        shape s;
+        any_shape(&s, i % 2);
+        for (size_t n = 0; n < MOST; n++) {
+            a[n] = (unsigned char)any(256);
+            b[n] = (unsigned char)any(256);
+        }
+        OK(acu_buffer_write(to_all, a, MOST));
+        OK(acu_buffer_write(from_all, b, MOST));
+        const size_t used = MOST / s.size * s.size;
+        OK(acu_buffer_slice(to_all, 0, used, &to));
+        OK(acu_buffer_slice(from_all, 0, used, &from));
+        acu_buffer *to_elements = NULL, *from_elements = NULL;
+        OK(acu_buffer_reinterpret(to, ACU_BYTES(s.size), &to_elements));
+        OK(acu_buffer_reinterpret(from, ACU_BYTES(s.size), &from_elements));
+        OK(acu_buffer_copy_strided(to_elements, from_elements, &s.strides, NULL));
+        copy_on_host(&s, a, b);
+        OK(acu_buffer_read(to_all, back, MOST));
+        if (memcmp(back, a, MOST) != 0)
+            fail_msg("shape %d: rank %u, %zu elements of %zu bytes", i, s.strides.rank, s.total,
+                     s.size);
+        OK(acu_buffer_release(to_elements));
+        OK(acu_buffer_release(from_elements));
+        OK(acu_buffer_release(to));
+        OK(acu_buffer_release(from));
+    }
+    OK(acu_buffer_release(to_all));
+    OK(acu_buffer_release(from_all));
+}
+
+static void any_shape_is_copied(void **state) {
+    (void)state;
+    copy_any(stream, ACU_MEMORY_POOL, 400);
+    copy_any(stream, ACU_MEMORY_PINNED, 50);
+    if (is_simulated())
+        assert_int_equal(kernels_run, 0);
+}
+
+static void any_shape_is_copied_by_kernels(void **state) {
+    (void)state;
+    copy_any(stream, ACU_MEMORY_POOL, 1000);
+    copy_any(stream, ACU_MEMORY_MANAGED, 50);
+    if (is_simulated())
+        assert_true(kernels_run > 300);
+}
+
+static void any_shape_is_copied_between_devices(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_stream *far = stream_on(1);
+    copy_any(far, ACU_MEMORY_POOL, 100);
+    OK(acu_stream_release(far));
+}
+
+/* ---- captures ---- */
+
+enum { SIDE = 300 };
+
+static const size_t square[] = {SIDE, SIDE};
+static const int64_t transposed[] = {1, SIDE};
+static const acu_strides transposition = {.rank = 2, .shape = square, .from = transposed};
+
+static void expect_transposed(acu_buffer *buffer) {
+    static float back[SIDE * SIDE];
+    OK(acu_buffer_read(buffer, back, SIDE * SIDE));
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++)
+            assert_true(back[y * SIDE + x] == (float)(x * SIDE + y));
+}
+
+/* The kernel is loaded in the capture, and the graph keeps it when the stream that it was loaded
+ * for is gone. */
+static void a_captured_transposition_is_one_node(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_node nodes[2];
+    size_t count = COUNT(nodes);
+    acu_node_type type;
+    acu_stream *other = stream_on(0);
+    acu_buffer *a = numbers_on(other, SIDE * SIDE), *b = numbers_on(other, SIDE * SIDE);
+    OK(acu_stream_begin_capture(stream, NULL));
+    OK(acu_buffer_copy_strided(b, a, &transposition, stream));
+    OK(acu_stream_end_capture(stream, &graph));
+    OK(acu_graph_get_nodes(graph, nodes, &count));
+    assert_int_equal(count, 1);
+    OK(acu_node_get_type(nodes[0], &type));
+    assert_int_equal(type, ACU_NODE_KERNEL);
+    OK(acu_buffer_release(a));
+    OK(acu_stream_release(stream));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    for (int i = 0; i < 2; i++) {
+        OK(acu_buffer_zero(b, NULL));
+        OK(acu_exec_launch(exec, other));
+        expect_transposed(b);
+    }
+    OK(acu_exec_release(exec));
+    OK(acu_buffer_release(b));
+    stream = other;
+}
+
+/* The kernel may still run when its last stream goes. */
+static void a_stream_may_go_while_its_kernel_runs(void **state) {
+    (void)state;
+    acu_stream *other = stream_on(0);
+    acu_buffer *a = numbers_on(other, SIDE * SIDE), *b = numbers_on(other, SIDE * SIDE);
+    OK(acu_buffer_copy_strided(b, a, &transposition, stream));
+    OK(acu_stream_release(stream));
+    expect_transposed(b);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+    stream = other;
+}
+
+/* Where kernels cannot be launched, the copy is made without, and no error stays. */
+static void without_kernels_no_error_stays(void **state) {
+    (void)state;
+    acu_buffer *a = numbers_on(stream, SIDE * SIDE), *b = numbers_on(stream, SIDE * SIDE);
+    acu_clear_error();
+    OK(acu_buffer_copy_strided(b, a, &transposition, NULL));
+    assert_int_equal(acu_last_error(), 0);
+    assert_int_equal(cudaPeekAtLastError(), 0);
+    expect_transposed(b);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+}
+
 #undef TEST
-#define TEST(function) SAFE_TEST(function, start, stop)
+#define TEST(function)         SAFE_TEST(function, start, stop)
+#define WITH_KERNELS(function) SAFE_TEST(function, start_with_kernels, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(strided_copies),
         TEST(strided_copies_between_devices),
         TEST(strided_copies_are_checked),
+        TEST(any_shape_is_copied),
+        TEST(any_shape_is_copied_between_devices),
+        TEST(without_kernels_no_error_stays),
+        WITH_KERNELS(any_shape_is_copied_by_kernels),
+        WITH_KERNELS(a_captured_transposition_is_one_node),
+        WITH_KERNELS(a_stream_may_go_while_its_kernel_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

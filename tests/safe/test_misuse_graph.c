@@ -128,8 +128,10 @@ static void nodes_are_added(void **state) {
     HANDLE(ADDED(free, made));
     OK(acu_buffer_release(made));
     HANDLE(GIVEN(free, bad));
-    NOT_NULL(GIVEN(semaphore_signal, NULL));
-    NOT_NULL(GIVEN(semaphore_wait, NULL));
+    NOT_NULL(GIVEN(semaphore_signal, NULL, 1));
+    NOT_NULL(GIVEN(semaphore_wait, NULL, 1));
+    HANDLE(ADDED(semaphore_signal, NULL, 0));
+    HANDLE(ADDED(semaphore_wait, NULL, 0));
     HANDLE(acu_conditional_create(bad, 0, 0, &conditional));
     NOT_NULL(acu_conditional_create(good.graph, 0, 0, NULL));
     conditional.graph = good.graph;
@@ -223,8 +225,8 @@ static void nodes_are_changed(void **state) {
     NOT_NULL(acu_node_set_copy(good.node, NULL));
     NOT_NULL(acu_node_set_memcpy(good.node, NULL));
     NOT_NULL(acu_node_set_fill(good.node, NULL));
-    NOT_NULL(acu_node_set_semaphore_signal(good.node, NULL));
-    NOT_NULL(acu_node_set_semaphore_wait(good.node, NULL));
+    NOT_NULL(acu_node_set_semaphore_signal(good.node, NULL, 1));
+    NOT_NULL(acu_node_set_semaphore_wait(good.node, NULL, 1));
     NOT_NULL(acu_node_set_params(good.node, NULL));
     NOT_NULL(acu_node_get_params(good.node, NULL));
     NOT_NULL(acu_node_get_attribute(good.node, NULL));
@@ -263,8 +265,8 @@ static void execs_are_changed(void **state) {
     NOT_NULL(acu_exec_set_copy(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_memcpy(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_fill(good.exec, good.node, NULL));
-    NOT_NULL(acu_exec_set_semaphore_signal(good.exec, good.node, NULL));
-    NOT_NULL(acu_exec_set_semaphore_wait(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_semaphore_signal(good.exec, good.node, NULL, 1));
+    NOT_NULL(acu_exec_set_semaphore_wait(good.exec, good.node, NULL, 1));
     NOT_NULL(acu_exec_set_params(good.exec, good.node, NULL));
     destroyed = 0;
     CHANGED(host, good_closure);

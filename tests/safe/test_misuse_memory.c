@@ -1,5 +1,5 @@
-/* Misuse of physical and virtual memory: handles that are none, NULL, devices that are not there.
- */
+/* Misuse of physical and virtual memory, and of transfers: handles that are none, NULL, devices
+ * that are not there. */
 #include "misuse.h"
 
 static acu_physical *physical;
@@ -112,12 +112,37 @@ static void buffers_that_grow(void **state) {
     OK(acu_buffer_grow(growing, 8));
 }
 
+static void transfers(void **state) {
+    (void)state;
+    acu_transfer *made = NULL;
+    const void *host = NULL;
+    float numbers[8] = {0};
+    HANDLE(acu_buffer_write_async(bad, 0, ACU_F32, numbers, 1, NULL));
+    OPTIONAL_HANDLE(acu_buffer_write_async(good.buffer, 0, ACU_F32, numbers, 1, bad));
+    NOT_NULL(acu_buffer_write_async(good.buffer, 0, ACU_F32, NULL, 1, NULL));
+    HANDLE(acu_buffer_read_async(bad, 0, 1, &made, NULL));
+    OPTIONAL_HANDLE(acu_buffer_read_async(good.buffer, 0, 1, &made, bad));
+    NOT_NULL(acu_buffer_read_async(good.buffer, 0, 1, NULL, NULL));
+    assert_null(made);
+    OK(acu_buffer_read_async(good.buffer, 0, 8, &made, NULL));
+    HANDLE(acu_transfer_query(bad));
+    HANDLE(acu_transfer_synchronize(bad));
+    HANDLE(acu_transfer_get_host(bad, &host));
+    NOT_NULL(acu_transfer_get_host(made, NULL));
+    HANDLE(acu_transfer_read(bad, numbers, 8));
+    NOT_NULL(acu_transfer_read_typed(made, 0, ACU_F32, NULL, 8));
+    SAYS(0, acu_transfer_count(bad));
+    SAYS(0, acu_transfer_bytes(bad));
+    SAYS(ACU_ANY, acu_transfer_dtype(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_transfer_device(bad));
+    OWNERS(transfer);
+    OK(acu_transfer_release(made));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        MEMORY_TEST(physical_memory),
-        MEMORY_TEST(ranges_are_made),
-        MEMORY_TEST(ranges),
-        MEMORY_TEST(buffers_that_grow),
+        MEMORY_TEST(physical_memory),   MEMORY_TEST(ranges_are_made), MEMORY_TEST(ranges),
+        MEMORY_TEST(buffers_that_grow), MEMORY_TEST(transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

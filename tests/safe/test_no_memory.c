@@ -6,6 +6,8 @@
 #include "fake_cuda.h"
 #include "safe.h"
 
+#include <unistd.h>
+
 static size_t until_failure; /* 0: none fails */
 static bool failed;
 static int closures_alive;
@@ -90,7 +92,10 @@ static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const 
 static acu_result capture(acu_stream *stream, acu_buffer *x) {
     ACU_AUTO(acu_graph) *graph = NULL;
     ACU_TRY(acu_stream_begin_capture(stream, NULL));
+    const acu_copy half = {.to = x, .from = x, .to_at = 4, .count = 4};
     acu_result filled = acu_buffer_zero(x, stream);
+    if (!filled)
+        filled = acu_batch_copy(stream, &half, 1, NULL, 0, NULL);
     acu_result called = acu_stream_call(stream, closure());
     acu_result ended = acu_stream_end_capture(stream, &graph);
     return filled ? filled : called ? called : ended;
@@ -136,6 +141,52 @@ static acu_result map_memory(acu_stream *stream) {
     return acu_buffer_grow(growing, 256 * FAKE_STEP);
 }
 
+/* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
+static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
+    enum { MANY = 6 };
+    acu_node node;
+    acu_semaphore_signal signals[MANY];
+    acu_semaphore_wait waits[MANY];
+    ACU_AUTO(acu_external_memory) *memory = NULL;
+    ACU_AUTO(acu_external_semaphore) *semaphore = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    int fds[2] = {dup(0), dup(0)};
+    acu_external_memory_source m = {ACU_EXTERNAL_MEMORY_OPAQUE_FD, fds[0], NULL, NULL, 64, false};
+    acu_external_semaphore_source s = {ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD, fds[1], NULL, NULL};
+    int code = acu_external_memory_import(0, &m, &memory);
+    if (!code)
+        code = acu_external_semaphore_import(0, &s, &semaphore);
+    if (!memory)
+        (void)close(fds[0]);
+    if (!semaphore)
+        (void)close(fds[1]);
+    ACU_TRY(code);
+    for (size_t i = 0; i < MANY; i++) {
+        signals[i] = (acu_semaphore_signal){.semaphore = semaphore, .value = i};
+        waits[i] = (acu_semaphore_wait){.semaphore = semaphore, .value = i};
+    }
+    ACU_TRY(acu_external_memory_create_buffer(memory, 0, stream, ACU_U8, 64, &x));
+    ACU_TRY(acu_external_signal(signals, MANY, stream));
+    ACU_TRY(acu_external_wait(waits, MANY, stream));
+    ACU_TRY(acu_graph_add_semaphore_wait(graph, NULL, 0, waits, MANY, NULL));
+    ACU_TRY(acu_graph_add_semaphore_signal(graph, NULL, 0, signals, MANY, &node));
+    return acu_node_set_semaphore_signal(node, signals, MANY);
+}
+
+/* Of the large buffer there is no pinned copy. */
+static acu_result transfers(acu_stream *stream) {
+    enum { LARGE = 2 << 20 };
+    const int32_t numbers[8] = {0};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_transfer) *first = NULL;
+    ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_TRY(acu_buffer_create(stream, ACU_U8, LARGE, &x));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, numbers, sizeof numbers, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, 100, &first, NULL));
+    ACU_TRY(acu_buffer_read_async(x, 0, LARGE, &second, NULL));
+    return acu_transfer_synchronize(first);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -149,7 +200,9 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
@@ -184,8 +237,44 @@ static void each_allocation_fails_once(void **state) {
     OK(everything());
 }
 
+static acu_result transpose(void) {
+    const size_t shape[] = {256, 8};
+    const int64_t transposed[] = {1, 256};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = transposed};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 2048, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 2048, &y));
+    const size_t before = until_failure;
+    acu_result copied = acu_buffer_copy_strided(x, y, &strides, NULL);
+    return copied == ACU_ERROR_HOST_MEMORY && before ? ACU_ERROR_STATE : copied;
+}
+
+/* Without memory for a kernel, rows are copied one by one: the copy needs none. */
+static void strided_copies_need_no_memory(void **state) {
+    (void)state;
+    OK(transpose());
+    for (size_t n = 1;; n++) {
+        acu_clear_error();
+        failed = false;
+        until_failure = n;
+        acu_result result = transpose();
+        until_failure = 0;
+        assert_int_equal(acu_release_error(NULL), 0);
+        if (!failed) {
+            assert_true(n > 8);
+            break;
+        }
+        if (result && result != ACU_ERROR_HOST_MEMORY)
+            fail_msg("allocation %zu: %d, %s", n, result, acu_last_error_message());
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once),
+                                       cmocka_unit_test(strided_copies_need_no_memory)};
     load_fake_cuda();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -454,10 +454,6 @@ static void takes_raw_parameters(void **state) {
     FAILS(acu_graph_add_node(graph, NULL, 0, NULL, NULL, NULL), ACU_ERROR_ARGUMENT,
           "'params' is NULL");
     FAILS(acu_graph_add_memcpy(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    FAILS(acu_graph_add_semaphore_wait(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT,
-          "'params' is NULL");
-    FAILS(acu_graph_add_semaphore_signal(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT,
-          "'params' is NULL");
 }
 
 static void edges_have_data(void **state) {

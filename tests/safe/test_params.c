@@ -126,30 +126,6 @@ static void events(void **state) {
     launch();
 }
 
-static void semaphores(void **state) {
-    (void)state;
-    acu_node node;
-    const struct cudaExternalSemaphoreSignalNodeParams signal = {0};
-    const struct cudaExternalSemaphoreWaitNodeParams wait = {0};
-    acu_exec *exec = NULL;
-    OK(acu_graph_add_empty(graph, NULL, 0, &node));
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    FAILS(acu_node_set_semaphore_signal(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    FAILS(acu_node_set_semaphore_wait(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    FAILS(acu_exec_set_semaphore_signal(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    FAILS(acu_exec_set_semaphore_wait(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    /* the node was destroyed: each call is refused */
-    assert_int_not_equal(acu_node_set_semaphore_signal(node, &signal), 0);
-    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExternalSemaphoresSignalNode"));
-    assert_int_not_equal(acu_node_set_semaphore_wait(node, &wait), 0);
-    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExternalSemaphoresWaitNode"));
-    assert_int_not_equal(acu_exec_set_semaphore_signal(exec, node, &signal), 0);
-    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExecExternalSemaphoresSignal"));
-    assert_int_not_equal(acu_exec_set_semaphore_wait(exec, node, &wait), 0);
-    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExecExternalSemaphoresWait"));
-    OK(acu_exec_release(exec));
-}
-
 /* ---- raw ---- */
 
 static void raw_parameters_go_round(void **state) {
@@ -403,7 +379,6 @@ int main(void) {
         TEST(fills),
         TEST(host_functions),
         TEST(events),
-        TEST(semaphores),
         TEST(raw_parameters_go_round),
         TEST(raw_parameters_of_all_kinds),
         TEST(memory_nodes_tell_their_address),

@@ -14,17 +14,18 @@ HEADERS = structure.ROOT / "include" / "anycuda"
 VERBS = set(
     re.findall(
         r"\w+",
-        """add adopt advise attach begin call capture clear clone compile copy create destroy disable enable end enter
-        export fill find fork free grow import instantiate join keep launch leave load map prefetch print
-        query read record register reinterpret release remove reserve reset retain shrink slice synchronize
-        trim unmap update upload wait wrap write zero""",
+        """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
+        disable discard enable end enter export fill find fork free grow import instantiate join keep launch leave load
+        map prefetch print query read record register reinterpret release remove reserve reset retain shrink signal
+        slice synchronize trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch memory module
-        node physical pool quarantine stream virtual""",
+        """allocator args array batch buffer conditional device device_guard dtype event exec external external_memory
+        external_semaphore graph graph_memory kernel launch memory mipmap module multicast node physical pool
+        quarantine region stream transfer virtual""",
     ),
     key=len,
     reverse=True,
@@ -103,7 +104,7 @@ ALL = functions()
 
 def is_out(kind: str) -> bool:
     """A pointer through which the function returns something."""
-    return kind.endswith("*") and not kind.startswith("const ")
+    return kind.endswith("*") and (kind.endswith("**") or not kind.startswith("const "))
 
 
 def name_is_wrong(one: Function) -> str | None:
@@ -129,6 +130,22 @@ def name_is_wrong(one: Function) -> str | None:
 
 def test_names() -> None:
     wrong = [f"{one}: {reason}" for one in ALL if (reason := name_is_wrong(one))]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def test_every_handle_is_described() -> None:
+    """What can be released is an object, and errors name it by the line that acu_noun_describe() writes."""
+    names = {one.name for one in ALL}
+    nouns = [name.removesuffix("_release") for name in names if re.fullmatch(r"acu_[a-z_]+_release", name)]
+    wrong = [f"{noun} has no {noun}_describe(): docs/internals/adding.md" for noun in sorted(nouns)]
+    wrong = [line for line, noun in zip(wrong, sorted(nouns), strict=True) if f"{noun}_describe" not in names]
+    assert len(nouns) > 10
+    for one in ALL:
+        if one.words[:1] == ["describe"]:
+            kinds = [kind for kind, _ in one.parameters]
+            if one.result != "size_t" or kinds != [f"const acu_{one.noun} *", "char *", "size_t"]:
+                wrong.append(f"{one}: size_t acu_noun_describe(const acu_noun *noun, char *text, size_t size)")
     if wrong:
         pytest.fail("\n".join(wrong), pytrace=False)
 
@@ -163,6 +180,8 @@ def test_streams_to_use() -> None:
     for one in ALL:
         streams = [(at, name) for at, (kind, name) in enumerate(one.parameters) if kind == "acu_stream *"]
         is_on_a_buffer = bool(one.parameters) and one.parameters[0][0] == "acu_buffer *" and "buffer" in one.name
+        is_on_a_buffer = is_on_a_buffer or one.noun == "region"
+        is_on_a_buffer = is_on_a_buffer or (bool(one.parameters) and one.parameters[0][0] == "acu_array *")
         is_on_a_buffer = is_on_a_buffer and one.name not in GIVES_A_STREAM
         for at, name in streams:
             if is_on_a_buffer and (name != "on" or at + 1 < len(one.parameters)):

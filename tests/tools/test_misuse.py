@@ -11,12 +11,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = [
+    "batch",
     "buffer",
     "capture",
     "device",
     "dlpack",
     "event",
     "exec",
+    "external",
     "graph",
     "kernel",
     "launch",
@@ -25,7 +27,9 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "region",
     "stream",
+    "transfer",
     "virtual",
 ]
 

@@ -88,89 +88,89 @@ template <> struct acu_channels<ushort4>
     : acu_channels_of<unsigned short, 4, cudaChannelFormatKindUnsigned> {};
 
 /* Formats are listed by value, because ACU_CUDA_MAX may forbid an enumerator's name here. */
-template <int kind> struct acu_format;
-template <> struct acu_format<4> : acu_bits<8, 8, 8, 0> {}; /* cudaChannelFormatKindNV12 */
-template <> struct acu_format<5> : acu_bits<8, 0, 0,
+template <int kind> struct acu_channel_format;
+template <> struct acu_channel_format<4> : acu_bits<8, 8, 8, 0> {}; /* cudaChannelFormatKindNV12 */
+template <> struct acu_channel_format<5> : acu_bits<8, 0, 0,
     0> {}; /* cudaChannelFormatKindUnsignedNormalized8X1 */
-template <> struct acu_format<6> : acu_bits<8, 8, 0,
+template <> struct acu_channel_format<6> : acu_bits<8, 8, 0,
     0> {}; /* cudaChannelFormatKindUnsignedNormalized8X2 */
-template <> struct acu_format<7> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<7> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedNormalized8X4 */
-template <> struct acu_format<8> : acu_bits<16, 0, 0,
+template <> struct acu_channel_format<8> : acu_bits<16, 0, 0,
     0> {}; /* cudaChannelFormatKindUnsignedNormalized16X1 */
-template <> struct acu_format<9> : acu_bits<16, 16, 0,
+template <> struct acu_channel_format<9> : acu_bits<16, 16, 0,
     0> {}; /* cudaChannelFormatKindUnsignedNormalized16X2 */
-template <> struct acu_format<10> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<10> : acu_bits<16, 16, 16,
     16> {}; /* cudaChannelFormatKindUnsignedNormalized16X4 */
-template <> struct acu_format<11> : acu_bits<8, 0, 0,
+template <> struct acu_channel_format<11> : acu_bits<8, 0, 0,
     0> {}; /* cudaChannelFormatKindSignedNormalized8X1 */
-template <> struct acu_format<12> : acu_bits<8, 8, 0,
+template <> struct acu_channel_format<12> : acu_bits<8, 8, 0,
     0> {}; /* cudaChannelFormatKindSignedNormalized8X2 */
-template <> struct acu_format<13> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<13> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindSignedNormalized8X4 */
-template <> struct acu_format<14> : acu_bits<16, 0, 0,
+template <> struct acu_channel_format<14> : acu_bits<16, 0, 0,
     0> {}; /* cudaChannelFormatKindSignedNormalized16X1 */
-template <> struct acu_format<15> : acu_bits<16, 16, 0,
+template <> struct acu_channel_format<15> : acu_bits<16, 16, 0,
     0> {}; /* cudaChannelFormatKindSignedNormalized16X2 */
-template <> struct acu_format<16> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<16> : acu_bits<16, 16, 16,
     16> {}; /* cudaChannelFormatKindSignedNormalized16X4 */
-template <> struct acu_format<17> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<17> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed1 */
-template <> struct acu_format<18> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<18> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed1SRGB */
-template <> struct acu_format<19> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<19> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed2 */
-template <> struct acu_format<20> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<20> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed2SRGB */
-template <> struct acu_format<21> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<21> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed3 */
-template <> struct acu_format<22> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<22> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed3SRGB */
-template <> struct acu_format<23> : acu_bits<8, 0, 0,
+template <> struct acu_channel_format<23> : acu_bits<8, 0, 0,
     0> {}; /* cudaChannelFormatKindUnsignedBlockCompressed4 */
-template <> struct acu_format<24> : acu_bits<8, 0, 0,
+template <> struct acu_channel_format<24> : acu_bits<8, 0, 0,
     0> {}; /* cudaChannelFormatKindSignedBlockCompressed4 */
-template <> struct acu_format<25> : acu_bits<8, 8, 0,
+template <> struct acu_channel_format<25> : acu_bits<8, 8, 0,
     0> {}; /* cudaChannelFormatKindUnsignedBlockCompressed5 */
-template <> struct acu_format<26> : acu_bits<8, 8, 0,
+template <> struct acu_channel_format<26> : acu_bits<8, 8, 0,
     0> {}; /* cudaChannelFormatKindSignedBlockCompressed5 */
-template <> struct acu_format<27> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<27> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsignedBlockCompressed6H */
-template <> struct acu_format<28> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<28> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindSignedBlockCompressed6H */
-template <> struct acu_format<29> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<29> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed7 */
-template <> struct acu_format<30> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<30> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsignedBlockCompressed7SRGB */
-template <> struct acu_format<31> : acu_bits<10, 10, 10,
+template <> struct acu_channel_format<31> : acu_bits<10, 10, 10,
     2> {}; /* cudaChannelFormatKindUnsignedNormalized1010102 */
-template <> struct acu_format<32> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<32> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsigned8Packed422 */
-template <> struct acu_format<33> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<33> : acu_bits<8, 8, 8,
     8> {}; /* cudaChannelFormatKindUnsigned8Packed444 */
-template <> struct acu_format<34> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<34> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8SemiPlanar420 */
-template <> struct acu_format<35> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<35> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16SemiPlanar420 */
-template <> struct acu_format<36> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<36> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8SemiPlanar422 */
-template <> struct acu_format<37> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<37> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16SemiPlanar422 */
-template <> struct acu_format<38> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<38> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8SemiPlanar444 */
-template <> struct acu_format<39> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<39> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16SemiPlanar444 */
-template <> struct acu_format<40> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<40> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8Planar420 */
-template <> struct acu_format<41> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<41> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16Planar420 */
-template <> struct acu_format<42> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<42> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8Planar422 */
-template <> struct acu_format<43> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<43> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16Planar422 */
-template <> struct acu_format<44> : acu_bits<8, 8, 8,
+template <> struct acu_channel_format<44> : acu_bits<8, 8, 8,
     0> {}; /* cudaChannelFormatKindUnsigned8Planar444 */
-template <> struct acu_format<45> : acu_bits<16, 16, 16,
+template <> struct acu_channel_format<45> : acu_bits<16, 16, 16,
     0> {}; /* cudaChannelFormatKindUnsigned16Planar444 */
 
 template <class T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(void) {
@@ -181,7 +181,7 @@ template <class T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(voi
 
 template <cudaChannelFormatKind kind> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
     void) {
-    typedef acu_format<static_cast<int>(kind)> is;
+    typedef acu_channel_format<static_cast<int>(kind)> is;
     return cudaCreateChannelDesc(is::x, is::y, is::z, is::w, kind);
 }
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 int acu_device_count_objects(acu_device device) {
-    int spares = acu_object_counter(device) ? acu_stream_count_spares(device) : 0;
-    return acu_object_count(device) - spares;
+    int own = acu_object_counter(device) ? acu_stream_count_own(device) : 0;
+    return acu_object_count(device) - own;
 }
 
 static int synchronize(acu_device device) {

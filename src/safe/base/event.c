@@ -14,7 +14,20 @@ static int destroy_event(acu_object *object) {
     return acu_forgive_unloading((int)cudaEventDestroy(event->raw));
 }
 
-const acu_class acu_event_class = {"event", destroy_event, NULL, NULL};
+static void describe_event(const acu_object *object, acu_description *d) {
+    const acu_event *event = (const acu_event *)object;
+    acu_describe(d, "%s %p", event->owned ? "raw" : "wrapped", (void *)event->raw);
+    if (acu_has(event->flags, ACU_EVENT_BLOCKING_SYNC))
+        acu_describe(d, "blocking");
+    if (!event->timed)
+        acu_describe(d, "without timing");
+    if (acu_has(event->flags, ACU_EVENT_INTERPROCESS))
+        acu_describe(d, "interprocess");
+    if (!__atomic_load_n(&event->recorded, __ATOMIC_RELAXED))
+        acu_describe(d, "never recorded");
+}
+
+const acu_class acu_event_class = {"event", destroy_event, describe_event, NULL};
 
 static int new_event(const char *call, acu_device device, cudaEvent_t raw, bool owned, bool timed,
                      acu_event **out) {
@@ -60,6 +73,8 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
         new_event(__func__, device, raw, true, !acu_has(flags, ACU_EVENT_DISABLE_TIMING), event);
     if (code)
         (void)cudaEventDestroy(raw);
+    else
+        (*event)->flags = flags;
     return code;
 }
 
@@ -100,6 +115,10 @@ acu_result acu_event_release(acu_event *event) {
 
 void acu_event_cleanup(acu_event **event) {
     (void)acu_event_release(event ? *event : NULL);
+}
+
+size_t acu_event_describe(const acu_event *event, char *text, size_t size) {
+    return acu_object_describe_as(event, &acu_event_class, text, size);
 }
 
 acu_device acu_event_device(const acu_event *event) {

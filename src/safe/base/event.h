@@ -11,6 +11,7 @@ struct acu_event {
     cudaEvent_t raw;
     bool owned;       /* the raw event is destroyed with the handle */
     bool timed;       /* the event takes times, or may: the flags of a wrapped one are not known */
+    unsigned flags;   /* acu_event_flag bits; 0 where the raw event was given */
     bool recorded;    /* atomic: it was recorded, or may have been, by a graph or as a raw event */
     bool shared;      /* atomic: it may stand for work of a capture that anycuda did not begin */
     uint64_t capture; /* atomic: the id of the capture that it was last recorded in; 0: none */

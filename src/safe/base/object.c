@@ -168,20 +168,63 @@ int acu_object_refuse(const char *call, const void *handle, const acu_class *kin
     return acu_fail(call, text, ACU_ERROR_HANDLE, "the %s was released already", kind->name);
 }
 
-const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
-    const acu_object *object = handle;
-    text[0] = '\0';
-    if (!object)
-        return text;
+/* ---- describing ---- */
+
+__attribute__((format(printf, 2, 0))) static void add_list(acu_description *d, const char *format,
+                                                           va_list args) {
+    size_t used = d->length < d->size ? d->length : d->size;
+    int length = vsnprintf(d->size > used ? d->text + used : NULL, d->size - used, format, args);
+    d->length += length > 0 ? (size_t)length : 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(acu_description *d, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_list(d, format, args);
+    va_end(args);
+}
+
+void acu_describe(acu_description *d, const char *format, ...) {
+    va_list args;
+    add(d, "%s", d->details++ ? ", " : " (");
+    va_start(args, format);
+    add_list(d, format, args);
+    va_end(args);
+}
+
+static void describe_object(acu_description *d, const acu_object *object) {
     const acu_class *kind = __atomic_load_n(&object->kind, __ATOMIC_RELAXED);
-    int used = snprintf(text, ACU_OBJECT_TEXT, "%s %p", object->was->name, handle);
-    if (kind && kind->describe)
-        kind->describe(object, text + used, ACU_OBJECT_TEXT - (size_t)used);
-    used = (int)strlen(text);
+    add(d, "%s %p", object->was->name, (const void *)object);
+    if (!kind)
+        acu_describe(d, "released");
+    else if (kind->describe)
+        kind->describe(object, d);
+    if (d->details)
+        add(d, ")");
     if (object->device >= 0)
-        snprintf(text + used, ACU_OBJECT_TEXT - (size_t)used, " on device %d", object->device);
+        add(d, " on device %d", object->device);
+}
+
+const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
+    acu_description d = {.text = text, .size = ACU_OBJECT_TEXT};
+    text[0] = '\0';
+    if (handle)
+        describe_object(&d, handle);
     return text;
 }
+
+size_t acu_object_describe_as(const void *handle, const acu_class *kind, char *text, size_t size) {
+    acu_description d = {.text = text, .size = text ? size : 0};
+    if (handle)
+        describe_object(&d, handle);
+    else
+        add(&d, "no %s", kind->name);
+    if (handle && ((const acu_object *)handle)->was != kind)
+        add(&d, ", which is no %s", kind->name);
+    return d.length;
+}
+
+/* ---- failures on an object ---- */
 
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...) {
     char text[ACU_OBJECT_TEXT];

@@ -20,6 +20,14 @@
 
 typedef struct acu_object acu_object;
 
+/* The line that describes an object, while it is being written: what does not fit is left out, but
+ * counted. */
+typedef struct acu_description {
+    char *text;
+    size_t size, length;
+    unsigned details; /* how many have been added */
+} acu_description;
+
 enum { ACU_LATER = INT32_MIN };
 
 typedef struct acu_class {
@@ -28,8 +36,9 @@ typedef struct acu_class {
      * which is recorded, or ACU_LATER, with nothing done, where the object cannot be destroyed
      * now. */
     int (*destroy)(acu_object *object);
-    /* Writes what distinguishes the object to `text`; NULL if nothing does. */
-    void (*describe)(const acu_object *object, char *text, size_t size);
+    /* Adds what distinguishes the object by acu_describe(); NULL if nothing does. Errors are
+     * described with locks held: the function calls no CUDA and takes no lock. */
+    void (*describe)(const acu_object *object, acu_description *description);
     /* Returns whether destroying the object breaks no capture, because it does not wait and puts
      * work only into a stream that is not captured; NULL: never. */
     bool (*breaks_no_capture)(const acu_object *object);
@@ -255,8 +264,16 @@ int acu_object_refuse(const char *call, const void *handle, const acu_class *kin
 
 /* ---- results ---- */
 
-/* Writes "stream 0x55… on device 0" to `text`, or "" if the handle is NULL; returns `text`. */
+/* Adds one detail: the first one opens a parenthesis, the others follow after a comma. */
+void acu_describe(acu_description *description, const char *format, ...)
+    __attribute__((format(printf, 2, 3), cold));
+/* Writes "stream 0x55… (raw 0x7f…) on device 0" to `text`, or "" if the handle is NULL; returns
+ * `text`. */
 const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
+/* Is the body of acu_NOUN_describe(): writes the same line for any handle, also for one that is
+ * NULL, dead or of another class; returns the length of the whole line, as snprintf() does. */
+size_t acu_object_describe_as(const void *handle, const acu_class *kind, char *text,
+                              size_t size) ACU_COLD;
 
 /* Fails as acu_fail() does, on a handle. */
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)

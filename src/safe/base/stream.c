@@ -42,14 +42,63 @@ static void remove_from_list(acu_stream *stream) {
     pthread_mutex_unlock(&lock);
 }
 
-int acu_stream_count_spares(int device) {
-    int spares = 0;
+static int count_own(const acu_stream *stream) {
+    int own = acu_is_spare(__atomic_load_n(&stream->spare, __ATOMIC_RELAXED)) +
+              (__atomic_load_n(&stream->staging, __ATOMIC_RELAXED) != NULL);
+    for (const acu_stream_cache *cache = stream->caches; cache; cache = cache->next)
+        own += __atomic_load_n(&cache->ready, __ATOMIC_RELAXED);
+    return own;
+}
+
+int acu_stream_count_own(int device) {
+    int own = 0;
     pthread_mutex_lock(&lock);
     for (const acu_stream *s = all; s; s = s->next)
-        spares += s->object.device == device &&
-                  acu_is_spare(__atomic_load_n(&s->spare, __ATOMIC_RELAXED));
+        if (s->object.device == device)
+            own += count_own(s);
     pthread_mutex_unlock(&lock);
-    return spares;
+    return own;
+}
+
+/* ---- caches ---- */
+
+void acu_stream_add_cache(acu_stream *stream, acu_stream_cache *cache) {
+    pthread_mutex_lock(&lock);
+    cache->stream = stream;
+    cache->next = stream->caches;
+    __atomic_store_n(&stream->caches, cache, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+acu_stream_cache *acu_stream_find_cache(const acu_stream *stream,
+                                        bool (*is)(const acu_stream_cache *cache, const void *data),
+                                        const void *data) {
+    pthread_mutex_lock(&lock);
+    acu_stream_cache *cache = stream->caches;
+    while (cache && !is(cache, data))
+        cache = cache->next;
+    pthread_mutex_unlock(&lock);
+    return cache;
+}
+
+void acu_stream_set_cache(acu_stream *stream, acu_stream_cache *cache, const bool *current) {
+    pthread_mutex_lock(&lock);
+    if (__atomic_load_n(current, __ATOMIC_RELAXED))
+        __atomic_store_n(&stream->cache, cache, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+}
+
+static void release_caches(acu_stream *stream) {
+    pthread_mutex_lock(&lock);
+    acu_stream_cache *cache = stream->caches;
+    __atomic_store_n(&stream->caches, NULL, __ATOMIC_RELAXED);
+    for (acu_stream_cache *c = cache; c; c = c->next)
+        c->stream = NULL;
+    pthread_mutex_unlock(&lock);
+    for (acu_stream_cache *next; cache; cache = next) {
+        next = cache->next;
+        acu_stream_cache_release(cache);
+    }
 }
 
 /* ---- life ---- */
@@ -57,6 +106,7 @@ int acu_stream_count_spares(int device) {
 static int destroy_stream(acu_object *object) {
     acu_stream *stream = (acu_stream *)object;
     remove_from_list(stream);
+    release_caches(stream);
     acu_capture *capture = acu_capture_of(stream);
     if (capture && capture->origin == stream)
         capture->abandon(capture);
@@ -64,18 +114,28 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
-    int released = acu_timeline_release(stream->timeline);
-    return last ? last : code ? code : released;
+    int released = acu_timeline_release(stream->timeline), kernels = 0, given = 0;
+    if (stream->kernels)
+        kernels = acu_object_release(NULL, stream->kernels, stream->kernels->was);
+    if (stream->staging)
+        given = acu_object_release(NULL, stream->staging, stream->staging->was);
+    return last ? last : code ? code : released ? released : kernels ? kernels : given;
 }
 
-static void describe_stream(const acu_object *object, char *text, size_t size) {
+static void describe_stream(const acu_object *object, acu_description *d) {
     const acu_stream *stream = (const acu_stream *)object;
     if (stream->raw == cudaStreamLegacy)
-        snprintf(text, size, " (the legacy default stream)");
+        acu_describe(d, "the legacy default stream");
     else if (stream->raw == cudaStreamPerThread)
-        snprintf(text, size, " (the thread's default stream)");
-    else if (!stream->owned)
-        snprintf(text, size, " (wrapped %p)", (void *)stream->raw);
+        acu_describe(d, "the thread's default stream");
+    else
+        acu_describe(d, "%s %p", stream->owned ? "raw" : "wrapped", (void *)stream->raw);
+    if (acu_has(stream->flags, ACU_STREAM_NON_BLOCKING))
+        acu_describe(d, "non-blocking");
+    if (stream->priority)
+        acu_describe(d, "priority %d", stream->priority);
+    if (acu_capture_of(stream))
+        acu_describe(d, "being captured");
 }
 
 const acu_class acu_stream_class = {"stream", destroy_stream, describe_stream, NULL};
@@ -125,8 +185,12 @@ acu_result acu_stream_create(acu_device device, const acu_stream_options *option
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
     int code = new_stream(__func__, device, raw, true, stream);
-    if (code)
+    if (code) {
         (void)cudaStreamDestroy(raw);
+    } else if (options) {
+        (*stream)->flags = options->flags;
+        (*stream)->priority = options->priority;
+    }
     return code;
 }
 
@@ -173,14 +237,58 @@ acu_stream *acu_stream_retain(acu_stream *stream) {
     return retained;
 }
 
-static void drop_spare(acu_stream *stream) {
-    acu_object *spare = __atomic_exchange_n(&stream->spare, ACU_NO_MORE_SPARES, __ATOMIC_ACQ_REL);
-    if (!acu_is_spare(spare))
-        return;
+static void free_spare(acu_stream *stream, acu_object *spare) {
     acu_object_count_down(stream->object.device);
     acu_object_free(spare);
-    /* The spare's reference to the stream cannot be the last one: the caller has one, too. */
     (void)acu_object_release(NULL, stream, &acu_stream_class);
+}
+
+/* The references that a spare, and storages in caches, have to the stream cannot be the last ones:
+ * the caller has one, too. */
+static void drop_spare(acu_stream *stream) {
+    acu_object *spare = __atomic_exchange_n(&stream->spare, ACU_NO_MORE_SPARES, __ATOMIC_ACQ_REL);
+    if (acu_is_spare(spare))
+        free_spare(stream, spare);
+}
+
+/* No cache leaves the list while there is the stream. */
+static void drop_ready(acu_stream_cache *caches) {
+    for (acu_stream_cache *cache = caches; cache; cache = cache->next)
+        cache->discard(cache->stop(cache));
+}
+
+/* Stops the spares of streams until one has a spare, which is stored; returns that stream, or NULL
+ * after the last one. */
+static acu_stream *next_with_spare(int device, acu_object **spare) {
+    acu_stream *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (acu_stream *s = all; s && !found; s = s->next) {
+        acu_object *here = __atomic_load_n(&s->spare, __ATOMIC_RELAXED);
+        if (s->object.device != device || here == ACU_NO_MORE_SPARES || here == ACU_NO_SPARES_NOW)
+            continue;
+        *spare = __atomic_exchange_n(&s->spare, ACU_NO_SPARES_NOW, __ATOMIC_ACQ_REL);
+        found = acu_is_spare(*spare) ? s : NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void acu_stream_stop_spares(int device) {
+    acu_object *spare = NULL;
+    for (acu_stream *s; (s = next_with_spare(device, &spare));)
+        free_spare(s, spare); /* whose reference kept the stream until now */
+}
+
+void acu_stream_resume_spares(int device) {
+    pthread_mutex_lock(&lock);
+    for (acu_stream *s = all; s; s = s->next)
+        if (s->object.device == device) {
+            acu_object *now = ACU_NO_SPARES_NOW;
+            (void)__atomic_compare_exchange_n(&s->spare, &now, NULL, false, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED);
+            __atomic_store_n(&s->cache, NULL, __ATOMIC_RELAXED);
+        }
+    pthread_mutex_unlock(&lock);
 }
 
 /* Ends the capture that began on the stream, which the program cannot do without a reference. What
@@ -197,6 +305,7 @@ acu_result acu_stream_release(acu_stream *stream) {
     acu_destroy_deferred();
     if (acu_is(stream, &acu_stream_class)) {
         drop_spare(stream);
+        drop_ready(__atomic_load_n(&stream->caches, __ATOMIC_ACQUIRE));
         if (__atomic_sub_fetch(&stream->users, 1, __ATOMIC_ACQ_REL) == 0 &&
             !ACU_LIKELY(!ACU_WATCHED(captures)))
             abandon_capture(stream);
@@ -206,6 +315,10 @@ acu_result acu_stream_release(acu_stream *stream) {
 
 void acu_stream_cleanup(acu_stream **stream) {
     (void)acu_stream_release(stream ? *stream : NULL);
+}
+
+size_t acu_stream_describe(const acu_stream *stream, char *text, size_t size) {
+    return acu_object_describe_as(stream, &acu_stream_class, text, size);
 }
 
 int acu_stream_refuse(const char *call, const acu_stream *stream) {

@@ -10,6 +10,7 @@
 #include "safe/base/timeline.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 /*
  * A capture, as the streams in it know it. While it is active, an operation on one of them reports
@@ -30,6 +31,22 @@ typedef struct acu_capture {
     struct acu_capture *next;
 } acu_capture;
 
+/*
+ * What an allocator keeps for a stream (safe/memory/allocator_cache.h). The stream and the
+ * allocator own it together: the list of a stream, and `stream`, are under the lock of the list of
+ * all streams.
+ */
+typedef struct acu_stream_cache {
+    int references;                /* atomic */
+    int ready;                     /* atomic: storages that are kept, and count as alive */
+    struct acu_stream_cache *next; /* of the same stream */
+    acu_stream *stream;            /* NULL: it is destroyed */
+    /* Keeps no storage any more; returns those that were kept, in a list, with their references. */
+    acu_object *(*stop)(struct acu_stream_cache *cache);
+    /* Frees such a list, and gives up its references. */
+    void (*discard)(acu_object *storages);
+} acu_stream_cache;
+
 struct acu_stream {
     acu_object object;
     cudaStream_t raw;
@@ -40,7 +57,13 @@ struct acu_stream {
     bool shared;          /* atomic: others may know the raw stream, and may capture it unnoticed */
     /* What most operations read ends here, with a line of the cache. */
     acu_object *spare;        /* atomic; see below */
+    acu_stream_cache *cache;  /* atomic: of the device's current allocator; NULL: not known */
+    acu_stream_cache *caches; /* atomic: of all allocators, in a list */
+    acu_object *staging;      /* atomic: pinned memory (safe/memory/staging.h); NULL: none yet */
+    unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
+    int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
+    acu_object *kernels;      /* atomic: those of the safe layer's own, with a reference; or NULL */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */
 };
@@ -57,9 +80,11 @@ extern ACU_OURS const acu_class acu_stream_class;
  * is freed when an owner releases the stream; from then on none is kept.
  */
 #define ACU_NO_MORE_SPARES ((acu_object *)1)
+/* The device has a current allocator, whose memory is kept in another way. */
+#define ACU_NO_SPARES_NOW ((acu_object *)2)
 
 static inline bool acu_is_spare(const acu_object *spare) {
-    return (uintptr_t)spare > 1;
+    return (uintptr_t)spare > 2;
 }
 /* Returns the spare, which is the caller's then; NULL if there is none. */
 static inline acu_object *acu_stream_take_spare(acu_stream *stream) {
@@ -75,8 +100,30 @@ static inline bool acu_stream_keep_spare(acu_stream *stream, acu_object *spare) 
     return __atomic_compare_exchange_n(&stream->spare, &none, spare, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
-/* Returns how many streams of the device have a spare. */
-int acu_stream_count_spares(int device);
+/* Returns how many objects the streams of the device have: spares, those in caches, staging. */
+int acu_stream_count_own(int device);
+
+/* Lets the streams of the device keep no spares, or keep them again. Then they know no cache of the
+ * current allocator any more. */
+void acu_stream_stop_spares(int device);
+void acu_stream_resume_spares(int device);
+
+/* ---- caches of allocators ---- */
+
+/* Gives one of the two references up; the last one frees the cache, which is empty. */
+static inline void acu_stream_cache_release(acu_stream_cache *cache) {
+    if (__atomic_sub_fetch(&cache->references, 1, __ATOMIC_ACQ_REL) == 0)
+        free(cache);
+}
+
+/* Adds a cache to the stream, which becomes an owner. */
+void acu_stream_add_cache(acu_stream *stream, acu_stream_cache *cache);
+/* Returns the first cache of the stream for which `is` returns true; NULL if there is none. */
+acu_stream_cache *acu_stream_find_cache(const acu_stream *stream,
+                                        bool (*is)(const acu_stream_cache *cache, const void *data),
+                                        const void *data);
+/* Makes the cache that of the current allocator, if `*current` is true. */
+void acu_stream_set_cache(acu_stream *stream, acu_stream_cache *cache, const bool *current);
 
 /* ---- use ---- */
 

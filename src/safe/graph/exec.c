@@ -142,7 +142,12 @@ static int destroy_exec(acu_object *object) {
     return exec->failed ? exec->failed : kept ? kept : gone;
 }
 
-const acu_class acu_exec_class = {"executable graph", destroy_exec, NULL, NULL};
+static void describe_exec(const acu_object *object, acu_description *d) {
+    const acu_exec *exec = (const acu_exec *)object;
+    acu_describe(d, "%s %p", exec->owned ? "raw" : "wrapped", (void *)exec->raw);
+}
+
+const acu_class acu_exec_class = {"executable graph", destroy_exec, describe_exec, NULL};
 
 static acu_exec *new_exec(const char *call) {
     acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, ACU_EVERY_DEVICE);
@@ -186,6 +191,10 @@ acu_result acu_exec_release(acu_exec *exec) {
 
 void acu_exec_cleanup(acu_exec **exec) {
     (void)acu_exec_release(exec ? *exec : NULL);
+}
+
+size_t acu_exec_describe(const acu_exec *exec, char *text, size_t size) {
+    return acu_object_describe_as(exec, &acu_exec_class, text, size);
 }
 
 /* ---- instantiating ---- */

@@ -118,17 +118,16 @@ acu_result acu_exec_set_memcpy(acu_exec *exec, acu_node node,
     return acu_node_change_memcpy(&c, params);
 }
 
-acu_result
-acu_exec_set_semaphore_signal(acu_exec *exec, acu_node node,
-                              const struct cudaExternalSemaphoreSignalNodeParams *params) {
+acu_result acu_exec_set_semaphore_signal(acu_exec *exec, acu_node node,
+                                         const acu_semaphore_signal *signals, size_t count) {
     ACU_CHANGE_IN_EXEC(c, exec, node);
-    return acu_node_change_signal(&c, params);
+    return acu_node_change_signals(&c, signals, count);
 }
 
 acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
-                                       const struct cudaExternalSemaphoreWaitNodeParams *params) {
+                                       const acu_semaphore_wait *waits, size_t count) {
     ACU_CHANGE_IN_EXEC(c, exec, node);
-    return acu_node_change_wait(&c, params);
+    return acu_node_change_waits(&c, waits, count);
 }
 
 acu_result acu_exec_set_params(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {

@@ -46,12 +46,17 @@ static int destroy_graph(acu_object *object) {
     return code ? code : kept;
 }
 
-static void describe_graph(const acu_object *object, char *text, size_t size) {
+/* The nodes are not counted, because only CUDA knows how many there are. */
+static void describe_graph(const acu_object *object, acu_description *d) {
     const acu_graph *graph = (const acu_graph *)object;
+    bool capturing = __atomic_load_n(&graph->root->capturing, __ATOMIC_RELAXED) > 0;
+    bool given = graph->root == graph && !graph->owned && !capturing;
     if (graph->root != graph)
-        snprintf(text, size, " (a part of %p)", (void *)graph->root);
-    else if (!graph->owned && graph->raw && !graph->capturing)
-        snprintf(text, size, " (%p of someone else)", (void *)graph->raw);
+        acu_describe(d, "a part of %p", (void *)graph->root);
+    if (graph->raw)
+        acu_describe(d, "%s %p", given ? "wrapped" : "raw", (void *)graph->raw);
+    if (capturing)
+        acu_describe(d, "being captured into");
 }
 
 const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph, NULL};
@@ -150,6 +155,10 @@ acu_result acu_graph_release(acu_graph *graph) {
 
 void acu_graph_cleanup(acu_graph **graph) {
     (void)acu_graph_release(graph ? *graph : NULL);
+}
+
+size_t acu_graph_describe(const acu_graph *graph, char *text, size_t size) {
+    return acu_object_describe_as(graph, &acu_graph_class, text, size);
 }
 
 int acu_graph_check_uncaptured(const char *call, const acu_graph *graph) {

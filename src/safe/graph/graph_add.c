@@ -2,6 +2,7 @@
  * the node uses, and adds the node. */
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
+#include "safe/base/external_semaphore.h"
 #include "safe/graph/node.h"
 #include "safe/kernel/launch.h"
 #include "safe/memory/buffer.h"
@@ -281,23 +282,34 @@ acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, siz
     return end(&a, (int)cudaGraphAddEventWaitNode(PLACE(a), event->raw));
 }
 
-acu_result
-acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after, size_t after_count,
-                               const struct cudaExternalSemaphoreSignalNodeParams *params,
-                               acu_node *node) {
+acu_result acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, const acu_semaphore_signal *signals,
+                                          size_t count, acu_node *node) {
+    acu_semaphore_list list;
     ADDING(a);
-    ACU_NEED_POINTER(params);
-    ACU_TRY(begin(&a, -1, NULL, 0));
-    return end(&a, (int)cudaGraphAddExternalSemaphoresSignalNode(PLACE(a), params));
+    ACU_TRY(acu_external_list_signals(__func__, signals, count, &list));
+    const struct cudaExternalSemaphoreSignalNodeParams params = {list.raw, &list.params->signal,
+                                                                 (unsigned)count};
+    int code = begin(&a, list.device, list.objects, count);
+    if (!code)
+        code = end(&a, (int)cudaGraphAddExternalSemaphoresSignalNode(PLACE(a), &params));
+    acu_external_free_list(&list);
+    return code;
 }
 
 acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after, size_t after_count,
-                                        const struct cudaExternalSemaphoreWaitNodeParams *params,
+                                        const acu_semaphore_wait *waits, size_t count,
                                         acu_node *node) {
+    acu_semaphore_list list;
     ADDING(a);
-    ACU_NEED_POINTER(params);
-    ACU_TRY(begin(&a, -1, NULL, 0));
-    return end(&a, (int)cudaGraphAddExternalSemaphoresWaitNode(PLACE(a), params));
+    ACU_TRY(acu_external_list_waits(__func__, waits, count, &list));
+    const struct cudaExternalSemaphoreWaitNodeParams params = {list.raw, &list.params->wait,
+                                                               (unsigned)count};
+    int code = begin(&a, list.device, list.objects, count);
+    if (!code)
+        code = end(&a, (int)cudaGraphAddExternalSemaphoresWaitNode(PLACE(a), &params));
+    acu_external_free_list(&list);
+    return code;
 }
 
 /* ---- memory ---- */

@@ -5,6 +5,7 @@
 #include "core/call.h"
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
+#include "safe/base/external_semaphore.h"
 #include "safe/kernel/backend.h"
 #include "safe/kernel/launch.h"
 
@@ -299,20 +300,34 @@ int acu_node_change_memcpy(acu_node_change *c, const struct cudaMemcpy3DParms *p
     return code ? code : end(c, SET(c, MemcpyNodeSetParams, params));
 }
 
-int acu_node_change_signal(acu_node_change *c,
-                           const struct cudaExternalSemaphoreSignalNodeParams *params) {
-    if (!params)
-        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
-    int code = begin(c, -1, NULL, 0);
-    return code ? code : end(c, SET(c, ExternalSemaphoresSignalNodeSetParams, params));
+/* ---- semaphores ---- */
+
+int acu_node_change_signals(acu_node_change *c, const acu_semaphore_signal *signals, size_t count) {
+    acu_semaphore_list list;
+    int code = acu_external_list_signals(c->call, signals, count, &list);
+    if (code)
+        return code;
+    const struct cudaExternalSemaphoreSignalNodeParams params = {list.raw, &list.params->signal,
+                                                                 (unsigned)count};
+    code = begin(c, list.device, list.objects, count);
+    if (!code)
+        code = end(c, SET(c, ExternalSemaphoresSignalNodeSetParams, &params));
+    acu_external_free_list(&list);
+    return code;
 }
 
-int acu_node_change_wait(acu_node_change *c,
-                         const struct cudaExternalSemaphoreWaitNodeParams *params) {
-    if (!params)
-        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
-    int code = begin(c, -1, NULL, 0);
-    return code ? code : end(c, SET(c, ExternalSemaphoresWaitNodeSetParams, params));
+int acu_node_change_waits(acu_node_change *c, const acu_semaphore_wait *waits, size_t count) {
+    acu_semaphore_list list;
+    int code = acu_external_list_waits(c->call, waits, count, &list);
+    if (code)
+        return code;
+    const struct cudaExternalSemaphoreWaitNodeParams params = {list.raw, &list.params->wait,
+                                                               (unsigned)count};
+    code = begin(c, list.device, list.objects, count);
+    if (!code)
+        code = end(c, SET(c, ExternalSemaphoresWaitNodeSetParams, &params));
+    acu_external_free_list(&list);
+    return code;
 }
 
 /* ---- enabled or not ---- */
@@ -363,17 +378,16 @@ acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *pa
     return acu_node_change_memcpy(&c, params);
 }
 
-acu_result
-acu_node_set_semaphore_signal(acu_node node,
-                              const struct cudaExternalSemaphoreSignalNodeParams *params) {
+acu_result acu_node_set_semaphore_signal(acu_node node, const acu_semaphore_signal *signals,
+                                         size_t count) {
     ACU_CHANGE_IN_GRAPH(c, node);
-    return acu_node_change_signal(&c, params);
+    return acu_node_change_signals(&c, signals, count);
 }
 
-acu_result acu_node_set_semaphore_wait(acu_node node,
-                                       const struct cudaExternalSemaphoreWaitNodeParams *params) {
+acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *waits,
+                                       size_t count) {
     ACU_CHANGE_IN_GRAPH(c, node);
-    return acu_node_change_wait(&c, params);
+    return acu_node_change_waits(&c, waits, count);
 }
 
 acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {

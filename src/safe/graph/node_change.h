@@ -37,10 +37,8 @@ int acu_node_change_host(acu_node_change *c, const acu_closure *closure);
 /* Changes a child node, in an exec only: CUDA cannot replace a child graph in a graph. */
 int acu_node_change_child(acu_node_change *c, acu_graph *child);
 int acu_node_change_event(acu_node_change *c, acu_event *event);
-int acu_node_change_signal(acu_node_change *c,
-                           const struct cudaExternalSemaphoreSignalNodeParams *params);
-int acu_node_change_wait(acu_node_change *c,
-                         const struct cudaExternalSemaphoreWaitNodeParams *params);
+int acu_node_change_signals(acu_node_change *c, const acu_semaphore_signal *signals, size_t count);
+int acu_node_change_waits(acu_node_change *c, const acu_semaphore_wait *waits, size_t count);
 int acu_node_change_params(acu_node_change *c, struct cudaGraphNodeParams *params);
 
 /* Sets, or else asks for, whether an exec's node is enabled. */

@@ -170,10 +170,14 @@ static int destroy_kernel(acu_object *object) {
     return code ? code : closed;
 }
 
-static void describe_kernel(const acu_object *object, char *text, size_t size) {
+static void describe_kernel(const acu_object *object, acu_description *d) {
     const acu_kernel *kernel = (const acu_kernel *)object;
     if (kernel->name && *kernel->name)
-        snprintf(text, size, " (%s)", kernel->name);
+        acu_describe(d, "%s", kernel->name);
+    if (kernel->module)
+        acu_describe(d, "of module %p", (void *)kernel->module);
+    else
+        acu_describe(d, "wrapped %p", kernel->raw);
 }
 
 const acu_class acu_kernel_class = {"kernel", destroy_kernel, describe_kernel, NULL};
@@ -287,6 +291,10 @@ acu_result acu_kernel_release(acu_kernel *kernel) {
 
 void acu_kernel_cleanup(acu_kernel **kernel) {
     (void)acu_kernel_release(kernel ? *kernel : NULL);
+}
+
+size_t acu_kernel_describe(const acu_kernel *kernel, char *text, size_t size) {
+    return acu_object_describe_as(kernel, &acu_kernel_class, text, size);
 }
 
 acu_device acu_kernel_device(const acu_kernel *kernel) {

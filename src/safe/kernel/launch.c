@@ -485,7 +485,7 @@ static void record_events(const acu_prepared_launch *p, const acu_stream *stream
     }
 }
 
-static int launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
+int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     unsigned begun = 0;
     int code = record_launch(p, stream);
     if (!code)
@@ -508,7 +508,7 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
         return acu_fail_on(launch_name, kernel, ACU_ERROR_DEVICE,
                            "the stream is on device %d, %s on device %d", stream->object.device,
                            kernel->name, kernel->object.device);
-    int code = launch_prepared(&p, stream);
+    int code = acu_launch_prepared(&p, stream);
     if (ACU_LIKELY(code == 0))
         return 0;
     hint_at_refusal(&p, code);

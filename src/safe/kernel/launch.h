@@ -45,6 +45,10 @@ int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid
 int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid,
                        const acu_arg *args, size_t count, acu_prepared_launch *prepared);
 
+/* Launches on a stream of the kernel's device, which is checked. Returns 0, or a failure that is
+ * recorded, but not yet for a public function. */
+int acu_launch_prepared(acu_prepared_launch *prepared, acu_stream *stream);
+
 /* Fills in the objects that a node must keep alive; returns how many they are. */
 enum { ACU_LAUNCH_MAX_OBJECTS = 1 + ACU_MAX_ARGUMENTS + ACU_LAUNCH_MAX_EVENTS };
 size_t acu_launch_objects(const acu_prepared_launch *prepared,

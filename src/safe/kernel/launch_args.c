@@ -38,7 +38,12 @@ static int destroy_args(acu_object *object) {
     return release_all((acu_args *)object);
 }
 
-static const acu_class args_class = {"list of arguments", destroy_args, NULL, NULL};
+static void describe_args(const acu_object *object, acu_description *d) {
+    const acu_args *args = (const acu_args *)object;
+    acu_describe(d, "%zu argument%s", args->count, args->count == 1 ? "" : "s");
+}
+
+static const acu_class args_class = {"list of arguments", destroy_args, describe_args, NULL};
 
 acu_result acu_args_create(acu_args **args) {
     ACU_NEED_POINTER(args);
@@ -57,6 +62,10 @@ acu_result acu_args_release(acu_args *args) {
 
 void acu_args_cleanup(acu_args **args) {
     (void)acu_args_release(args ? *args : NULL);
+}
+
+size_t acu_args_describe(const acu_args *args, char *text, size_t size) {
+    return acu_object_describe_as(args, &args_class, text, size);
 }
 
 size_t acu_args_count(const acu_args *args) {

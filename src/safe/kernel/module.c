@@ -218,9 +218,9 @@ static int destroy_module(acu_object *object) {
     return gone ? gone : code ? code : closed;
 }
 
-static void describe_module(const acu_object *object, char *text, size_t size) {
+static void describe_module(const acu_object *object, acu_description *d) {
     const acu_module *module = (const acu_module *)object;
-    snprintf(text, size, "%s", module->owned ? "" : " (of someone else)");
+    acu_describe(d, "%s %p", module->owned ? "raw" : "wrapped", module->raw);
 }
 
 const acu_class acu_module_class = {"module", destroy_module, describe_module, NULL};
@@ -286,7 +286,7 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
         code = with_log(module, module->backend->load(&module->raw, image->bytes, &jit));
     module->backend->leave(&guard);
     module->owned = code == 0;
-    return code ? acu_cuda_failed(call, "", code) : 0;
+    return code && *call ? acu_cuda_failed(call, "", code) : code;
 }
 
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
@@ -297,7 +297,7 @@ int acu_module_new(const char *call, acu_device device, const acu_module_image *
         return code;
     code = new_module(call, device, acu_backend_for_modules(), &made);
     if (code)
-        return acu_cuda_failed(call, "", code);
+        return *call ? acu_cuda_failed(call, "", code) : code;
     code = load_image(call, made, image);
     if (code)
         (void)acu_object_release(call, made, &acu_module_class);
@@ -437,6 +437,10 @@ acu_result acu_module_release(acu_module *module) {
 
 void acu_module_cleanup(acu_module **module) {
     (void)acu_module_release(module ? *module : NULL);
+}
+
+size_t acu_module_describe(const acu_module *module, char *text, size_t size) {
+    return acu_object_describe_as(module, &acu_module_class, text, size);
 }
 
 acu_device acu_module_device(const acu_module *module) {

@@ -47,7 +47,8 @@ typedef struct acu_module_image {
     const char *ptx; /* declares the parameters; NULL: `bytes` does, if that is text */
     const acu_jit_options *jit;
 } acu_module_image;
-/* Loads the code. Returns 0, or a failure recorded for `call`. */
+/* Loads the code. Returns 0, or a failure recorded for `call`; where that is "", what CUDA refuses
+ * is recorded, but not yet for a public function. */
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module);
 

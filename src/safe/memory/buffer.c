@@ -1,6 +1,7 @@
 /* Buffers: how they are made and released, their views, and the order of their uses. buffer_copy.c
  * and its neighbours work with the bytes. */
 #include "safe/memory/buffer.h"
+#include "safe/memory/allocator_cache.h"
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
@@ -65,6 +66,26 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
                  : 0;
 }
 
+/* Returns whether the allocator gives out memory during the capture that the stream is in. */
+static bool can_be_captured(const acu_storage_request *r) {
+    return r->allocator && r->allocator->captures && acu_capture_of(r->stream);
+}
+
+/* Makes the buffer of memory that was released before, or of new memory. */
+static int make(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
+    const acu_allocator *from = r->allocator;
+    const bool captured = is_captured(r->stream);
+    if (captured && !can_be_captured(r))
+        return refuse_in_capture(call, r->stream);
+    acu_storage *s = from && from->way->reuse && !captured && r->options.flags == 0
+                         ? from->way->reuse(r->allocator, r->stream, r->dtype, r->count)
+                         : NULL;
+    if (!s)
+        return acu_storage_new(call, r, buffer);
+    *buffer = &s->first;
+    return 0;
+}
+
 int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
                    const acu_buffer_options *o, acu_buffer **buffer) {
     if (!buffer)
@@ -77,8 +98,6 @@ int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t
                         "options.memory is %s (%d), which cannot be allocated",
                         memory_name(o->memory), (int)o->memory);
     ACU_TRY(check_flags(call, o));
-    if (!ACU_LIKELY(!is_captured(stream)))
-        return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
         return acu_object_refuse(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)
@@ -88,7 +107,29 @@ int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t
         ACU_TRY(acu_pool_check_access(call, o->pool, stream->object.device));
     acu_storage_request request = {
         .stream = stream, .dtype = dtype, .count = count, .options = *o, .owned = true};
-    return acu_storage_new(call, &request, buffer);
+    ACU_TRY(acu_allocator_choose(call, stream, &request.options, &request.allocator));
+    const int code = make(call, &request, buffer);
+    if (!request.allocator)
+        return code;
+    const int released = acu_object_release(call, request.allocator, request.allocator->object.was);
+    return code ? code : released;
+}
+
+/* Where the device has a current allocator, and a buffer of the size was released on the stream
+ * before, its storage is used again, with its memory. */
+ACU_HOT __attribute__((noinline)) static int create_from_allocator(const char *call,
+                                                                   acu_stream *stream,
+                                                                   acu_dtype dtype, size_t count,
+                                                                   acu_buffer **buffer) {
+    acu_cache *cache = buffer && acu_cache_is_usual() && acu_is(stream, &acu_stream_class) &&
+                               !acu_is_shared(&stream->shared)
+                           ? (acu_cache *)__atomic_load_n(&stream->cache, __ATOMIC_ACQUIRE)
+                           : NULL;
+    acu_storage *s = cache ? acu_cache_reuse(cache, dtype, count) : NULL;
+    if (!s)
+        return acu_buffer_new(call, stream, dtype, count, &defaults, buffer);
+    *buffer = &s->first;
+    return 0;
 }
 
 /* Where a buffer was released on the stream before, its storage is used again, without a jump.
@@ -100,7 +141,7 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
     size_t bytes = 0;
     acu_storage *s = ACU_LIKELY(usual) ? acu_storage_reuse(stream, dtype, count, &bytes) : NULL;
     if (!ACU_LIKELY(s != NULL))
-        return acu_buffer_new(__func__, stream, dtype, count, &defaults, buffer);
+        return create_from_allocator(__func__, stream, dtype, count, buffer);
     int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
     if (!ACU_LIKELY(code == 0)) {
         *buffer = NULL;
@@ -216,14 +257,22 @@ acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
     return acu_object_retain(__func__, buffer, &acu_buffer_class);
 }
 
+/* Where the memory is an allocator's, which can keep the storage with it, it does. */
+ACU_HOT __attribute__((noinline)) static int release_to_allocator(const char *call,
+                                                                  acu_buffer *buffer) {
+    if (acu_cache_is_usual() && acu_is(buffer, &acu_buffer_class) &&
+        acu_cache_can_keep(buffer->storage, buffer) && acu_cache_keep(buffer->storage))
+        return 0;
+    acu_destroy_deferred();
+    return acu_object_release(call, buffer, &acu_buffer_class);
+}
+
 /* Where the stream can keep the storage as its spare, it does, without a jump. Every other case is
  * in acu_object_release(). */
 ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
     if (!ACU_LIKELY(acu_nothing_special() && acu_is(buffer, &acu_buffer_class) &&
-                    acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0)) {
-        acu_destroy_deferred();
-        return acu_object_release(__func__, buffer, &acu_buffer_class);
-    }
+                    acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0))
+        return release_to_allocator(__func__, buffer);
     acu_storage *s = buffer->storage;
     acu_stream *home = s->home;
     __atomic_store_n(&buffer->object.kind, NULL, __ATOMIC_RELAXED);
@@ -235,6 +284,10 @@ ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
 
 void acu_buffer_cleanup(acu_buffer **buffer) {
     (void)acu_buffer_release(buffer ? *buffer : NULL);
+}
+
+size_t acu_buffer_describe(const acu_buffer *buffer, char *text, size_t size) {
+    return acu_object_describe_as(buffer, &acu_buffer_class, text, size);
 }
 
 /* ---- views ---- */

@@ -43,6 +43,19 @@ bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_d
 /* Returns whether a copy on the stream may name devices: the stream is not being captured. */
 bool acu_buffer_copy_may_name_devices(cudaStream_t on);
 
+/* Copies what is checked, with a count, on a stream that is; returns as acu_buffer_run() does. */
+int acu_buffer_copy_checked(const acu_copy *copy, acu_stream *on);
+
+/* ---- managed memory ---- */
+
+/* Names a device, or the host, to CUDA; returns 0 or a failure recorded for `call`. */
+int acu_buffer_find_location(const char *call, acu_device device, struct cudaMemLocation *location);
+/* Prefetches managed memory on a stream that is not captured; returns as acu_buffer_run() does. */
+int acu_buffer_prefetch_checked(acu_buffer *buffer, const struct cudaMemLocation *where,
+                                acu_stream *on);
+
+/* ---- jobs ---- */
+
 /* An operation on a stream that writes or reads buffers; the checks are done. */
 typedef struct acu_buffer_job {
     acu_buffer *to, *from; /* NULL: the host */
@@ -56,5 +69,25 @@ typedef struct acu_buffer_job {
 /* Runs the job between the beginning and the end of the buffers' uses; returns 0 or a recorded
  * failure, for which a hint may be pending: the caller records the outcome next. */
 int acu_buffer_run(const acu_buffer_job *job);
+/* Runs a copy from or to the host, and waits for it; returns as acu_buffer_run() does. */
+int acu_buffer_run_and_wait(const acu_buffer_job *job);
+
+/* ---- fills ---- */
+
+/* A fill of rows of elements. */
+typedef struct acu_rows_fill {
+    char *at;
+    size_t size;                /* bytes of an element */
+    const unsigned char *bytes; /* the element */
+    size_t width, height;       /* elements of a row, rows; neither is 0 */
+    size_t pitch;               /* bytes from a row to the next one; ignored where there is one */
+} acu_rows_fill;
+
+/* Checks that the buffer can be filled with such an element on the stream; `*on` becomes the
+ * buffer's own stream where it is NULL. */
+int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                          const void *element, acu_stream **on);
+/* Fills the rows; returns CUDA's code. */
+int acu_rows_fill_on(const acu_rows_fill *fill, cudaStream_t on);
 
 #endif

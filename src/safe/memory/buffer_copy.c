@@ -146,8 +146,8 @@ static int copy_plain(const acu_buffer_job *job, const void *data) {
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
 }
 
-/* Runs a copy from or to the host, and waits for it: nothing keeps the host's memory alive. */
-static int copy_and_wait(const acu_buffer_job *job) {
+/* Nothing keeps the host's memory alive beyond the call. */
+int acu_buffer_run_and_wait(const acu_buffer_job *job) {
     int code = acu_stream_check_wait(job->on);
     if (!code)
         code = acu_buffer_run(job);
@@ -172,7 +172,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
     plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
     copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     acu_buffer_job job = {.to = buffer, .on = on, .copies = true, .run = copy_plain, .data = &copy};
-    return OUTCOME(buffer, copy_and_wait(&job));
+    return OUTCOME(buffer, acu_buffer_run_and_wait(&job));
 }
 
 static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count, acu_stream *on,
@@ -186,7 +186,7 @@ static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count
                           .copies = true,
                           .run = copy_plain,
                           .data = &copy};
-    return copy_and_wait(&job);
+    return acu_buffer_run_and_wait(&job);
 }
 
 acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, void *host,
@@ -231,6 +231,22 @@ bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_d
            acu_buffer_is_device_memory(to) && acu_buffer_is_device_memory(from);
 }
 
+int acu_buffer_copy_checked(const acu_copy *c, acu_stream *on) {
+    size_t size = acu_dtype_size(c->to->dtype);
+    plain_copy copy = {.to = c->to->pointer + c->to_at * size,
+                       .from = c->from->pointer + c->from_at * size,
+                       .bytes = c->count * size,
+                       .kind = acu_buffer_copy_kind(c->to, c->from)};
+    if (acu_buffer_copy_is_peer(c->to, c->from, on->object.device)) {
+        copy.is_peer = true;
+        copy.to_device = c->to->object.device;
+        copy.from_device = c->from->object.device;
+    }
+    acu_buffer_job job = {
+        .to = c->to, .from = c->from, .on = on, .copies = true, .run = copy_plain, .data = &copy};
+    return c->count == 0 ? 0 : acu_buffer_run(&job);
+}
+
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
                       size_t from_at, size_t count, acu_stream *on) {
     int code = acu_buffer_check_copy(call, to, to_at, from, from_at, count);
@@ -238,19 +254,9 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
         code = acu_buffer_choose_stream(call, to, &on);
     if (code)
         return code;
-    size_t size = acu_dtype_size(to->dtype);
-    plain_copy copy = {.to = to->pointer + to_at * size,
-                       .from = from->pointer + from_at * size,
-                       .bytes = count * size,
-                       .kind = acu_buffer_copy_kind(to, from)};
-    if (acu_buffer_copy_is_peer(to, from, on->object.device)) {
-        copy.is_peer = true;
-        copy.to_device = to->object.device;
-        copy.from_device = from->object.device;
-    }
-    acu_buffer_job job = {
-        .to = to, .from = from, .on = on, .copies = true, .run = copy_plain, .data = &copy};
-    return count == 0 ? 0 : acu_outcome(call, to, acu_buffer_run(&job));
+    const acu_copy copy = {
+        .to = to, .from = from, .to_at = to_at, .from_at = from_at, .count = count};
+    return acu_outcome(call, to, acu_buffer_copy_checked(&copy, on));
 }
 
 acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from, size_t from_at,
@@ -269,6 +275,9 @@ static acu_buffer_options options_like(const acu_buffer *buffer, const acu_strea
         o.memory = ACU_MEMORY_POOL;
     if (o.memory == ACU_MEMORY_POOL && s->device == stream->object.device)
         o.pool = s->pool;
+    if (o.memory == s->memory &&
+        (s->memory == ACU_MEMORY_PINNED || s->device == stream->object.device))
+        o.allocator = s->allocator;
     return o;
 }
 

@@ -5,12 +5,8 @@
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 
-typedef struct fill {
-    char *at;
-    size_t count;               /* elements */
-    size_t size;                /* bytes of an element */
-    const unsigned char *bytes; /* the element */
-} fill;
+/* More elements than these are copies of earlier ones, where each element takes several calls. */
+enum { FIRST_ELEMENTS = 1024 };
 
 static bool all_equal(const unsigned char *bytes, size_t size) {
     return memcmp(bytes, bytes + 1, size - 1) == 0;
@@ -20,38 +16,57 @@ static bool all_equal(const unsigned char *bytes, size_t size) {
  * current. */
 enum { NO_CONTEXT = 201, OTHER_CONTEXT = 400 };
 
-/*
- * Fills by a function of the driver, which sets 16 or 32 bits at once where they are aligned. The
- * runtime has no such function, but finds the driver's. Returns false where that cannot be used:
- * a thread that calls CUDA for the first time has no context, or, before 12.0, that of the device
- * that was current before.
- */
-static bool fill_words(const fill *f, cudaStream_t on, int *code) {
-    const char *symbol = f->size == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async";
+/* Finds a function of the driver, which sets 16 or 32 bits at once: the runtime has no such one,
+ * but finds the driver's. Returns NULL where there is none. */
+static void *find_in_driver(const char *symbol) {
     void *found = NULL;
     acu_saved_record before;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    if ((f->size != 2 && f->size != 4) || (uintptr_t)f->at % f->size != 0)
-        return false;
     acu_record_save(&before);
     if (cudaGetDriverEntryPoint(symbol, &found, cudaEnableDefault, &status))
         (void)cudaGetLastError();
     acu_record_restore(&before);
-    if (!found || status != cudaDriverEntryPointSuccess)
+    return status == cudaDriverEntryPointSuccess ? found : NULL;
+}
+
+static int set_16(void *found, const acu_rows_fill *f, cudaStream_t on) {
+    uint16_t value;
+    int (*row)(uintptr_t, uint16_t, size_t, cudaStream_t);
+    int (*rows)(uintptr_t, size_t, uint16_t, size_t, size_t, cudaStream_t);
+    memcpy(&value, f->bytes, sizeof value);
+    memcpy(&row, &found, sizeof row);
+    memcpy(&rows, &found, sizeof rows);
+    return f->height == 1 ? row((uintptr_t)f->at, value, f->width, on)
+                          : rows((uintptr_t)f->at, f->pitch, value, f->width, f->height, on);
+}
+
+static int set_32(void *found, const acu_rows_fill *f, cudaStream_t on) {
+    uint32_t value;
+    int (*row)(uintptr_t, uint32_t, size_t, cudaStream_t);
+    int (*rows)(uintptr_t, size_t, uint32_t, size_t, size_t, cudaStream_t);
+    memcpy(&value, f->bytes, sizeof value);
+    memcpy(&row, &found, sizeof row);
+    memcpy(&rows, &found, sizeof rows);
+    return f->height == 1 ? row((uintptr_t)f->at, value, f->width, on)
+                          : rows((uintptr_t)f->at, f->pitch, value, f->width, f->height, on);
+}
+
+/*
+ * Fills rows of aligned elements of 2 or 4 bytes by a function of the driver. Returns false where
+ * that cannot be used: a thread that calls CUDA for the first time has no context, or, before 12.0,
+ * that of the device that was current before.
+ */
+static bool fill_words(const acu_rows_fill *f, cudaStream_t on, int *code) {
+    static const char *const symbols[2][2] = {{"cuMemsetD16Async", "cuMemsetD2D16Async"},
+                                              {"cuMemsetD32Async", "cuMemsetD2D32Async"}};
+    if ((f->size != 2 && f->size != 4) || (uintptr_t)f->at % f->size != 0 ||
+        (f->height > 1 && f->pitch % f->size != 0))
         return false;
-    if (f->size == 2) {
-        uint16_t value;
-        int (*set)(uintptr_t, uint16_t, size_t, cudaStream_t);
-        memcpy(&value, f->bytes, sizeof value);
-        memcpy(&set, &found, sizeof set);
-        *code = set((uintptr_t)f->at, value, f->count, on);
-    } else {
-        uint32_t value;
-        int (*set)(uintptr_t, uint32_t, size_t, cudaStream_t);
-        memcpy(&value, f->bytes, sizeof value);
-        memcpy(&set, &found, sizeof set);
-        *code = set((uintptr_t)f->at, value, f->count, on);
-    }
+    const char *symbol = symbols[f->size == 4][f->height > 1];
+    void *found = find_in_driver(symbol);
+    if (!found)
+        return false;
+    *code = f->size == 2 ? set_16(found, f, on) : set_32(found, f, on);
     if (*code == NO_CONTEXT || *code == OTHER_CONTEXT)
         return false;
     if (*code)
@@ -59,28 +74,57 @@ static bool fill_words(const fill *f, cudaStream_t on, int *code) {
     return true;
 }
 
-/* Fills each byte of the elements as a column of its own. */
-static int fill_columns(const fill *f, cudaStream_t on) {
-    for (size_t i = 0; i < f->size; i++) {
-        int code = (int)cudaMemset2DAsync(f->at + i, f->size, f->bytes[i], 1, f->count, on);
-        if (code)
-            return code;
+/* Fills a few elements that follow each other: each of their words or bytes is a column. */
+static int fill_columns(const acu_rows_fill *f, size_t count, cudaStream_t on) {
+    const size_t word = f->size % 4 == 0 ? 4 : 1;
+    int code = 0;
+    for (size_t i = 0; i < f->size && !code; i++) {
+        const acu_rows_fill column = {f->at + i, word, f->bytes + i, 1, count, f->size};
+        if (i % word == 0 && fill_words(&column, on, &code))
+            i += word - 1;
+        else
+            code = (int)cudaMemset2DAsync(f->at + i, f->size, f->bytes[i], 1, count, on);
     }
-    return 0;
+    return code;
+}
+
+/* Fills the first elements, and copies what is there to what follows, twice as much each time. */
+static int fill_by_doubling(const acu_rows_fill *f, cudaStream_t on) {
+    const size_t first = f->width < FIRST_ELEMENTS ? f->width : FIRST_ELEMENTS;
+    int code = fill_columns(f, first, on);
+    for (size_t done = first, more; done < f->width && !code; done += more) {
+        more = done < f->width - done ? done : f->width - done;
+        code = (int)cudaMemcpyAsync(f->at + done * f->size, f->at, more * f->size,
+                                    cudaMemcpyDefault, on);
+    }
+    for (size_t done = 1, more; done < f->height && !code; done += more) {
+        more = done < f->height - done ? done : f->height - done;
+        code = (int)cudaMemcpy2DAsync(f->at + done * f->pitch, f->pitch, f->at, f->pitch,
+                                      f->width * f->size, more, cudaMemcpyDefault, on);
+    }
+    return code;
+}
+
+int acu_rows_fill_on(const acu_rows_fill *fill, cudaStream_t on) {
+    acu_rows_fill f = *fill;
+    int code = 0;
+    if (f.height > 1 && f.pitch == f.width * f.size) {
+        f.width *= f.height;
+        f.height = 1;
+    }
+    if (!all_equal(f.bytes, f.size))
+        return fill_words(&f, on, &code) ? code : fill_by_doubling(&f, on);
+    if (f.height == 1)
+        return (int)cudaMemsetAsync(f.at, f.bytes[0], f.width * f.size, on);
+    return (int)cudaMemset2DAsync(f.at, f.pitch, f.bytes[0], f.width * f.size, f.height, on);
 }
 
 static int run_fill(const acu_buffer_job *job, const void *data) {
-    const fill *f = data;
-    int code = 0;
-    if (all_equal(f->bytes, f->size))
-        return (int)cudaMemsetAsync(f->at, f->bytes[0], f->count * f->size, job->on->raw);
-    return fill_words(f, job->on->raw, &code) ? code : fill_columns(f, job->on->raw);
+    return acu_rows_fill_on(data, job->on->raw);
 }
 
-/* Returns 0 if the buffer can be filled on the stream, or its own where `*on` is NULL; else a
- * recorded failure. */
-static int check_fill(const char *call, const acu_buffer *buffer, acu_dtype dtype,
-                      const void *element, acu_stream **on) {
+int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                          const void *element, acu_stream **on) {
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, dtype, element, 0));
     ACU_TRY(acu_buffer_choose_stream(call, buffer, on));
     if (buffer->object.device == (*on)->object.device)
@@ -93,20 +137,24 @@ static int check_fill(const char *call, const acu_buffer *buffer, acu_dtype dtyp
 acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void *element,
                                  acu_stream *on) {
     ACU_NEED_POINTER(element);
-    ACU_TRY(check_fill(__func__, buffer, dtype, element, &on));
-    fill what = {.at = buffer->pointer,
-                 .count = buffer->count,
-                 .size = acu_dtype_size(buffer->dtype),
-                 .bytes = element};
+    ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
+    const acu_rows_fill what = {.at = buffer->pointer,
+                                .size = acu_dtype_size(buffer->dtype),
+                                .bytes = element,
+                                .width = buffer->count,
+                                .height = 1};
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &what};
     return buffer->count == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
 }
 
 acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on) {
     static const unsigned char zero;
-    ACU_TRY(check_fill(__func__, buffer, ACU_ANY, NULL, &on));
-    fill what = {
-        .at = buffer->pointer, .count = acu_buffer_bytes(buffer), .size = 1, .bytes = &zero};
+    ACU_TRY(acu_buffer_check_fill(__func__, buffer, ACU_ANY, NULL, &on));
+    const acu_rows_fill what = {.at = buffer->pointer,
+                                .size = 1,
+                                .bytes = &zero,
+                                .width = acu_buffer_bytes(buffer),
+                                .height = 1};
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &what};
-    return what.count == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
+    return what.width == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
 }

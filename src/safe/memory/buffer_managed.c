@@ -4,8 +4,8 @@
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
 
-/* Names a device, or the host, to CUDA; returns 0 or a recorded failure. */
-static int location_of(const char *call, acu_device device, struct cudaMemLocation *location) {
+int acu_buffer_find_location(const char *call, acu_device device,
+                             struct cudaMemLocation *location) {
     *location = (struct cudaMemLocation){.type = cudaMemLocationTypeHost};
     if (device == ACU_DEVICE_HOST)
         return 0;
@@ -19,6 +19,12 @@ static int run_prefetch(const acu_buffer_job *job, const void *data) {
                                      *(const struct cudaMemLocation *)data, 0, job->on->raw);
 }
 
+int acu_buffer_prefetch_checked(acu_buffer *buffer, const struct cudaMemLocation *where,
+                                acu_stream *on) {
+    acu_buffer_job job = {.to = buffer, .on = on, .run = run_prefetch, .data = where};
+    return buffer->count == 0 ? 0 : acu_buffer_run(&job);
+}
+
 acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on) {
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
@@ -26,9 +32,8 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
                    "only managed memory can be prefetched");
     ACU_TRY(OUTCOME(on, acu_stream_check_uncaptured(on)));
-    ACU_TRY(location_of(__func__, where, &location));
-    acu_buffer_job job = {.to = buffer, .on = on, .run = run_prefetch, .data = &location};
-    return buffer->count == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
+    ACU_TRY(acu_buffer_find_location(__func__, where, &location));
+    return OUTCOME(buffer, acu_buffer_prefetch_checked(buffer, &location, on));
 }
 
 acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device device) {
@@ -38,7 +43,7 @@ acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device d
                    "only managed memory can be advised on");
     ACU_REQUIRE(advice >= ACU_ADVISE_SET_READ_MOSTLY && advice <= ACU_ADVISE_UNSET_ACCESSED_BY,
                 ACU_ERROR_ARGUMENT, "there is no advice %d", (int)advice);
-    ACU_TRY(location_of(__func__, device, &location));
+    ACU_TRY(acu_buffer_find_location(__func__, device, &location));
     if (buffer->count == 0)
         return 0;
     int code;

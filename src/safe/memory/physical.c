@@ -18,8 +18,13 @@ static int destroy_physical(acu_object *object) {
     return code;
 }
 
-static void describe_physical(const acu_object *object, char *text, size_t size) {
-    snprintf(text, size, " (%zu bytes)", ((const acu_physical *)object)->bytes);
+static void describe_physical(const acu_object *object, acu_description *d) {
+    const acu_physical *physical = (const acu_physical *)object;
+    acu_describe(d, "%zu bytes", physical->bytes);
+    if (physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        acu_describe(d, "of the host");
+    if (!physical->owned)
+        acu_describe(d, "wrapped");
 }
 
 /* CUDA gives up such memory during captures, too. */
@@ -262,6 +267,10 @@ acu_result acu_physical_release(acu_physical *physical) {
 
 void acu_physical_cleanup(acu_physical **physical) {
     (void)acu_physical_release(physical ? *physical : NULL);
+}
+
+size_t acu_physical_describe(const acu_physical *physical, char *text, size_t size) {
+    return acu_object_describe_as(physical, &acu_physical_class, text, size);
 }
 
 size_t acu_physical_bytes(const acu_physical *physical) {

@@ -18,7 +18,14 @@ static int destroy_pool(acu_object *object) {
     return acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
 }
 
-const acu_class acu_pool_class = {"pool", destroy_pool, NULL, NULL};
+static void describe_pool(const acu_object *object, acu_description *d) {
+    const acu_pool *pool = (const acu_pool *)object;
+    acu_describe(d, "%s %p", pool->owned ? "raw" : "wrapped", (void *)pool->raw);
+    if (pool->max_size)
+        acu_describe(d, "at most %zu bytes", pool->max_size);
+}
+
+const acu_class acu_pool_class = {"pool", destroy_pool, describe_pool, NULL};
 
 static int new_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
                     acu_pool **out) {
@@ -144,6 +151,10 @@ acu_result acu_pool_release(acu_pool *pool) {
 
 void acu_pool_cleanup(acu_pool **pool) {
     (void)acu_pool_release(pool ? *pool : NULL);
+}
+
+size_t acu_pool_describe(const acu_pool *pool, char *text, size_t size) {
+    return acu_object_describe_as(pool, &acu_pool_class, text, size);
 }
 
 acu_device acu_pool_device(const acu_pool *pool) {

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,10 +38,9 @@ static const char *kind_name(uint32_t kind) {
     return kind < sizeof names / sizeof names[0] ? names[kind] : "something unknown";
 }
 
-static void describe_share(const acu_object *object, char *text, size_t size) {
+static void describe_share(const acu_object *object, acu_description *d) {
     const acu_share *share = (const acu_share *)object;
-    snprintf(text, size, " (%s of process %d)", kind_name(share->body.kind),
-             (int)share->body.process);
+    acu_describe(d, "%s of process %d", kind_name(share->body.kind), (int)share->body.process);
 }
 
 const acu_class acu_share_class = {"share", destroy_share, describe_share, acu_breaks_no_capture};
@@ -113,6 +111,10 @@ acu_result acu_share_release(acu_share *share) {
 
 void acu_share_cleanup(acu_share **share) {
     (void)acu_share_release(share ? *share : NULL);
+}
+
+size_t acu_share_describe(const acu_share *share, char *text, size_t size) {
+    return acu_object_describe_as(share, &acu_share_class, text, size);
 }
 
 /* ---- what a share is ---- */

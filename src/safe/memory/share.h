@@ -47,6 +47,7 @@ struct acu_share {
     int descriptor;   /* -1: none is needed, or none came */
     int lease;        /* says that this process uses the share; -1: it exported it, or no lease */
     acu_object *kept; /* what is exported, with a reference */
+    acu_object *pool; /* of memory of a pool: the pool's export, with a reference; or NULL */
     pthread_mutex_t lock; /* for the import of a buffer */
     acu_buffer *opened;   /* under the lock: the first import, with a reference */
 };

@@ -1,6 +1,7 @@
 /* Storage: where memory comes from, and when it is freed. storage_use.c knows its uses. */
 #include "safe/memory/storage.h"
 #include "safe/base/active_capture.h"
+#include "safe/memory/allocator.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -214,8 +215,24 @@ int acu_storage_grow(acu_storage *s) {
     return code == cudaErrorMemoryAllocation ? allocate_again(s, &at) : code;
 }
 
+/* Allocates from the storage's allocator. */
+__attribute__((noinline)) static int allocate_from(acu_storage *s) {
+    acu_given given = {0};
+    const int code = acu_allocator_take(s->allocator, s->home, acu_storage_bytes(s), &given);
+    if (code)
+        return code;
+    s->pointer = given.pointer;
+    s->host = s->memory == ACU_MEMORY_PINNED ? given.pointer : NULL;
+    s->piece = given.piece;
+    if (s->allocator->way->keep && s->flags == 0)
+        s->allocator->way->keep(s->allocator, s);
+    return 0;
+}
+
 static int allocate(acu_storage *s, void *given) {
     void *at = given;
+    if (!ACU_LIKELY(!s->allocator))
+        return allocate_from(s);
     int code = ACU_LIKELY(s->memory == ACU_MEMORY_POOL) ? allocate_from_pool(s, &at)
                                                         : allocate_on_device(s, &at);
     s->pointer = at;
@@ -240,7 +257,14 @@ static int free_to_pool(acu_storage *s) {
     return code;
 }
 
+static int free_to_allocator(acu_storage *s) {
+    const acu_given given = {s->pointer, acu_storage_bytes(s), s->piece};
+    return acu_allocator_give(s->allocator, s->home, &given);
+}
+
 static int free_now(acu_storage *s) {
+    if (s->allocator)
+        return free_to_allocator(s);
     switch (s->memory) {
     case ACU_MEMORY_PINNED:
     case ACU_MEMORY_MAPPED:
@@ -294,6 +318,8 @@ static int free_in_order(acu_storage *s) {
         return ACU_LATER;
     if (!acu_storage_is_only_on(s, s->home->timeline) && !is_unordered(s))
         code = acu_storage_gather_uses(s);
+    if (!code && s->allocator)
+        return free_to_allocator(s);
     if (!code)
         code = refused ? refused : free_to_pool(s);
     return ACU_LIKELY(code == 0) ? 0 : free_after_failure(s, code);
@@ -303,7 +329,8 @@ static int free_memory(acu_storage *s) {
     bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH && !acu_is_unloading();
     if (!mine)
         return 0;
-    return s->memory == ACU_MEMORY_POOL && s->owned ? free_in_order(s) : free_after_uses(s, 0);
+    const bool in_order = s->memory == ACU_MEMORY_POOL || s->allocator;
+    return in_order && s->owned ? free_in_order(s) : free_after_uses(s, 0);
 }
 
 /* Gives up what only few storages have. The lock was never used while the version is 0. */
@@ -311,9 +338,10 @@ __attribute__((noinline)) static int release_rest(acu_storage *s) {
     int uses = acu_storage_forget_uses(s);
     int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
     int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
+    int from = s->allocator ? acu_object_release(NULL, s->allocator, s->allocator->object.was) : 0;
     if (s->version > 0)
         pthread_mutex_destroy(&s->lock);
-    return uses ? uses : pool ? pool : owner;
+    return uses ? uses : pool ? pool : owner ? owner : from;
 }
 
 /* Makes the storage the home stream's spare, alive again; returns false where it cannot be that.
@@ -348,7 +376,7 @@ static int destroy_storage(acu_object *object) {
  * creates and releases buffers does not run out of memory during another thread's long capture. */
 static bool is_freed_in_order(const acu_object *object) {
     const acu_storage *s = (const acu_storage *)object;
-    return s->memory == ACU_MEMORY_POOL && s->owned && !s->home->is_default &&
+    return (s->memory == ACU_MEMORY_POOL || s->allocator) && s->owned && !s->home->is_default &&
            acu_storage_is_only_on(s, s->home->timeline) && !acu_capture_of(s->home);
 }
 
@@ -360,9 +388,23 @@ static int destroy_buffer(acu_object *object) {
     return acu_object_release(NULL, ((acu_buffer *)object)->storage, &acu_storage_class);
 }
 
-static void describe_buffer(const acu_object *object, char *text, size_t size) {
+static const char *const memory_names[] = {
+    [ACU_MEMORY_POOL] = "pool",       [ACU_MEMORY_DEVICE] = "device",
+    [ACU_MEMORY_PINNED] = "pinned",   [ACU_MEMORY_MAPPED] = "mapped",
+    [ACU_MEMORY_MANAGED] = "managed", [ACU_MEMORY_REGISTERED] = "registered",
+    [ACU_MEMORY_GRAPH] = "graph",     [ACU_MEMORY_VIRTUAL] = "virtual",
+    [ACU_MEMORY_HOST] = "host"};
+
+/* The storage is alive as long as the buffer is. */
+static void describe_buffer(const acu_object *object, acu_description *d) {
     const acu_buffer *buffer = (const acu_buffer *)object;
-    snprintf(text, size, " (%zu x %s)", buffer->count, acu_dtype_name(buffer->dtype));
+    const acu_storage *s = buffer->storage;
+    acu_describe(d, "%zu x %s", buffer->count, acu_dtype_name(buffer->dtype));
+    acu_describe(d, "%s memory at %p", memory_names[s->memory], (const void *)buffer->pointer);
+    if (!s->owned && !s->owner && s->memory != ACU_MEMORY_GRAPH)
+        acu_describe(d, "wrapped");
+    if (acu_has(s->flags, ACU_BUFFER_UNORDERED))
+        acu_describe(d, "unordered");
 }
 
 /* A buffer owns nothing but its share of the storage, which is delayed by itself. */
@@ -397,6 +439,9 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->pointer = s->first.pointer = s->host = NULL;
     s->pool = r->options.pool;
     s->owner = r->owner;
+    s->allocator = r->allocator;
+    s->piece = NULL;
+    s->cache = NULL;
     s->fill = r->fill;
     s->capacity = s->filled = 0;
     s->plain = false;
@@ -406,6 +451,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     acu_object_add_owner(s->home);
     acu_object_add_owner(s->pool);
     acu_object_add_owner(s->owner);
+    acu_object_add_owner(s->allocator);
     return s;
 }
 
@@ -479,7 +525,7 @@ static void hand_out(acu_storage *s, acu_buffer **buffer) {
 }
 
 int acu_storage_retry(const char *call, acu_storage *s, int code, acu_buffer **buffer) {
-    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED) {
+    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED && !s->allocator) {
         void *at = NULL;
         code = allocate_again(s, &at);
         s->pointer = at;
@@ -510,7 +556,7 @@ int acu_storage_new(const char *call, const acu_storage_request *r, acu_buffer *
         return acu_storage_retry(call, s, code, buffer);
     hand_out(s, buffer);
     s->plain = o->memory == ACU_MEMORY_POOL && o->flags == 0 && !o->pool && bytes > 0 &&
-               !r->given && !r->owner && !r->stream->is_default;
+               !r->given && !r->owner && !r->allocator && !r->stream->is_default;
     return 0;
 }
 

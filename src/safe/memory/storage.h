@@ -47,6 +47,11 @@ typedef struct acu_storage {
     /* The first buffer on the memory is part of it, which saves an allocation. It is counted as
      * alive also while the storage is a spare. */
     _Alignas(ACU_CACHE_LINE) acu_buffer first;
+    struct acu_cache *cache; /* where the storage can be kept ready with its memory; or NULL */
+    unsigned class;          /* of its size there */
+    uint64_t freed;          /* the number of the last use, while it is ready */
+    struct acu_allocator *allocator; /* where the memory comes from, with a reference; or NULL */
+    struct acu_piece *piece;         /* of a caching allocator; else NULL */
     char *host; /* the host's address; NULL if the host cannot reach the memory */
     int device; /* ordinal */
     acu_memory memory;
@@ -142,6 +147,7 @@ typedef struct acu_storage_request {
     acu_dtype dtype;
     size_t count; /* elements */
     acu_buffer_options options;
+    struct acu_allocator *allocator; /* where memory comes from; or NULL. The storage is an owner */
     void *given;       /* memory that is there already, or is to be registered; NULL: allocate */
     bool owned;        /* the memory is to be freed with the storage */
     acu_object *owner; /* the object that has the memory, to be kept alive; or NULL */

@@ -200,6 +200,7 @@ int acu_storage_move(acu_storage *storage, acu_stream *to) {
     acu_object_add_owner(to);
     storage->home = to;
     storage->plain = false;
+    storage->cache = NULL;
     pthread_mutex_unlock(&storage->lock);
     code = acu_object_release(NULL, from, &acu_stream_class);
     return code;

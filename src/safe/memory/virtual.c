@@ -184,9 +184,11 @@ static int destroy_virtual(acu_object *object) {
     return code ? code : first;
 }
 
-static void describe_virtual(const acu_object *object, char *text, size_t size) {
+static void describe_virtual(const acu_object *object, acu_description *d) {
     const acu_virtual *v = (const acu_virtual *)object;
-    snprintf(text, size, " (%zu bytes at %p)", v->bytes, (const void *)v->pointer);
+    acu_describe(d, "%zu bytes at %p", v->bytes, (const void *)v->pointer);
+    if (v->of_buffer)
+        acu_describe(d, "of a buffer that can grow");
 }
 
 /* CUDA maps and unmaps during captures, too. */
@@ -317,6 +319,10 @@ acu_result acu_virtual_release(acu_virtual *addresses) {
 
 void acu_virtual_cleanup(acu_virtual **addresses) {
     (void)acu_virtual_release(addresses ? *addresses : NULL);
+}
+
+size_t acu_virtual_describe(const acu_virtual *addresses, char *text, size_t size) {
+    return acu_object_describe_as(addresses, &acu_virtual_class, text, size);
 }
 
 size_t acu_virtual_bytes(const acu_virtual *addresses) {

@@ -80,12 +80,18 @@ static acu_sim_kernel registered_function(acu_sim_entry *entry) {
  * interpreter of PTX would be another one. */
 static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_function};
 
+/* The safe layer's own kernels, whose names begin so, need no C function: where they cannot be
+ * launched, it does without them. */
+static bool is_of_safe_layer(const char *name) {
+    return strncmp(name, "acu_", 4) == 0;
+}
+
 /* Returns NULL where a kernel has no C function, and reports each such kernel once. */
 static acu_sim_kernel find_c_function(acu_sim_entry *entry) {
     for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
         if (executors[i](entry))
             return executors[i](entry);
-    if (!entry->reported)
+    if (!entry->reported && !is_of_safe_layer(entry->name))
         fprintf(stderr,
                 "anycuda: simulator: kernel \"%s\" cannot be launched: no C function is registered "
                 "for it; register one with acu_sim_register(\"%s\", function)\n",

@@ -1,7 +1,7 @@
 /*
- * Memory of other APIs. There is no other API here, so the program makes a file in memory that
- * stands for its memory (acu_sim_memory_export()), and imports that. The bytes are shared with all
- * other mappings of the file; a device has addresses for them that the host cannot access.
+ * Memory of other APIs: a file in memory that the program makes, which stands for such memory
+ * (acu_sim_memory_export()), or one that Mesa's Vulkan for the CPU exports. The bytes are shared
+ * with all other mappings of the file; a device has addresses for them that the host cannot access.
  */
 #define _GNU_SOURCE /* memfd_create */
 
@@ -57,20 +57,47 @@ static cudaError_t validate(const struct cudaExternalMemoryHandleDesc *desc) {
     return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : cudaErrorNotSupported;
 }
 
-/* Maps a file that was made by acu_sim_memory_export() and has at least that size. CUDA closes the
- * descriptor of any other file, too. */
-static cudaError_t map_file(int fd, size_t size, char **bytes) {
-    static const char exported[] = "/memfd:anycuda-memory";
+/* The part of a file that is memory. */
+typedef struct memory_part {
+    uint64_t offset, size; /* bytes; the offset is one that mmap() takes */
+} memory_part;
+
+/* Mesa's files begin with their size and with where the memory begins in them. */
+static bool find_memory_of_mesa(int fd, uint64_t file_size, memory_part *part) {
+    struct {
+        uint64_t file_size, offset;
+    } header = {0, 0};
+    if (pread(fd, &header, sizeof header, 0) != sizeof header || header.file_size != file_size ||
+        header.offset >= file_size || header.offset % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
+        return false;
+    *part = (memory_part){header.offset, file_size - header.offset};
+    return true;
+}
+
+/* Returns false where the descriptor is of no memory. */
+static bool find_memory(int fd, memory_part *part) {
+    static const char ours[] = "/memfd:anycuda-memory", mesas[] = "/memfd:llvmpipe memory fd";
     char name[128];
     struct stat file;
-    if (!acu_sim_external_descriptor_name(fd, name, sizeof name) ||
-        strncmp(name, exported, sizeof exported - 1) != 0 || fstat(fd, &file)) {
+    if (!acu_sim_external_descriptor_name(fd, name, sizeof name) || fstat(fd, &file))
+        return false;
+    *part = (memory_part){0, (uint64_t)file.st_size};
+    return strncmp(name, ours, sizeof ours - 1) == 0 ||
+           (strncmp(name, mesas, sizeof mesas - 1) == 0 &&
+            find_memory_of_mesa(fd, (uint64_t)file.st_size, part));
+}
+
+/* Maps a file that is memory of at least that size. CUDA closes the descriptor of any other file,
+ * too. */
+static cudaError_t map_file(int fd, size_t size, char **bytes) {
+    memory_part part;
+    if (!find_memory(fd, &part)) {
         (void)close(fd);
         return cudaErrorUnknown;
     }
-    if (size > (size_t)file.st_size)
+    if (size > part.size)
         return cudaErrorInvalidValue;
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)part.offset);
     if (at == MAP_FAILED)
         return cudaErrorOperatingSystem;
     *bytes = at;

@@ -1,0 +1,109 @@
+/*
+ * Regions: rectangles and boxes of elements in memory, to copy and to fill.
+ *
+ * The rows of a region lie a pitch apart, and its slices a number of rows. Between them there may
+ * be elements that do not belong to the region, which no function here touches. The order among
+ * streams, captures and what graphs keep are as for any use of a buffer.
+ */
+#ifndef ACU_REGION_H
+#define ACU_REGION_H
+
+#include <anycuda/buffer.h>
+
+ACU_BEGIN_C
+
+/**
+ * How many elements there are in each direction, at least 1: a rectangle has depth 1, a row also
+ * height 1.
+ */
+typedef struct acu_extent {
+    size_t width;  /* elements of a row */
+    size_t height; /* rows of a slice */
+    size_t depth;  /* slices */
+} acu_extent;
+
+/** Which element: the column, the row and the slice, each counted from 0. */
+typedef struct acu_position {
+    size_t x, y, z;
+} acu_position;
+
+/** A place in memory to copy from or to; the extent is an argument of what is done there. */
+typedef struct acu_region {
+    acu_buffer *buffer; /* where the memory is; not kept beyond the call */
+    acu_position at;    /* the region's first element, counted from that of the buffer */
+    /* Bytes from a row to the next one. 0: the rows follow each other without a gap, so that they
+     * are as long as the region is wide. */
+    size_t row_pitch;
+    /* Rows from a slice to the next one. 0: the slices follow each other without a gap. */
+    size_t slice_height;
+} acu_region;
+
+/* ---- copies ----
+ *
+ * `on` is the stream to use; NULL means that of the destination, or of the only buffer. Errors:
+ * ACU_ERROR_DTYPE where the types do not fit; ACU_ERROR_ARGUMENT where the extent has a 0;
+ * ACU_ERROR_RANGE where a row is longer than the pitch, a slice higher than the slice height, or
+ * where the region ends beyond its buffer.
+ */
+
+/**
+ * Copies elements from one region to another, and does not wait.
+ *
+ * Everything that acu_buffer_copy() says about devices, the host's memory and captures holds here,
+ * too. Errors: ACU_ERROR_RANGE also where an element would be both read and written; those that lie
+ * between the rows of the other region do not matter.
+ */
+ACU_CHECKED acu_result acu_region_copy(const acu_region *to, const acu_region *from,
+                                       acu_extent extent, acu_stream *on);
+
+/**
+ * Writes elements from the host, where they lie without gaps, and waits; the type is the pointer's.
+ */
+#define acu_region_write(to, extent, host)                                                         \
+    acu_region_write_typed((to), (extent), ACU_DTYPE_OF(host), (host), 0, 0, NULL)
+
+/** Reads elements to the host, where they lie without gaps, and waits; the type is the pointer's.
+ */
+#define acu_region_read(from, extent, host)                                                        \
+    acu_region_read_typed((from), (extent), ACU_DTYPE_OF(host), (host), 0, 0, NULL)
+
+/**
+ * Writes elements from the host, and waits until that is done; `host` may then change.
+ *
+ * `host` points at the first element; `row_pitch` and `slice_height` are those of the host's rows,
+ * in bytes and rows, 0 as in acu_region. Errors: ACU_ERROR_CAPTURE as for
+ * acu_buffer_write_typed().
+ */
+ACU_CHECKED acu_result acu_region_write_typed(const acu_region *to, acu_extent extent,
+                                              acu_dtype dtype, const void *host, size_t row_pitch,
+                                              size_t slice_height, acu_stream *on);
+
+/**
+ * Reads elements to the host, and waits until they are there; what lies between the host's rows
+ * stays as it is.
+ *
+ * The parameters and errors are those of acu_region_write_typed().
+ */
+ACU_CHECKED acu_result acu_region_read_typed(const acu_region *from, acu_extent extent,
+                                             acu_dtype dtype, void *host, size_t row_pitch,
+                                             size_t slice_height, acu_stream *on);
+
+/* ---- fills ---- */
+
+/** Sets every element of the region to the one that `element` points at, and does not wait. */
+#define acu_region_fill(to, extent, element)                                                       \
+    acu_region_fill_typed((to), (extent), ACU_DTYPE_OF(element), (element), NULL)
+
+/**
+ * Sets every element of the region to `*element`, and does not wait.
+ *
+ * Elements of 1, 2 or 4 bytes, or of equal bytes, are set at the memory's speed; others are set in
+ * one row and then copied. Errors: those of copies, and ACU_ERROR_DEVICE where the stream belongs
+ * to another device than the buffer.
+ */
+ACU_CHECKED acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent,
+                                             acu_dtype dtype, const void *element, acu_stream *on);
+
+ACU_END_C
+
+#endif

@@ -1,0 +1,231 @@
+/* The kernels of strided copies, as PTX: text that is written for each size of a word. */
+#include "safe/kernel/strided.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The text so far. */
+typedef struct writer {
+    char *text;
+    size_t size, used; /* `used` counts also what has no room */
+    unsigned word;     /* bytes */
+} writer;
+
+__attribute__((format(printf, 2, 3))) static void put(writer *w, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const size_t left = w->used < w->size ? w->size - w->used : 0;
+    const int length = vsnprintf(left ? w->text + w->used : NULL, left, format, args);
+    va_end(args);
+    w->used += length > 0 ? (size_t)length : 0;
+}
+
+#define OFFSET(member) ((unsigned)offsetof(acu_strided_layout, member))
+
+/* ---- words ---- */
+
+/* A word of 16 bytes is two registers; the others are one, of at least 32 bits. */
+static const char *registers(const writer *w) {
+    return w->word >= 8 ? ".b64" : ".b32";
+}
+
+static const char *type(const writer *w) {
+    return w->word == 1 ? "u8" : w->word == 2 ? "u16" : w->word == 4 ? "u32" : "u64";
+}
+
+/* Loads word `n` from an address, where the predicate is true. */
+static void load(writer *w, unsigned n, const char *space, const char *predicate, const char *at) {
+    if (w->word == 16)
+        put(w, "@%s ld.%s.v2.u64 {%%v%u, %%v%u}, [%s];\n", predicate, space, 2 * n, 2 * n + 1, at);
+    else
+        put(w, "@%s ld.%s.%s %%v%u, [%s];\n", predicate, space, type(w), n, at);
+}
+
+static void store(writer *w, unsigned n, const char *space, const char *predicate, const char *at) {
+    if (w->word == 16)
+        put(w, "@%s st.%s.v2.u64 [%s], {%%v%u, %%v%u};\n", predicate, space, at, 2 * n, 2 * n + 1);
+    else
+        put(w, "@%s st.%s.%s [%s], %%v%u;\n", predicate, space, type(w), at, n);
+}
+
+/* ---- what both kernels begin with ---- */
+
+static void begin(writer *w, acu_strided_kind kind, unsigned words) {
+    char name[32];
+    acu_strided_name(kind, w->word, name);
+    put(w, ".version 6.0\n.target sm_52\n.address_size 64\n");
+    put(w, ".visible .entry %s(.param .u64 .ptr to, .param .u64 .ptr from,\n", name);
+    put(w, "    .param .align 8 .b8 layout[%zu])\n.maxntid %d, 1, 1\n{\n",
+        sizeof(acu_strided_layout), ACU_STRIDED_THREADS);
+    put(w, ".reg .pred %%p<%u>;\n.reg .b32 %%r<%u>;\n.reg .b64 %%d<%u>;\n.reg %s %%v<%u>;\n",
+        words + 8, 2 * words + 32, 2 * words + 32, registers(w), 2 * words);
+    /* d0, d1: where the first words are; d2: the dimensions; r0: the thread; r1: the block */
+    put(w,
+        "ld.param.u64 %%d0, [to];\nld.param.u64 %%d1, [from];\n"
+        "cvta.to.global.u64 %%d0, %%d0;\ncvta.to.global.u64 %%d1, %%d1;\n"
+        "ld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n"
+        "add.s64 %%d0, %%d0, %%d3;\nadd.s64 %%d1, %%d1, %%d4;\n"
+        "mov.b64 %%d2, layout;\nadd.s64 %%d2, %%d2, %u;\n"
+        "mov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, %%ctaid.x;\n",
+        OFFSET(to_at), OFFSET(from_at), OFFSET(dims));
+}
+
+/* Loads the dimension at d2, and makes d2 lead to the next one: the count is r2, the magic number
+ * r3, the shift r4, the steps d3 and d4. */
+static void next_dim(writer *w) {
+    put(w,
+        "ld.param.u32 %%r2, [%%d2];\nld.param.u32 %%r3, [%%d2+4];\n"
+        "ld.param.u32 %%r4, [%%d2+8];\nld.param.u64 %%d3, [%%d2+16];\n"
+        "ld.param.u64 %%d4, [%%d2+24];\nadd.s64 %%d2, %%d2, %zu;\n",
+        sizeof(acu_strided_dim));
+}
+
+/* Divides the register `rest` by the dimension's count, and adds the remainder's steps to two
+ * addresses. The remainder stays in r5. */
+static void divide(writer *w, unsigned rest, unsigned to, unsigned from) {
+    put(w, "mul.hi.u32 %%r6, %%r%u, %%r3;\nadd.u32 %%r6, %%r6, %%r%u;\nshr.u32 %%r6, %%r6, %%r4;\n",
+        rest, rest);
+    put(w, "mul.lo.u32 %%r5, %%r6, %%r2;\nsub.u32 %%r5, %%r%u, %%r5;\nmov.u32 %%r%u, %%r6;\n", rest,
+        rest);
+    put(w,
+        "cvt.u64.u32 %%d5, %%r5;\nmad.lo.s64 %%d%u, %%d5, %%d3, %%d%u;\n"
+        "mad.lo.s64 %%d%u, %%d5, %%d4, %%d%u;\n",
+        to, to, from, from);
+}
+
+/* ---- a word for each number ---- */
+
+static void write_each(writer *w) {
+    char at[16], predicate[16];
+    const unsigned words = acu_strided_words(w->word);
+    begin(w, ACU_STRIDED_EACH, words);
+    /* r7: words; r8: dimensions; r16 …: the numbers; d16 …: the addresses, to and from */
+    put(w,
+        "ld.param.u32 %%r7, [layout+%u];\nld.param.u32 %%r8, [layout+%u];\n"
+        "mad.lo.u32 %%r16, %%r1, %u, %%r0;\n",
+        OFFSET(total), OFFSET(rank), ACU_STRIDED_THREADS * words);
+    for (unsigned i = 1; i < words; i++)
+        put(w, "add.u32 %%r%u, %%r16, %u;\n", 16 + i, ACU_STRIDED_THREADS * i);
+    for (unsigned i = 0; i < words; i++)
+        put(w, "setp.lt.u32 %%p%u, %%r%u, %%r7;\nmov.u64 %%d%u, %%d0;\nmov.u64 %%d%u, %%d1;\n",
+            8 + i, 16 + i, 16 + 2 * i, 17 + 2 * i);
+    put(w, "DIMENSION:\n");
+    next_dim(w);
+    for (unsigned i = 0; i < words; i++)
+        divide(w, 16 + i, 16 + 2 * i, 17 + 2 * i);
+    put(w, "sub.u32 %%r8, %%r8, 1;\nsetp.ne.u32 %%p0, %%r8, 0;\n@%%p0 bra DIMENSION;\n");
+    for (unsigned i = 0; i < words; i++) {
+        snprintf(at, sizeof at, "%%d%u", 17 + 2 * i);
+        snprintf(predicate, sizeof predicate, "%%p%u", 8 + i);
+        load(w, i, "global", predicate, at);
+    }
+    for (unsigned i = 0; i < words; i++) {
+        snprintf(at, sizeof at, "%%d%u", 16 + 2 * i);
+        snprintf(predicate, sizeof predicate, "%%p%u", 8 + i);
+        store(w, i, "global", predicate, at);
+    }
+    put(w, "ret;\n}\n");
+}
+
+/* ---- tiles ---- */
+
+enum { LANES = 32, ROWS = ACU_STRIDED_THREADS / LANES };
+
+/* A row of a tile in shared memory has some bytes more, so that a column is in different banks. */
+static unsigned row_bytes(const writer *w) {
+    return acu_strided_side(w->word) * w->word + (w->word < 4 ? 4 : w->word);
+}
+
+/* Finds the tile and where it begins: r9 and r10 become the words that it has across and down, or
+ * more. */
+static void find_tile(writer *w) {
+    const unsigned side = acu_strided_side(w->word);
+    put(w,
+        "ld.param.u32 %%r8, [layout+%u];\nld.param.u32 %%r9, [layout+%u];\n"
+        "ld.param.u32 %%r10, [layout+%u];\n",
+        OFFSET(rank), OFFSET(across), OFFSET(down));
+    for (unsigned i = 0; i < 2; i++) {
+        next_dim(w);
+        divide(w, 1, 0, 1);
+        put(w, "mul.lo.u32 %%r5, %%r5, %u;\nsub.u32 %%r%u, %%r%u, %%r5;\n", side, 9 + i, 9 + i);
+    }
+    put(w, "sub.u32 %%r8, %%r8, 2;\nsetp.eq.u32 %%p0, %%r8, 0;\n@%%p0 bra FOUND;\nDIMENSION:\n");
+    next_dim(w);
+    divide(w, 1, 0, 1);
+    put(w, "sub.u32 %%r8, %%r8, 1;\nsetp.ne.u32 %%p0, %%r8, 0;\n@%%p0 bra DIMENSION;\nFOUND:\n");
+}
+
+/* Moves the tile between one side and shared memory. The lanes of a warp go along the side's
+ * fastest dimension, of which there are r`fast` words, d3 bytes apart; the warps along the other
+ * one, of which there are r`slow` words, d4 bytes apart. d`at` is where the tile begins. */
+static void move_tile(writer *w, bool loads, unsigned at, unsigned fast, unsigned slow) {
+    const unsigned side = acu_strided_side(w->word), columns = side / LANES, rows = side / ROWS;
+    const unsigned lane_bytes = loads ? w->word : row_bytes(w);
+    const unsigned warp_bytes = loads ? row_bytes(w) : w->word;
+    char where[24];
+    /* d6: the address of this thread's first word, d7 of the one in the present row; d8: bytes
+     * between the columns of a thread, d9 between its rows; r15: the place in shared memory */
+    put(w,
+        "cvt.u64.u32 %%d5, %%r11;\nmad.lo.s64 %%d6, %%d5, %%d3, %%d%u;\n"
+        "cvt.u64.u32 %%d5, %%r12;\nmad.lo.s64 %%d6, %%d5, %%d4, %%d6;\n"
+        "shl.b64 %%d8, %%d3, 5;\nshl.b64 %%d9, %%d4, 3;\n",
+        at);
+    put(w, "mad.lo.u32 %%r15, %%r11, %u, %%r13;\nmad.lo.u32 %%r15, %%r12, %u, %%r15;\n", lane_bytes,
+        warp_bytes);
+    for (unsigned j = 0; j < columns; j++)
+        put(w, "add.u32 %%r14, %%r11, %u;\nsetp.lt.u32 %%p%u, %%r14, %%r%u;\n", j * LANES, 1 + j,
+            fast);
+    for (unsigned pass = 0; pass < 2; pass++) { /* all words are on their way before one is used */
+        const bool in_shared = (pass == 1) == loads;
+        put(w, "mov.u64 %%d7, %%d6;\n");
+        for (unsigned k = 0; k < rows; k++) {
+            put(w, "add.u32 %%r14, %%r12, %u;\n", k * ROWS);
+            for (unsigned j = 0; j < columns; j++) {
+                const unsigned n = k * columns + j;
+                put(w, "setp.lt.and.u32 %%p4, %%r14, %%r%u, %%p%u;\n", slow, 1 + j);
+                if (in_shared)
+                    snprintf(where, sizeof where, "%%r15+%u",
+                             k * ROWS * warp_bytes + j * LANES * lane_bytes);
+                else if (j == 0)
+                    snprintf(where, sizeof where, "%%d7");
+                else
+                    put(w, "add.s64 %%d10, %%d7, %%d8;\n"), snprintf(where, sizeof where, "%%d10");
+                if (pass == 0)
+                    load(w, n, in_shared ? "shared" : "global", "%p4", where);
+                else
+                    store(w, n, in_shared ? "shared" : "global", "%p4", where);
+            }
+            if (!in_shared)
+                put(w, "add.s64 %%d7, %%d7, %%d9;\n");
+        }
+    }
+}
+
+static void write_tile(writer *w) {
+    const unsigned side = acu_strided_side(w->word);
+    begin(w, ACU_STRIDED_TILE, side * side / ACU_STRIDED_THREADS);
+    put(w, ".shared .align 16 .b8 tile[%u];\n", side * row_bytes(w));
+    find_tile(w);
+    /* r11: the lane; r12: the warp; r13: shared memory */
+    put(w, "and.b32 %%r11, %%r0, 31;\nshr.u32 %%r12, %%r0, 5;\nmov.u32 %%r13, tile;\n");
+    put(w, "ld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n", OFFSET(down_from),
+        OFFSET(across_from));
+    move_tile(w, true, 1, 10, 9);
+    put(w, "bar.sync 0;\nld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n",
+        OFFSET(across_to), OFFSET(down_to));
+    move_tile(w, false, 0, 9, 10);
+    put(w, "ret;\n}\n");
+}
+
+void acu_strided_name(acu_strided_kind kind, unsigned word, char name[32]) {
+    snprintf(name, 32, "acu_strided_%s_%u", kind == ACU_STRIDED_TILE ? "tile" : "each", word);
+}
+
+size_t acu_strided_ptx(acu_strided_kind kind, unsigned word, char *text, size_t size) {
+    writer w = {.text = text, .size = size, .word = word};
+    if (kind == ACU_STRIDED_TILE)
+        write_tile(&w);
+    else
+        write_each(&w);
+    return w.used;
+}

@@ -1,0 +1,172 @@
+/*
+ * The caching allocator: what it has for each stream.
+ *
+ * A cache belongs to one allocator and one stream. It has free pieces, in two heaps, and storages
+ * that are ready: released with a small piece of memory each, to be handed out again as they are.
+ * The functions of this header do that, without a call, a lock of the allocator's, or an event.
+ */
+#ifndef ACU_SRC_ALLOCATOR_CACHE_H
+#define ACU_SRC_ALLOCATOR_CACHE_H
+
+#include "safe/memory/allocator.h"
+#include "safe/memory/storage.h"
+
+#include <sched.h>
+
+enum {
+    ACU_READY_CLASSES = 72, /* those of at most ACU_SMALL bytes */
+    ACU_READY_MOST = 64     /* storages of one class */
+};
+
+/* The storages of one class that are ready, the last one first. */
+typedef struct acu_ready {
+    acu_storage *first; /* linked by object.next */
+    unsigned count;
+    unsigned used; /* pieces of the class that are in use */
+    uint64_t allocations;
+} acu_ready;
+
+typedef struct acu_caching acu_caching;
+
+/* Memory that is given out during a capture: it is not used by anything else while the graph lives,
+ * which keeps this object. */
+typedef struct acu_arena {
+    acu_object object;
+    acu_caching *allocator; /* with a reference */
+    uint64_t capture;       /* its id */
+    struct acu_arena *next;
+} acu_arena;
+
+typedef struct acu_cache {
+    acu_stream_cache base;
+    bool busy;              /* atomic: the lock of what follows, up to `ready` */
+    bool keeps;             /* storages are kept */
+    bool ended;             /* none will be any more */
+    bool shared;            /* the allocator has other caches: it counts for all of them */
+    size_t used, used_high; /* bytes */
+    acu_ready ready[ACU_READY_CLASSES];
+    acu_heap small, large;  /* under the allocator's lock, as all below */
+    acu_timeline *timeline; /* of the stream, with a reference */
+    acu_caching *allocator;
+    acu_arena *arena;       /* the memory is that of a capture; else NULL */
+    struct acu_cache *next; /* of the same allocator */
+} acu_cache;
+
+struct acu_caching {
+    acu_allocator base;
+    acu_allocator_source source; /* not ACU_ALLOCATOR_ANY */
+    acu_pool *pool;              /* with a reference; NULL: the current one */
+    size_t step;                 /* the granularity of virtual memory */
+    size_t total;                /* bytes of the device's memory, or the host's */
+    size_t used, used_high;      /* atomic: of all caches, where there are several */
+    uint64_t misses;             /* under the lock: how often the source was asked */
+    acu_cache *caches;           /* under the lock; none goes before the allocator */
+    acu_segment *segments;       /* under the lock */
+    acu_arena *arenas;           /* under the lock */
+};
+
+extern ACU_OURS const acu_allocator_way acu_caching_way;
+
+static inline void acu_cache_lock(acu_cache *cache) {
+    while (!ACU_LIKELY(!__atomic_exchange_n(&cache->busy, true, __ATOMIC_ACQUIRE)))
+        (void)sched_yield();
+}
+static inline void acu_cache_unlock(acu_cache *cache) {
+    __atomic_store_n(&cache->busy, false, __ATOMIC_RELEASE);
+}
+
+/* Counts for all caches, which several threads do at once. */
+void acu_cache_count_shared(acu_cache *cache, size_t bytes, bool given_out);
+
+/* Counts bytes that are given out or taken back, under the cache's lock. */
+static inline void acu_cache_count(acu_cache *cache, size_t bytes, bool given_out) {
+    cache->used += given_out ? bytes : -bytes;
+    if (cache->used > cache->used_high)
+        cache->used_high = cache->used;
+    if (!ACU_LIKELY(!cache->shared))
+        acu_cache_count_shared(cache, bytes, given_out);
+}
+
+/* Returns whether buffers can be made and released by way of the ready storages. */
+static inline bool acu_cache_is_usual(void) {
+    return ACU_LIKELY(((uintptr_t)ACU_WATCHED(captures) | (uintptr_t)ACU_WATCHED(deferred) |
+                       ACU_WATCHED(quarantine) | (unsigned)ACU_WATCHED(callbacks) |
+                       ACU_WATCHED(unloading)) == 0);
+}
+
+/* Returns a storage that was ready, for so many elements; NULL, with nothing done, where there is
+ * none or the size is unusual. */
+static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count) {
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= ACU_SMALL)
+        return NULL;
+    const unsigned class = acu_size_class(bytes);
+    acu_ready *ready = &cache->ready[class];
+    acu_cache_lock(cache);
+    acu_storage *s = ready->first;
+    if (ACU_LIKELY(s != NULL)) {
+        ready->first = (acu_storage *)s->object.next;
+        ready->count--;
+        ready->used++;
+        ready->allocations++;
+        __atomic_store_n(&cache->base.ready, cache->base.ready - 1, __ATOMIC_RELAXED);
+        acu_cache_count(cache, acu_class_bytes(class), true);
+    }
+    acu_cache_unlock(cache);
+    if (!s)
+        return NULL;
+    s->first.dtype = dtype;
+    s->first.count = count;
+    s->first.object.references = 1;
+    __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
+    return s;
+}
+
+/* Returns whether the buffer's only owner can make the storage ready again. */
+static inline bool acu_cache_can_keep(const acu_storage *s, const acu_buffer *buffer) {
+    return s->cache && buffer == &s->first &&
+           __atomic_load_n(&buffer->object.references, __ATOMIC_ACQUIRE) == 1 &&
+           __atomic_load_n(&s->object.references, __ATOMIC_ACQUIRE) == 1 &&
+           acu_storage_is_only_on(s, s->home->timeline);
+}
+
+/* Makes the storage ready again, with its memory; returns false, with nothing done, where the cache
+ * keeps no more. */
+static inline bool acu_cache_keep(acu_storage *s) {
+    acu_cache *cache = s->cache;
+    acu_ready *ready = &cache->ready[s->class];
+    uint64_t number;
+    if (!acu_timeline_has_issued(s->home->timeline, &number))
+        number--; /* all work is before the last mark */
+    acu_cache_lock(cache);
+    const bool kept = cache->keeps && ready->count < ACU_READY_MOST;
+    if (ACU_LIKELY(kept)) {
+        __atomic_store_n(&s->first.object.kind, NULL, __ATOMIC_RELAXED);
+        s->freed = number;
+        s->object.next = &ready->first->object;
+        ready->first = s;
+        ready->count++;
+        ready->used--;
+        __atomic_store_n(&cache->base.ready, cache->base.ready + 1, __ATOMIC_RELAXED);
+        acu_cache_count(cache, acu_class_bytes(s->class), false);
+    }
+    acu_cache_unlock(cache);
+    return kept;
+}
+
+/* ---- the source: allocator_source.c ---- */
+
+/* Takes more from the source, for the heap, so that it has a free piece of at least so many bytes.
+ * Returns 0 and that piece, with the allocator's lock held then; or a recorded code, without it. */
+int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream *stream,
+                    size_t bytes, acu_piece **piece);
+/* Gives segments back that are free, with their pieces, and ends of ranges; but keeps `keep` bytes
+ * that are not in use. The caller has the lock, which is given up. Returns 0, or the first failure.
+ */
+int acu_source_shrink(acu_caching *a, size_t keep);
+/* Finds out how much there is; returns 0 or a recorded code. */
+int acu_source_open(acu_caching *a, acu_allocator_source wanted);
+/* Returns how many bytes are in use, and the most that were. */
+void acu_cache_get_used(acu_caching *a, size_t *used, size_t *high);
+
+#endif

@@ -1,0 +1,336 @@
+/* The caching allocator: how it takes memory from its source, and gives it back. */
+#include "safe/memory/allocator_cache.h"
+#include "safe/base/device.h"
+#include "safe/memory/virtual.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MIB = 1u << 20u };
+
+/* ---- the source ---- */
+
+static bool has_virtual(int device) {
+    int has = 0;
+    acu_saved_record before;
+    acu_record_save(&before);
+    const int code = acu_translate_driver(cuInit(0)) ||
+                     acu_translate_driver(cuDeviceGetAttribute(
+                         &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
+    acu_record_restore(&before);
+    return !code && has;
+}
+
+static int find_total(acu_caching *a) {
+    size_t unused = 0;
+    acu_guard guard;
+    if (a->source == ACU_ALLOCATOR_PINNED) {
+        a->total = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+        return 0;
+    }
+    int code = acu_guard_enter(&guard, a->base.object.device);
+    if (!code)
+        ACU_IGNORING_CAPTURES(code, cudaMemGetInfo(&unused, &a->total));
+    acu_guard_leave(&guard);
+    return code;
+}
+
+int acu_source_open(acu_caching *a, acu_allocator_source wanted) {
+    const int device = a->base.object.device;
+    a->source = wanted;
+    if (wanted == ACU_ALLOCATOR_ANY)
+        a->source = has_virtual(device) ? ACU_ALLOCATOR_VIRTUAL : ACU_ALLOCATOR_DEVICE;
+    if (wanted == ACU_ALLOCATOR_VIRTUAL && !has_virtual(device))
+        return acu_record(cudaErrorNotSupported, "device %d has no virtual memory", device);
+    int code = find_total(a);
+    if (!code && a->source == ACU_ALLOCATOR_VIRTUAL)
+        code = acu_physical_step(device, &a->step);
+    return code;
+}
+
+/* A stream that is captured must not get the allocation, which the graph would repeat. */
+static int take_from_pool(const acu_caching *a, acu_stream *stream, size_t bytes, void **at) {
+    cudaStream_t raw = stream->raw, other = NULL;
+    int code = 0;
+    if (acu_capture_of(stream)) {
+        code = (int)cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+        raw = other;
+    }
+    if (!code)
+        code = a->pool ? (int)cudaMallocFromPoolAsync(at, bytes, a->pool->raw, raw)
+                       : (int)cudaMallocAsync(at, bytes, raw);
+    if (other) {
+        const int waited = (int)cudaStreamSynchronize(other);
+        code = code ? code : waited;
+        (void)cudaStreamDestroy(other);
+    }
+    return code;
+}
+
+static int take(const acu_caching *a, acu_stream *stream, size_t bytes, void **at) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, a->base.object.device);
+    const int mode = acu_thread_ignore_all_captures();
+    if (!code && a->source == ACU_ALLOCATOR_POOL)
+        code = take_from_pool(a, stream, bytes, at);
+    else if (!code && a->source == ACU_ALLOCATOR_PINNED)
+        code = (int)cudaHostAlloc(at, bytes, cudaHostAllocPortable);
+    else if (!code)
+        code = (int)cudaMalloc(at, bytes);
+    if (code == cudaErrorMemoryAllocation)
+        (void)cudaGetLastError();
+    acu_thread_restore(mode);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* Gives a segment back, which nobody uses: all work there is done. */
+static int give(const acu_caching *a, acu_segment *segment) {
+    int code = 0;
+    acu_guard guard;
+    if (acu_is_unloading())
+        return 0;
+    if (segment->range)
+        return acu_object_release(NULL, segment->range, &acu_virtual_class);
+    code = acu_guard_enter(&guard, a->base.object.device);
+    if (!code)
+        code = a->source == ACU_ALLOCATOR_PINNED ? (int)cudaFreeHost(segment->pointer)
+                                                 : (int)cudaFree(segment->pointer);
+    acu_guard_leave(&guard);
+    return acu_forgive_unloading(code);
+}
+
+/* ---- segments, under the lock ---- */
+
+static void add_segment(acu_caching *a, acu_segment *segment) {
+    segment->next = a->segments;
+    segment->link = &a->segments;
+    if (a->segments)
+        a->segments->link = &segment->next;
+    a->segments = segment;
+    a->base.info.segments++;
+}
+
+static void remove_segment(acu_caching *a, acu_segment *segment) {
+    *segment->link = segment->next;
+    if (segment->next)
+        segment->next->link = segment->link;
+    a->base.info.segments--;
+}
+
+static void count_reserved(acu_caching *a, size_t bytes) {
+    acu_allocator_info *info = &a->base.info;
+    info->reserved += bytes;
+    if (info->reserved_high < info->reserved)
+        info->reserved_high = info->reserved;
+}
+
+static bool is_within_limit(const acu_caching *a, size_t bytes) {
+    const size_t limit = a->base.info.limit, reserved = a->base.info.reserved;
+    return limit == 0 || (reserved <= limit && bytes <= limit - reserved);
+}
+
+ACU_COLD static int refuse_limit(const acu_caching *a, size_t bytes) {
+    acu_fail_hint("release something, or choose another limit: acu_allocator_set_limit()");
+    return acu_record(cudaErrorMemoryAllocation,
+                      "there is no room for %zu more bytes: the allocator has %zu, and its limit "
+                      "is %zu",
+                      bytes, a->base.info.reserved, a->base.info.limit);
+}
+
+static int no_memory(void) {
+    return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for an allocator's segment");
+}
+
+static size_t round_up(size_t bytes, size_t step) {
+    return (bytes + step - 1) / step * step;
+}
+
+/* ---- ranges that grow ---- */
+
+/* Reserves addresses for as much as the device has. */
+static int open_range(acu_caching *a, acu_heap *heap) {
+    acu_segment *segment = calloc(1, sizeof *segment);
+    if (!segment)
+        return no_memory();
+    segment->room = round_up(a->total, a->step);
+    int code =
+        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, &segment->range);
+    if (code) {
+        free(segment);
+        return code;
+    }
+    segment->pointer = acu_virtual_raw(segment->range);
+    segment->heap = heap;
+    heap->growing = segment;
+    add_segment(a, segment);
+    return 0;
+}
+
+/* Returns the bytes that the heap has free at the end of its range. */
+static size_t free_at_end(const acu_heap *heap) {
+    const acu_piece *last = heap->growing->last;
+    return last && last->free && last->heap == heap ? last->bytes : 0;
+}
+
+/* Maps so much behind what is mapped that a piece of so many bytes ends there. */
+static int grow_range(acu_caching *a, acu_heap *heap, size_t bytes, acu_piece **piece) {
+    int code = heap->growing ? 0 : open_range(a, heap);
+    if (code)
+        return code;
+    acu_segment *segment = heap->growing;
+    const size_t before = segment->bytes, have = free_at_end(heap);
+    const size_t after = round_up(before + bytes - have, a->step);
+    if (after > segment->room)
+        return acu_record(cudaErrorMemoryAllocation, "device %d has no room for %zu bytes",
+                          a->base.object.device, bytes);
+    if (!is_within_limit(a, after - before))
+        return refuse_limit(a, after - before);
+    code = acu_virtual_extend(segment->range, after);
+    if (code)
+        return code;
+    *piece = acu_heap_extend(heap, segment, after);
+    if (*piece) {
+        count_reserved(a, after - before);
+        return 0;
+    }
+    size_t left = 0;
+    (void)acu_virtual_cut(segment->range, before, &left);
+    return no_memory();
+}
+
+/* Returns whether the piece can be given back: its work is done, and no graph may use it again. */
+static bool is_idle(const acu_piece *piece) {
+    return piece->free && piece->number == 0 && !piece->heap->cache->arena;
+}
+
+/* Unmaps what is free at the end of a range, whose work is done; returns 0 or a recorded code. */
+static int cut_range(acu_caching *a, acu_segment *segment, size_t most) {
+    acu_piece *last = segment->last;
+    if (!last || !is_idle(last))
+        return 0;
+    const size_t before = segment->bytes;
+    size_t least = before - last->bytes, left = before;
+    if (last->bytes > most)
+        least = before - most;
+    const int code = acu_virtual_cut(segment->range, least, &left);
+    if (left == before)
+        return code;
+    const size_t begin = (size_t)(last->pointer - segment->pointer);
+    a->base.info.reserved -= before - left;
+    acu_heap_shorten(last, left > begin ? left - begin : 0);
+    segment->bytes = left;
+    return code;
+}
+
+/* ---- segments of fixed size ---- */
+
+/* Small pieces share segments of 2 MiB, medium ones of 20 MiB, so that the source is seldom asked;
+ * large ones have one of their own. */
+static size_t segment_bytes(size_t bytes) {
+    return bytes <= ACU_SMALL         ? (size_t)2 * MIB
+           : bytes < (size_t)10 * MIB ? (size_t)20 * MIB
+                                      : round_up(bytes, (size_t)2 * MIB);
+}
+
+/* Takes a segment of that size. The lock is held before; afterwards only on success. */
+static int take_segment(acu_caching *a, acu_heap *heap, acu_stream *stream, size_t bytes,
+                        acu_piece **piece) {
+    void *at = NULL;
+    acu_segment *segment = calloc(1, sizeof *segment);
+    if (!segment)
+        return no_memory();
+    pthread_mutex_unlock(&a->base.lock); /* because CUDA may wait */
+    int code = take(a, stream, bytes, &at);
+    pthread_mutex_lock(&a->base.lock);
+    if (code) {
+        free(segment);
+        return code;
+    }
+    segment->pointer = at;
+    segment->heap = heap;
+    *piece = acu_heap_extend(heap, segment, bytes);
+    if (!*piece) {
+        (void)give(a, segment);
+        free(segment);
+        return no_memory();
+    }
+    if (a->source == ACU_ALLOCATOR_POOL) /* other streams come after the allocation */
+        (*piece)->number = acu_timeline_issue(heap->cache->timeline);
+    add_segment(a, segment);
+    return 0;
+}
+
+static int try_segment(acu_caching *a, acu_heap *heap, acu_stream *stream, size_t bytes,
+                       acu_piece **piece) {
+    if (!is_within_limit(a, bytes))
+        return refuse_limit(a, bytes);
+    a->base.info.reserved += bytes; /* at once, because the lock is given up */
+    const int code = take_segment(a, heap, stream, bytes, piece);
+    a->base.info.reserved -= bytes;
+    if (!code)
+        count_reserved(a, bytes);
+    return code;
+}
+
+int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream *stream,
+                    size_t bytes, acu_piece **piece) {
+    const size_t best = segment_bytes(bytes);
+    (void)cache;
+    pthread_mutex_lock(&a->base.lock);
+    int code = a->source == ACU_ALLOCATOR_VIRTUAL ? grow_range(a, heap, bytes, piece)
+                                                  : try_segment(a, heap, stream, best, piece);
+    if (code == cudaErrorMemoryAllocation && a->source != ACU_ALLOCATOR_VIRTUAL && best > bytes)
+        code = try_segment(a, heap, stream, bytes, piece);
+    if (code)
+        pthread_mutex_unlock(&a->base.lock);
+    return code;
+}
+
+/* ---- giving back ---- */
+
+static bool is_unused(const acu_segment *segment) {
+    const acu_piece *piece = segment->first;
+    while (piece && is_idle(piece))
+        piece = piece->after;
+    return !piece;
+}
+
+/* Takes the segment, with its pieces, away from the allocator. */
+static void take_away(acu_caching *a, acu_segment *segment) {
+    while (segment->first)
+        acu_heap_remove(segment->first);
+    if (segment->heap->growing == segment)
+        segment->heap->growing = NULL;
+    remove_segment(a, segment);
+    a->base.info.reserved -= segment->bytes;
+}
+
+int acu_source_shrink(acu_caching *a, size_t keep) {
+    acu_segment *gone = NULL;
+    size_t used = 0, high = 0;
+    int code = 0;
+    acu_cache_get_used(a, &used, &high);
+    for (acu_segment *s = a->segments, *next; s; s = next) {
+        const size_t reserved = a->base.info.reserved;
+        const size_t unused = reserved > used ? reserved - used : 0;
+        const size_t most = unused > keep ? unused - keep : 0;
+        next = s->next;
+        if (is_unused(s) && s->bytes <= most) {
+            take_away(a, s);
+            s->next = gone;
+            gone = s;
+        } else if (s->range && most > 0) {
+            const int cut = cut_range(a, s, most);
+            code = code ? code : cut;
+        }
+    }
+    pthread_mutex_unlock(&a->base.lock);
+    for (acu_segment *next; gone; gone = next) {
+        next = gone->next;
+        const int given = give(a, gone);
+        code = code ? code : given;
+        free(gone);
+    }
+    return code;
+}

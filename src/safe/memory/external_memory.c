@@ -1,0 +1,277 @@
+/* Memory of other APIs: how it is imported and released, and the buffers of it. */
+#include "safe/memory/external_memory.h"
+#include "safe/base/descriptor.h"
+#include "safe/base/device.h"
+#include "safe/memory/buffer.h"
+
+#define OUTCOME(memory, code) acu_outcome(__func__, (memory), (code))
+
+/* ---- life ---- */
+
+static int destroy_memory(acu_object *object) {
+    const acu_external_memory *memory = (const acu_external_memory *)object;
+    int code = 0;
+    if (!memory->owned || acu_is_unloading())
+        return 0;
+    ACU_IGNORING_CAPTURES(code, cudaDestroyExternalMemory(memory->raw));
+    return acu_forgive_unloading(code);
+}
+
+static const char *type_name(acu_external_memory_type type) {
+    static const char *const names[] = {
+        "",           "opaque descriptor", "opaque Win32 handle", "opaque Win32 KMT handle",
+        "D3D12 heap", "D3D12 resource",    "D3D11 resource",      "D3D11 resource, KMT handle",
+        "NvSciBuf",
+    };
+    return (unsigned)type < sizeof names / sizeof *names ? names[type] : "";
+}
+
+static void describe_memory(const acu_object *object, acu_description *d) {
+    const acu_external_memory *memory = (const acu_external_memory *)object;
+    acu_describe(d, "%zu bytes", memory->bytes);
+    if (memory->type)
+        acu_describe(d, "%s", type_name(memory->type));
+    if (memory->dedicated)
+        acu_describe(d, "dedicated");
+    if (!memory->owned)
+        acu_describe(d, "wrapped");
+}
+
+const acu_class acu_external_memory_class = {"external memory", destroy_memory, describe_memory,
+                                             NULL};
+
+static acu_external_memory *new_memory(const char *call, int device, size_t bytes) {
+    acu_external_memory *made =
+        acu_object_new(call, &acu_external_memory_class, sizeof *made, device);
+    if (made)
+        made->bytes = bytes;
+    return made;
+}
+
+/* ---- importing ---- */
+
+static int check_bytes(const char *call, size_t bytes) {
+    return bytes ? 0
+                 : acu_fail(call, "", ACU_ERROR_RANGE,
+                            "the size is 0 bytes: the other API knows the allocation's size");
+}
+
+static int check_source(const char *call, const acu_external_memory_source *source) {
+    const bool is_descriptor = source->type == ACU_EXTERNAL_MEMORY_OPAQUE_FD;
+    if (!*type_name(source->type))
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "source.type is %d, which is no acu_external_memory_type",
+                        (int)source->type);
+    if (is_descriptor && source->descriptor < 0)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "source.descriptor is %d, which is no descriptor", source->descriptor);
+    if (!is_descriptor && !source->handle && !source->name)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "source.handle and source.name are NULL: one of them says which object");
+    return check_bytes(call, source->bytes);
+}
+
+typedef struct importing {
+    acu_external_memory *made;
+    struct cudaExternalMemoryHandleDesc desc;
+} importing;
+
+static int import(importing *it) {
+    int code = 0;
+    ACU_IGNORING_CAPTURES(code, cudaImportExternalMemory(&it->made->raw, &it->desc));
+    return code;
+}
+
+static int import_descriptor(int duplicate, void *data) {
+    importing *it = data;
+    it->desc.handle.fd = duplicate;
+    return import(it);
+}
+
+static int import_source(acu_external_memory *made, const acu_external_memory_source *source) {
+    acu_guard guard;
+    importing it = {made,
+                    {.type = (enum cudaExternalMemoryHandleType)source->type,
+                     .size = source->bytes,
+                     .flags = source->dedicated ? cudaExternalMemoryDedicated : 0}};
+    int code = acu_guard_enter(&guard, made->object.device);
+    if (source->type == ACU_EXTERNAL_MEMORY_NVSCI_BUF) {
+        it.desc.handle.nvSciBufObject = source->handle;
+    } else {
+        it.desc.handle.win32.handle = (void *)(uintptr_t)source->handle;
+        it.desc.handle.win32.name = source->name;
+    }
+    if (!code)
+        code = source->type == ACU_EXTERNAL_MEMORY_OPAQUE_FD
+                   ? acu_descriptor_give(source->descriptor, import_descriptor, &it)
+                   : import(&it);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static void hint_at(const acu_external_memory_source *source, int code) {
+    if (code == ACU_NOT_SUPPORTED && source->type != ACU_EXTERNAL_MEMORY_OPAQUE_FD)
+        acu_fail_hint("Linux has file descriptors: let the other API export its memory as an "
+                      "opaque one");
+    else if (code == cudaErrorUnknown || code == cudaErrorInvalidValue)
+        acu_fail_hint("the memory must come from the same device, whose UUIDs are equal in both "
+                      "APIs; 'bytes' is the allocation's size, and 'dedicated' as it was made");
+}
+
+acu_result acu_external_memory_import(acu_device device, const acu_external_memory_source *source,
+                                      acu_external_memory **memory) {
+    ACU_NEED_POINTER(memory);
+    *memory = NULL;
+    ACU_NEED_POINTER(source);
+    acu_destroy_deferred();
+    ACU_TRY(check_source(__func__, source));
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    acu_external_memory *made = new_memory(__func__, device, source->bytes);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    const int code = import_source(made, source);
+    if (code) {
+        acu_object_discard(&made->object);
+        hint_at(source, code);
+        return acu_device_outcome(__func__, device, code);
+    }
+    made->type = source->type;
+    made->dedicated = source->dedicated;
+    made->owned = true;
+    *memory = made;
+    return 0;
+}
+
+/* ---- handles for what is there ---- */
+
+static int on_raw(const char *call, acu_device device, cudaExternalMemory_t raw, size_t bytes,
+                  bool owned, acu_external_memory **memory) {
+    if (!memory || !raw)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", memory ? "raw" : "memory");
+    *memory = NULL;
+    ACU_TRY(check_bytes(call, bytes));
+    ACU_TRY(acu_device_resolve(call, &device));
+    acu_external_memory *made = new_memory(call, device, bytes);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->raw = raw;
+    made->owned = owned;
+    *memory = made;
+    return 0;
+}
+
+acu_result acu_external_memory_wrap(acu_device device, struct CUexternalMemory_st *raw,
+                                    size_t bytes, acu_external_memory **memory) {
+    return on_raw(__func__, device, raw, bytes, false, memory);
+}
+
+acu_result acu_external_memory_adopt(acu_device device, struct CUexternalMemory_st *raw,
+                                     size_t bytes, acu_external_memory **memory) {
+    return on_raw(__func__, device, raw, bytes, true, memory);
+}
+
+struct CUexternalMemory_st *acu_external_memory_raw(const acu_external_memory *memory) {
+    return acu_is(memory, &acu_external_memory_class) ? memory->raw : NULL;
+}
+
+acu_external_memory *acu_external_memory_retain(acu_external_memory *memory) {
+    return acu_object_retain(__func__, memory, &acu_external_memory_class);
+}
+
+acu_result acu_external_memory_release(acu_external_memory *memory) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, memory, &acu_external_memory_class);
+}
+
+void acu_external_memory_cleanup(acu_external_memory **memory) {
+    (void)acu_external_memory_release(memory ? *memory : NULL);
+}
+
+size_t acu_external_memory_describe(const acu_external_memory *memory, char *text, size_t size) {
+    return acu_object_describe_as(memory, &acu_external_memory_class, text, size);
+}
+
+size_t acu_external_memory_bytes(const acu_external_memory *memory) {
+    return acu_is(memory, &acu_external_memory_class) ? memory->bytes : 0;
+}
+
+acu_device acu_external_memory_device(const acu_external_memory *memory) {
+    return acu_is(memory, &acu_external_memory_class) ? memory->object.device : ACU_DEVICE_CURRENT;
+}
+
+acu_result acu_external_memory_get_info(acu_external_memory *memory,
+                                        acu_external_memory_info *info) {
+    ACU_NEED_POINTER(info);
+    *info = (acu_external_memory_info){.device = ACU_DEVICE_CURRENT};
+    ACU_NEED(memory, acu_external_memory_class);
+    *info = (acu_external_memory_info){.device = memory->object.device,
+                                       .type = memory->type,
+                                       .bytes = memory->bytes,
+                                       .dedicated = memory->dedicated};
+    return 0;
+}
+
+/* ---- buffers ---- */
+
+static int map(const acu_external_memory *memory, size_t at, size_t bytes, void **address) {
+    acu_guard guard;
+    const struct cudaExternalMemoryBufferDesc desc = {.offset = at, .size = bytes};
+    int code = acu_guard_enter(&guard, memory->object.device);
+    if (!code)
+        ACU_IGNORING_CAPTURES(code, cudaExternalMemoryGetMappedBuffer(address, memory->raw, &desc));
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* Gives up a mapping that no buffer came to own; the failure that is recorded stays. */
+static void unmap(void *address) {
+    int code = 0;
+    acu_saved_record failure;
+    acu_record_save(&failure);
+    ACU_IGNORING_CAPTURES(code, cudaFree(address));
+    if (code)
+        acu_record_release_error();
+    acu_record_restore(&failure);
+}
+
+/* Checks the elements, and computes their size. */
+static int check_part(const char *call, const acu_external_memory *memory, size_t at,
+                      acu_dtype dtype, size_t count, size_t *bytes) {
+    if (acu_dtype_size(dtype) == 0)
+        return acu_refuse_dtype(call, dtype);
+    if (count == 0)
+        return acu_fail_on(call, memory, ACU_ERROR_RANGE, "'count' is 0: there is nothing to map");
+    if (!__builtin_mul_overflow(count, acu_dtype_size(dtype), bytes) && at <= memory->bytes &&
+        *bytes <= memory->bytes - at)
+        return 0;
+    return acu_fail_on(call, memory, ACU_ERROR_RANGE,
+                       "%zu elements from byte %zu on are outside of the memory", count, at);
+}
+
+acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t at,
+                                             acu_stream *stream, acu_dtype dtype, size_t count,
+                                             acu_buffer **buffer) {
+    void *address = NULL;
+    size_t bytes = 0;
+    ACU_NEED_POINTER(buffer);
+    *buffer = NULL;
+    ACU_NEED(memory, acu_external_memory_class);
+    ACU_NEED_STREAM(stream);
+    ACU_TRY(check_part(__func__, memory, at, dtype, count, &bytes));
+    ACU_REQUIRE_OF(memory, stream->object.device == memory->object.device, ACU_ERROR_DEVICE,
+                   "the memory was imported on device %d, and the stream is on device %d",
+                   memory->object.device, stream->object.device);
+    acu_destroy_deferred();
+    ACU_TRY(OUTCOME(memory, map(memory, at, bytes, &address)));
+    const acu_storage_request request = {.stream = stream,
+                                         .dtype = dtype,
+                                         .count = count,
+                                         .options = {.memory = ACU_MEMORY_DEVICE},
+                                         .given = address,
+                                         .owned = true,
+                                         .owner = &memory->object};
+    const int code = acu_buffer_new_on(__func__, &request, buffer);
+    if (code)
+        unmap(address);
+    return code;
+}

@@ -1,0 +1,223 @@
+/* Mipmaps: arrays of decreasing size, which have one memory. */
+#include "safe/base/device.h"
+#include "safe/memory/array_make.h"
+
+#define OUTCOME(mipmap, code) acu_outcome(__func__, (mipmap), (int)(code))
+#define NEED_MIPMAP(mipmap)   ACU_NEED((mipmap), acu_mipmap_class)
+
+/* ---- life ---- */
+
+static int destroy_mipmap(acu_object *object) {
+    return acu_object_release(NULL, ((acu_mipmap *)object)->shape.memory, &acu_buffer_class);
+}
+
+static void describe_mipmap(const acu_object *object, acu_description *d) {
+    const acu_mipmap *mipmap = (const acu_mipmap *)object;
+    acu_array_describe_shape(&mipmap->shape, d);
+    acu_describe(d, "%u levels", mipmap->levels);
+    acu_describe(d, "raw %p", (void *)mipmap->raw);
+}
+
+const acu_class acu_mipmap_class = {"mipmap", destroy_mipmap, describe_mipmap,
+                                    acu_breaks_no_capture};
+
+/* Makes a handle; returns 0 or a failure recorded for `call`. */
+static int new_mipmap(const char *call, const acu_stream *stream, acu_mipmap **out) {
+    *out = acu_object_new(call, &acu_mipmap_class, sizeof **out, stream->object.device);
+    return *out ? 0 : ACU_ERROR_HOST_MEMORY;
+}
+
+/* Returns how many levels there can be: the last one has one element. */
+static unsigned most_levels(const acu_extent *e, unsigned flags) {
+    size_t largest = e->width > e->height ? e->width : e->height;
+    unsigned count = 1;
+    if (e->depth > largest &&
+        !acu_has(flags, (unsigned)ACU_ARRAY_LAYERED | (unsigned)ACU_ARRAY_CUBE))
+        largest = e->depth;
+    for (; largest > 1; largest /= 2)
+        count++;
+    return count;
+}
+
+acu_result acu_mipmap_create(acu_stream *stream, acu_format format, acu_extent extent,
+                             unsigned levels, unsigned flags, acu_mipmap **mipmap) {
+    acu_array_making m = {.call = __func__, .stream = stream};
+    acu_mipmap *made = NULL;
+    ACU_NEED_POINTER(mipmap);
+    *mipmap = NULL;
+    ACU_TRY(acu_array_begin_making(&m, &format, extent, flags));
+    const unsigned most = most_levels(&extent, flags);
+    m.levels = levels ? levels : most;
+    ACU_REQUIRE(m.levels <= most, ACU_ERROR_RANGE,
+                "'levels' is %u, but of that extent there can be %u", levels, most);
+    ACU_TRY(new_mipmap(__func__, stream, &made));
+    int code = acu_array_allocate(&m, &made->shape, NULL, &made->raw);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    made->levels = m.levels;
+    *mipmap = made;
+    return 0;
+}
+
+/* Gets the array of a level. */
+static int raw_level(int device, cudaMipmappedArray_t raw, unsigned level, cudaArray_t *array) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, device);
+    if (!code)
+        code = (int)cudaGetMipmappedArrayLevel(array, raw, level);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* Asks for the shape of level 0, and whether there is a last level. */
+static int ask(const acu_array_making *m, acu_mipmap *made) {
+    cudaArray_t first = NULL, last = NULL;
+    const int device = m->stream->object.device;
+    int code = raw_level(device, made->raw, 0, &first);
+    if (!code)
+        code = raw_level(device, made->raw, made->levels - 1, &last);
+    if (code)
+        return acu_cuda_failed_on(m->call, m->stream, code);
+    return acu_array_ask(m, first, &made->shape);
+}
+
+static int on_raw(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
+                  bool owned, acu_mipmap **mipmap) {
+    acu_array_making m = {.call = call, .stream = stream};
+    acu_mipmap *made = NULL;
+    if (!mipmap)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'mipmap' is NULL");
+    *mipmap = NULL;
+    ACU_TRY(acu_stream_check(call, stream));
+    if (!raw)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    if (!levels)
+        return acu_fail(call, "", ACU_ERROR_RANGE, "'levels' is 0, but a mipmap has levels");
+    acu_destroy_deferred();
+    ACU_TRY(new_mipmap(call, stream, &made));
+    made->raw = raw;
+    made->levels = levels;
+    int code = ask(&m, made);
+    if (!code)
+        code = acu_array_keep(&m, &made->shape, NULL, raw, owned);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    *mipmap = made;
+    return 0;
+}
+
+acu_result acu_mipmap_wrap(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
+                           acu_mipmap **mipmap) {
+    return on_raw(__func__, stream, raw, levels, false, mipmap);
+}
+
+acu_result acu_mipmap_adopt(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
+                            acu_mipmap **mipmap) {
+    return on_raw(__func__, stream, raw, levels, true, mipmap);
+}
+
+acu_mipmap *acu_mipmap_retain(acu_mipmap *mipmap) {
+    return acu_object_retain(__func__, mipmap, &acu_mipmap_class);
+}
+
+acu_result acu_mipmap_release(acu_mipmap *mipmap) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, mipmap, &acu_mipmap_class);
+}
+
+void acu_mipmap_cleanup(acu_mipmap **mipmap) {
+    (void)acu_mipmap_release(mipmap ? *mipmap : NULL);
+}
+
+size_t acu_mipmap_describe(const acu_mipmap *mipmap, char *text, size_t size) {
+    return acu_object_describe_as(mipmap, &acu_mipmap_class, text, size);
+}
+
+/* ---- what a mipmap is ---- */
+
+struct cudaMipmappedArray *acu_mipmap_raw(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->raw : NULL;
+}
+
+unsigned acu_mipmap_levels(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->levels : 0;
+}
+
+acu_format acu_mipmap_format(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->shape.format : (acu_format){0};
+}
+
+acu_extent acu_mipmap_extent(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->shape.extent : (acu_extent){0};
+}
+
+unsigned acu_mipmap_flags(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->shape.flags : 0;
+}
+
+acu_stream *acu_mipmap_stream(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->shape.memory->storage->home : NULL;
+}
+
+acu_device acu_mipmap_device(const acu_mipmap *mipmap) {
+    return acu_is(mipmap, &acu_mipmap_class) ? mipmap->object.device : ACU_DEVICE_CURRENT;
+}
+
+acu_result acu_mipmap_get_memory_requirements(const acu_mipmap *mipmap,
+                                              acu_memory_requirements *requirements) {
+    struct cudaArrayMemoryRequirements needs = {0};
+    ACU_NEED_POINTER(requirements);
+    *requirements = (acu_memory_requirements){0};
+    NEED_MIPMAP(mipmap);
+    ACU_TRY(acu_array_check_flag(__func__, mipmap, &mipmap->shape, ACU_ARRAY_DEFERRED));
+    ACU_TRY(OUTCOME(mipmap, cudaMipmappedArrayGetMemoryRequirements(&needs, mipmap->raw,
+                                                                    mipmap->object.device)));
+    *requirements = (acu_memory_requirements){needs.size, needs.alignment};
+    return 0;
+}
+
+acu_result acu_mipmap_get_sparse_properties(const acu_mipmap *mipmap,
+                                            acu_sparse_properties *properties) {
+    struct cudaArraySparseProperties sparse = {0};
+    ACU_NEED_POINTER(properties);
+    *properties = (acu_sparse_properties){0};
+    NEED_MIPMAP(mipmap);
+    ACU_TRY(acu_array_check_flag(__func__, mipmap, &mipmap->shape, ACU_ARRAY_SPARSE));
+    ACU_TRY(OUTCOME(mipmap, cudaMipmappedArrayGetSparseProperties(&sparse, mipmap->raw)));
+    *properties = acu_array_sparse(&sparse);
+    return 0;
+}
+
+/* ---- levels ---- */
+
+acu_result acu_mipmap_get_level(acu_mipmap *mipmap, unsigned level, acu_array **array) {
+    const acu_array_making m = {.call = __func__};
+    cudaArray_t raw = NULL;
+    ACU_NEED_POINTER(array);
+    *array = NULL;
+    NEED_MIPMAP(mipmap);
+    ACU_REQUIRE_OF(mipmap, level < mipmap->levels, ACU_ERROR_RANGE, "there is no level %u", level);
+    ACU_TRY(OUTCOME(mipmap, raw_level(mipmap->object.device, mipmap->raw, level, &raw)));
+    acu_array *made =
+        acu_object_new(__func__, &acu_array_class, sizeof *made, mipmap->object.device);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_array_making at = m;
+    at.stream = mipmap->shape.memory->storage->home;
+    const int code = acu_array_ask(&at, raw, &made->shape);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    made->raw = raw;
+    made->is_level = true;
+    made->shape.owned = mipmap->shape.owned;
+    made->shape.memory = mipmap->shape.memory;
+    acu_object_add_owner(made->shape.memory);
+    *array = made;
+    return 0;
+}

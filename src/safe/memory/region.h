@@ -1,0 +1,43 @@
+/* Rows of bytes, as regions and strided copies have CUDA copy them. */
+#ifndef ACU_SRC_REGION_H
+#define ACU_SRC_REGION_H
+
+#include <anycuda/region.h>
+
+#include "safe/memory/buffer.h"
+
+/* A copy of slices of rows of bytes. Neither side has rows that overlap each other. */
+typedef struct acu_rows_copy {
+    char *to;
+    const char *from;
+    size_t width, height, depth; /* bytes of a row, rows of a slice, slices; none is 0 */
+    size_t to_pitch, from_pitch; /* bytes from a row to the next one */
+    size_t to_slice, from_slice; /* bytes from a slice to the next one */
+    enum cudaMemcpyKind kind;
+    bool is_peer;               /* CUDA has to know the devices */
+    int to_device, from_device; /* ordinals; set if `is_peer` */
+} acu_rows_copy;
+
+/* The bytes of a region. */
+typedef struct acu_box {
+    uintptr_t at;                /* the first one */
+    size_t width, height, depth; /* bytes of a row, rows of a slice, slices; none is 0 */
+    size_t pitch, slice;         /* bytes from a row, and from a slice, to the next one */
+} acu_box;
+
+/* Returns whether some byte belongs to both. */
+bool acu_boxes_overlap(const acu_box *a, const acu_box *b);
+
+/* Checks a copy between regions, and finds its rows, all but `is_peer`. Returns 0 or a failure
+ * recorded for `call`. */
+int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
+                          acu_extent extent, acu_rows_copy *copy);
+/* Copies what is checked; returns as acu_buffer_run() does. */
+int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *from, acu_stream *on);
+
+/* Copies with as few calls as CUDA allows: one, unless the steps are larger than CUDA takes, or
+ * slices do not begin a whole number of rows apart. `names_devices` is whether the devices of a
+ * copy with `is_peer` may be named. Returns CUDA's code. */
+int acu_rows_copy_on(const acu_rows_copy *copy, bool names_devices, cudaStream_t on);
+
+#endif
