@@ -149,6 +149,111 @@ static void mapped_buffer_goes_by_descriptor(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* ---- pools ---- */
+
+static acu_pool *new_pool(unsigned handles) {
+    acu_pool *pool = NULL;
+    const acu_pool_options options = {.handles = handles};
+    OK(acu_pool_create(0, &options, &pool));
+    return pool;
+}
+
+static void pool_buffer_goes_by_its_pool(void **state) {
+    (void)state;
+    acu_stream *stream = new_stream();
+    acu_pool *pool = new_pool(ACU_SHARE_FILE_DESCRIPTOR);
+    acu_buffer *buffer = counted(stream, ACU_MEMORY_POOL, pool);
+    send_slice(buffer, "uses_by_pool");
+    OK(acu_buffer_release(buffer));
+    OK(acu_pool_release(pool));
+    OK(acu_stream_release(stream));
+}
+
+/* The memory of a current pool, too, which the buffer does not name. */
+static void current_pool_is_found(void **state) {
+    (void)state;
+    acu_stream *stream = new_stream();
+    acu_pool *pool = new_pool(ACU_SHARE_FILE_DESCRIPTOR), *before = NULL;
+    acu_buffer *buffer = NULL;
+    acu_share_info info;
+    OK(acu_pool_get_current(0, &before));
+    OK(acu_pool_set_current(pool));
+    OK(acu_buffer_create(stream, ACU_I32, MANY, &buffer));
+    acu_share *share = exported(buffer);
+    OK(acu_share_get_info(share, &info));
+    assert_int_equal(info.way, ACU_SHARE_BY_POOL);
+    assert_non_null(strstr(info.reason, "pool"));
+    assert_true(info.exported && info.offset == 0 && acu_share_descriptor(share) >= 0);
+    OK(acu_share_release(share));
+    OK(acu_buffer_release(buffer));
+    OK(acu_pool_set_current(before));
+    OK(acu_pool_release(before));
+    OK(acu_stream_release(stream));
+    OK(acu_pool_release(pool));
+}
+
+/* Gets two parts of one buffer as tokens, for which it has the pool already. */
+PARTNER(has_the_pool) {
+    acu_share_token tokens[2];
+    acu_share *whole = NULL, *parts[2] = {NULL, NULL};
+    acu_pool *pool = NULL;
+    acu_stream *stream = NULL;
+    acu_buffer *buffers[2] = {NULL, NULL}, *none = NULL;
+    int32_t number = 0;
+    MUST(recv(socket, tokens, sizeof tokens, MSG_WAITALL) == (ssize_t)sizeof tokens);
+    MUST(acu_stream_create(0, NULL, &stream) == 0);
+    for (int i = 0; i < 2; i++)
+        MUST(acu_share_create(&tokens[i], sizeof tokens[i], -1, &parts[i]) == 0);
+    MUST(acu_share_import_buffer(parts[0], stream, &none) == ACU_ERROR_STATE);
+    MUST(strstr(acu_last_error_message(), "without the descriptor"));
+    MUST(let_go_on(socket));
+    MUST(acu_share_receive(socket, &whole) == 0);
+    MUST(acu_share_import_pool(whole, &pool) == 0);
+    for (int i = 0; i < 2; i++)
+        MUST(acu_share_import_buffer(parts[i], stream, &buffers[i]) == 0);
+    const acu_buffer_options options = {.pool = pool};
+    MUST(acu_buffer_create_with(stream, ACU_U8, 1, &options, &none) != 0 && !none);
+    acu_share *again = NULL;
+    MUST(acu_share_export_pool(pool, &again) == ACU_ERROR_STATE);
+    MUST(acu_pool_release(pool) == 0 && acu_share_release(whole) == 0);
+    MUST(acu_share_release(parts[0]) == 0 && acu_share_release(parts[1]) == 0);
+    MUST(acu_buffer_read_typed(buffers[0], 1, ACU_I32, &number, 1, NULL) == 0 && number == 1);
+    MUST(acu_buffer_release(buffers[0]) == 0); /* the other one's memory stays */
+    MUST(acu_buffer_read_typed(buffers[1], 1, ACU_I32, &number, 1, NULL) == 0);
+    MUST(number == FIRST + 1);
+    MUST(acu_buffer_release(buffers[1]) == 0);
+    MUST(acu_stream_release(stream) == 0);
+}
+
+static void pool_goes_once(void **state) {
+    (void)state;
+    acu_stream *stream = new_stream();
+    acu_pool *pool = new_pool(ACU_SHARE_FILE_DESCRIPTOR);
+    acu_buffer *buffer = counted(stream, ACU_MEMORY_POOL, pool), *slice = NULL;
+    acu_share *whole = NULL, *parts[2] = {exported(buffer), NULL};
+    acu_share_token tokens[2];
+    acu_share_info info;
+    OK(acu_buffer_slice(buffer, FIRST, SOME, &slice));
+    parts[1] = exported(slice);
+    OK(acu_share_export_pool(pool, &whole));
+    OK(acu_share_get_info(whole, &info));
+    assert_true(info.kind == ACU_SHARE_POOL && info.way == ACU_SHARE_BY_POOL && info.exported);
+    process other = start_partner("has_the_pool");
+    for (int i = 0; i < 2; i++)
+        OK(acu_share_get_token(parts[i], &tokens[i]));
+    assert_int_equal(write(other.socket, tokens, sizeof tokens), sizeof tokens);
+    assert_true(wait_for_other(other.socket));
+    OK(acu_share_send(whole, other.socket));
+    finish_partner(&other);
+    OK(acu_share_release(parts[0]));
+    OK(acu_share_release(parts[1]));
+    OK(acu_share_release(whole));
+    OK(acu_buffer_release(slice));
+    OK(acu_buffer_release(buffer));
+    OK(acu_pool_release(pool));
+    OK(acu_stream_release(stream));
+}
+
 /* ---- a token alone ---- */
 
 PARTNER(uses_token) {
@@ -427,10 +532,17 @@ static void physical_memory_goes_by_descriptor(void **state) {
 
 int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
-        TEST(buffer_goes_by_ipc),     TEST(mapped_buffer_goes_by_descriptor),
-        TEST(token_goes_alone),       TEST(exporter_may_release_first),
-        TEST(importer_may_die),       TEST(exporter_may_die),
-        TEST(events_order_processes), TEST(physical_memory_goes_by_descriptor),
+        TEST(buffer_goes_by_ipc),
+        TEST(mapped_buffer_goes_by_descriptor),
+        TEST(pool_buffer_goes_by_its_pool),
+        TEST(current_pool_is_found),
+        TEST(pool_goes_once),
+        TEST(token_goes_alone),
+        TEST(exporter_may_release_first),
+        TEST(importer_may_die),
+        TEST(exporter_may_die),
+        TEST(events_order_processes),
+        TEST(physical_memory_goes_by_descriptor),
     };
     run_partner(count, arguments);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,10 @@ int acu_share_new_of(const char *call, const void *token, size_t bytes, int desc
                      acu_share **share) {
     acu_share_body body;
     acu_share *made = NULL;
+    acu_device device;
     int code = acu_share_decode(call, token, bytes, &body);
+    if (!code)
+        code = acu_share_find_device(call, &body, &device);
     if (!code) {
         made = acu_share_new(call);
         code = made ? 0 : ACU_ERROR_HOST_MEMORY;
