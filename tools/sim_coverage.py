@@ -33,7 +33,6 @@ SUBJECTS = [
 # Why the rest of a subject is not simulated, and will not be. What has no reason is to be simulated.
 REASONS = {
     "graphics": "there is no graphics API whose resources could be registered.",
-    "external memory and semaphores": "how another API lays out its images is its own affair.",
     "sharing between processes": "each process has its own simulator; where CUDA has an attribute for it, it says so.",
     "devices": "the library that it is for is not simulated.",
     "the rest": "what such tables hold is NVIDIA's own affair.",

@@ -36,6 +36,7 @@ ALLOWED = {
     "safe/memory": f"safe/base {CORE}",
     "safe/kernel": f"safe/memory safe/base {CORE}",
     "safe/graph": f"safe/kernel safe/memory safe/base {CORE}",
+    "plugin": "",
     "sim": f"{CORE} loader/platform",
     "sim/device": f"{SIM}",
     "sim/stream": f"sim/device {SIM}",
@@ -55,6 +56,7 @@ ELSEWHERE = {
     "acu_sim_damages": OF_ITS_SUBJECT,
     "acu_sim_fault": OF_ITS_SUBJECT,
     "acu_sim_memory_export": OF_ITS_SUBJECT,
+    "acu_sim_multicast_at": OF_ITS_SUBJECT,
     "acu_sim_register": OF_ITS_SUBJECT,
     "acu_sim_semaphore_create": OF_ITS_SUBJECT,
     "acu_sim_semaphore_destroy": OF_ITS_SUBJECT,
@@ -62,6 +64,8 @@ ELSEWHERE = {
     "acu_sim_semaphore_signal": OF_ITS_SUBJECT,
     "acu_sim_semaphore_value": OF_ITS_SUBJECT,
     "acu_sim_set_conditional": OF_ITS_SUBJECT,
+    "acu_sim_surface_read": OF_ITS_SUBJECT,
+    "acu_sim_surface_write": OF_ITS_SUBJECT,
 }
 
 

@@ -25,6 +25,7 @@
 #include <anycuda/load.h>
 #include <anycuda/memory.h>
 #include <anycuda/module.h>
+#include <anycuda/multicast.h>
 #include <anycuda/node.h>
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
@@ -34,6 +35,7 @@
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>
+#include <anycuda/texture.h>
 #include <anycuda/transfer.h>
 #include <anycuda/virtual.h>
 

@@ -260,6 +260,17 @@ ACU_CHECKED acu_result acu_buffer_set_stream(acu_buffer *buffer, acu_stream *str
 ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
 
 /**
+ * Forgets the uses of the buffer's memory that are done, and counts the streams whose uses may not
+ * be; waits for nothing. `left` may be NULL.
+ *
+ * An operation on a buffer waits for earlier uses on other streams, also where they were over long
+ * ago, because CUDA is not asked each time. After this call that costs nothing any more, and what
+ * is kept of streams that are gone is given back. In a capture where CUDA must not be asked nothing
+ * is forgotten, and of a buffer that is unordered nothing is known: `left` is 0 then.
+ */
+ACU_CHECKED acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left);
+
+/**
  * Announces that the program itself will put work on `on` that uses the buffer, such as a raw
  * launch.
  *

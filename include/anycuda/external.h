@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <anycuda/array.h>
 #include <anycuda/buffer.h>
 
 struct CUexternalMemory_st;    /* what CUDA calls cudaExternalMemory_t and CUexternalMemory */
@@ -65,8 +66,7 @@ typedef struct acu_external_memory_info {
  * A file descriptor is taken over if the call succeeds: the caller must not use or close it any
  * more. If the call fails, the descriptor stays the caller's. A handle of Windows and an
  * NvSciBufObj always stay the caller's. Errors: ACU_ERROR_RANGE where `bytes` is 0; CUDA's own
- * where the memory is not of this device, or of another size, and ACU_NOT_SUPPORTED where the
- * system has no such type.
+ * where the memory is not of this device, and ACU_NOT_SUPPORTED where the system has no such type.
  */
 ACU_CHECKED acu_result acu_external_memory_import(acu_device device,
                                                   const acu_external_memory_source *source,
@@ -129,12 +129,30 @@ ACU_CHECKED acu_result acu_external_memory_get_info(acu_external_memory *memory,
  * The buffer's memory is ACU_MEMORY_DEVICE. Two buffers of the same bytes are two mappings, whose
  * uses are not ordered against each other: acu_buffer_slice() makes parts that are. What the other
  * API does is ordered by semaphores alone. Errors: ACU_ERROR_RANGE where the elements are not
- * inside of the memory, or are none; ACU_ERROR_DTYPE where `dtype` is not a type, or where the
- * address is not aligned for it; ACU_ERROR_DEVICE where the stream is on another device.
+ * inside of the memory, or are none; 1 where `at` is not 0 and the memory is dedicated, or where
+ * the import was given too large a size, which CUDA finds out only now; ACU_ERROR_DTYPE where
+ * `dtype` is not a type, or where the address is not aligned for it; ACU_ERROR_DEVICE where the
+ * stream is on another device.
  */
 ACU_CHECKED acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t at,
                                                          acu_stream *stream, acu_dtype dtype,
                                                          size_t count, acu_buffer **buffer);
+
+/**
+ * Maps an image of the other API, from byte `at` on, and makes a mipmap of it; the caller owns the
+ * mipmap, which keeps the memory and belongs to the stream.
+ *
+ * Format, extent and levels must be those of the image, which has to be in the order that the
+ * device prefers (Vulkan's optimal tiling); an image without further levels has 1. `flags` are
+ * acu_array_flag bits: ACU_ARRAY_SURFACE where surfaces are made of it, ACU_ARRAY_COLOR_ATTACHMENT
+ * where the other API draws into it. Errors: ACU_ERROR_RANGE where `at` is not inside of the memory
+ * or the extent has not so many levels; ACU_ERROR_DEVICE where the stream is on another device;
+ * those of acu_mipmap_create() about format, extent and captures.
+ */
+ACU_CHECKED acu_result acu_external_memory_create_mipmap(acu_external_memory *memory, size_t at,
+                                                         acu_stream *stream, acu_format format,
+                                                         acu_extent extent, unsigned levels,
+                                                         unsigned flags, acu_mipmap **mipmap);
 
 /* ---- semaphores ---- */
 

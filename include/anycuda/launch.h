@@ -12,6 +12,7 @@
 #define ACU_LAUNCH_H
 
 #include <anycuda/kernel.h>
+#include <anycuda/texture.h>
 
 struct cudaLaunchAttribute_st;
 
@@ -25,11 +26,14 @@ typedef enum acu_arg_kind {
     ACU_ARG_UNSIGNED,
     ACU_ARG_WORD, /* unsigned long long: an integer, or an address of the driver API */
     ACU_ARG_FLOAT,
-    ACU_ARG_ADDRESS, /* a raw pointer */
-    ACU_ARG_IN,      /* a buffer that the kernel reads */
-    ACU_ARG_OUT,     /* a buffer that the kernel writes */
-    ACU_ARG_INOUT,   /* a buffer that the kernel reads and writes */
-    ACU_ARG_BYTES    /* a copy of the bytes that a pointer leads to */
+    ACU_ARG_ADDRESS,    /* a raw pointer */
+    ACU_ARG_IN,         /* a buffer that the kernel reads */
+    ACU_ARG_OUT,        /* a buffer that the kernel writes */
+    ACU_ARG_INOUT,      /* a buffer that the kernel reads and writes */
+    ACU_ARG_TEXTURE,    /* a texture */
+    ACU_ARG_SURFACE,    /* a surface that the kernel reads and writes */
+    ACU_ARG_SURFACE_IN, /* a surface that the kernel reads */
+    ACU_ARG_BYTES       /* a copy of the bytes that a pointer leads to */
 } acu_arg_kind;
 
 /** An argument of a launch, made by acu_arg_of() from a value, or by acu_in() … from a buffer. */
@@ -40,6 +44,8 @@ typedef struct acu_arg {
         uint64_t bits;
         const void *pointer; /* the address, or where the bytes are */
         acu_buffer *buffer;
+        acu_texture *texture;
+        acu_surface *surface;
     } value;
 } acu_arg;
 
@@ -67,6 +73,29 @@ static inline acu_arg acu_out(acu_buffer *buffer) {
 static inline acu_arg acu_inout(acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_INOUT, sizeof(void *), {0}};
     arg.value.buffer = buffer;
+    return arg;
+}
+
+/** Makes an argument of a texture, which the kernel reads. A texture alone means the same. */
+static inline acu_arg acu_in_texture(acu_texture *texture) {
+    acu_arg arg = {ACU_ARG_TEXTURE, sizeof(void *), {0}};
+    arg.value.texture = texture;
+    return arg;
+}
+
+/** Makes an argument of a surface that the kernel only reads. */
+static inline acu_arg acu_in_surface(acu_surface *surface) {
+    acu_arg arg = {ACU_ARG_SURFACE_IN, sizeof(void *), {0}};
+    arg.value.surface = surface;
+    return arg;
+}
+
+/**
+ * Makes an argument of a surface that the kernel reads and writes. A surface alone means the same.
+ */
+static inline acu_arg acu_inout_surface(acu_surface *surface) {
+    acu_arg arg = {ACU_ARG_SURFACE, sizeof(void *), {0}};
+    arg.value.surface = surface;
     return arg;
 }
 
@@ -227,6 +256,8 @@ static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
 #define ACU_EACH_HANDLE(DO)                                                                        \
     DO(struct acu_stream)                                                                          \
     DO(struct acu_event)                                                                           \
+    DO(struct acu_array)                                                                           \
+    DO(struct acu_mipmap)                                                                          \
     DO(struct acu_pool)                                                                            \
     DO(struct acu_module)                                                                          \
     DO(struct acu_kernel)                                                                          \
@@ -277,13 +308,16 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 }
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, or an acu_arg, which stays as it
- * is. A const buffer becomes acu_in(). Handles of other objects do not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, or an
+ * acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do not
+ * compile.
  */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
         ACU_EACH_SCALAR(ACU_SCALAR_CASE) ACU_EACH_HANDLE(ACU_HANDLE_CASE) acu_buffer *: acu_inout, \
         const acu_buffer *: acu_arg_constant,                                                      \
+        acu_texture *: acu_in_texture,                                                             \
+        acu_surface *: acu_inout_surface,                                                          \
         acu_arg: acu_arg_same,                                                                     \
         default: acu_arg_address)(value)
 #define ACU_SCALAR_CASE(name, type, kind)                                                          \
@@ -376,8 +410,9 @@ ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
 #undef ACU_REFUSE_HANDLE
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, or an acu_arg, which stays as it
- * is. A const buffer becomes acu_in(). Handles of other objects do not compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, or an
+ * acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do not
+ * compile.
  */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
@@ -390,6 +425,12 @@ inline acu_arg acu_arg_of(acu_buffer *buffer) {
 }
 inline acu_arg acu_arg_of(const acu_buffer *buffer) {
     return acu_arg_constant(buffer);
+}
+inline acu_arg acu_arg_of(acu_texture *texture) {
+    return acu_in_texture(texture);
+}
+inline acu_arg acu_arg_of(acu_surface *surface) {
+    return acu_inout_surface(surface);
 }
 inline acu_arg acu_arg_of(acu_arg arg) {
     return arg;

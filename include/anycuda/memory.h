@@ -42,6 +42,17 @@ typedef enum acu_memory_place {
     ACU_MEMORY_PLACE_DEVICE
 } acu_memory_place;
 
+/** How managed memory is to be used, as it was advised and prefetched. */
+typedef struct acu_memory_range {
+    acu_memory_answer read_mostly;                  /* yes: all of it is */
+    acu_memory_place preferred, prefetched;         /* the last prefetch went there */
+    acu_device preferred_device, prefetched_device; /* where the place is a device; else
+                                                       ACU_DEVICE_CURRENT */
+    int preferred_node, prefetched_node;            /* where the place is a NUMA node of the host;
+                                                       else -1 */
+    uint64_t accessed_by;                           /* bit n: all of it stays mapped for device n */
+} acu_memory_range;
+
 /** What is known about an address. */
 typedef struct acu_memory_info {
     acu_memory_kind kind;
@@ -55,12 +66,12 @@ typedef struct acu_memory_info {
     uint64_t id;                /* which no other allocation of the process ever has; 0: unknown */
     acu_memory_answer writable; /* whether `device` may write */
     acu_memory_answer ipc;      /* whether other processes may open it by a handle of cudaIpc… */
-    /* Of managed memory: */
-    acu_memory_answer read_mostly;
-    acu_memory_place preferred, prefetched;         /* the last prefetch went there */
-    acu_device preferred_device, prefetched_device; /* where the place is a device; else
-                                                       ACU_DEVICE_CURRENT */
-    uint64_t accessed_by;                           /* bit n: it stays mapped for device n */
+    acu_memory_answer rdma;     /* whether other devices may reach it by GPUDirect RDMA */
+    acu_memory_answer synchronous; /* whether copies and fills of it wait */
+    unsigned handles;       /* how another process may get it: acu_share_handle bits; 0: unknown */
+    void *reserved;         /* of mapped memory: where the reserved addresses begin; else NULL */
+    size_t reserved_bytes;  /* of mapped memory: how many addresses are reserved; else 0 */
+    acu_memory_range range; /* of managed memory: how the page is to be used */
 } acu_memory_info;
 
 /**
@@ -70,6 +81,24 @@ typedef struct acu_memory_info {
  * tell stays unknown. The call may be made while a stream is captured.
  */
 ACU_CHECKED acu_result acu_memory_get_info(const void *address, acu_memory_info *info);
+
+/**
+ * Asks how a range of managed memory is to be used: what holds for all of it.
+ *
+ * Where its pages differ, a place is ACU_MEMORY_PLACE_NONE. The call may be made while a stream is
+ * captured. Errors: ACU_ERROR_RANGE where `bytes` is 0; 1 where not all of the range is managed
+ * memory.
+ */
+ACU_CHECKED acu_result acu_memory_get_range(const void *address, size_t bytes,
+                                            acu_memory_range *range);
+
+/**
+ * Sets whether each copy and fill that CUDA makes of the address's whole allocation waits until it
+ * is done, for other devices that read the memory at any time (GPUDirect RDMA).
+ *
+ * Errors: 1 where the memory is not allocated by cudaMalloc() or its like.
+ */
+ACU_CHECKED acu_result acu_memory_set_synchronous(void *address, bool synchronous);
 
 /**
  * Asks whether a device can use the address; where it is the first call about that device, CUDA

@@ -27,14 +27,73 @@ typedef struct acu_position {
     size_t x, y, z;
 } acu_position;
 
+/* ---- pitched buffers ----
+ *
+ * A pitched buffer is memory like any other, whose rows begin a pitch apart; each row may have some
+ * bytes at its end that belong to no element. Functions that know nothing of rows, as
+ * acu_buffer_fill(), acu_buffer_slice() and launches, see all of its memory as one run of elements,
+ * those bytes included.
+ */
+
+/** Where the rows of a pitched buffer lie. */
+typedef struct acu_pitched_layout {
+    acu_extent extent;
+    size_t row_pitch;    /* bytes from a row to the next one; 0: those of a row */
+    size_t slice_height; /* rows from a slice to the next one; 0: those of a slice */
+} acu_pitched_layout;
+
+/**
+ * Makes a buffer of rows with the pitch that CUDA chooses, so that each row is aligned for access
+ * by whole warps and by textures; the caller owns it, and it keeps the stream.
+ *
+ * `options` may be NULL. The memory may be of any kind that acu_buffer_create_with() takes: the
+ * pitch is that of cudaMallocPitch(), also where cudaMallocAsync() makes the memory. Errors: those
+ * of acu_buffer_create_with(), and ACU_ERROR_ARGUMENT where the extent has a 0.
+ */
+ACU_CHECKED acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype,
+                                                 acu_extent extent,
+                                                 const acu_buffer_options *options,
+                                                 acu_buffer **buffer);
+
+/**
+ * Makes a pitched buffer on the same memory, with elements of the same type; the caller owns it.
+ *
+ * This is how memory of cudaMallocPitch() or cudaMalloc3D() is wrapped and adopted:
+ * acu_buffer_wrap() or acu_buffer_adopt() first. Errors: ACU_ERROR_ARGUMENT where the extent has a
+ * 0; ACU_ERROR_RANGE where a row is longer than the pitch, a slice higher than the slice height, or
+ * the last row beyond the buffer's end; ACU_ERROR_DTYPE where rows would not be aligned for the
+ * type.
+ */
+ACU_CHECKED acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer,
+                                                      const acu_pitched_layout *layout,
+                                                      acu_buffer **view);
+
+/**
+ * Makes a pitched buffer of some rows of a slice, or of some slices, of another one, whose memory
+ * it shares and keeps; the caller owns it.
+ *
+ * A smaller rectangle is no buffer, because what lies between its rows belongs to others: name it
+ * as a region. Errors: ACU_ERROR_ARGUMENT where the buffer is not pitched, or the extent has a 0;
+ * ACU_ERROR_RANGE beyond the buffer's extent, and where the rows are not whole, or more than one
+ * slice is not whole.
+ */
+ACU_CHECKED acu_result acu_buffer_slice_pitched(acu_buffer *buffer, acu_position at,
+                                                acu_extent extent, acu_buffer **slice);
+
+/** Asks where the rows of a buffer lie; any other buffer is one row of all its elements. */
+ACU_CHECKED acu_result acu_buffer_get_layout(acu_buffer *buffer, acu_pitched_layout *layout);
+
+/* ---- regions ---- */
+
 /** A place in memory to copy from or to; the extent is an argument of what is done there. */
 typedef struct acu_region {
     acu_buffer *buffer; /* where the memory is; not kept beyond the call */
     acu_position at;    /* the region's first element, counted from that of the buffer */
-    /* Bytes from a row to the next one. 0: the rows follow each other without a gap, so that they
-     * are as long as the region is wide. */
+    /* Bytes from a row to the next one. 0: those of a pitched buffer, which then has to have all of
+     * the region; in any other buffer the rows follow each other without a gap, so that they are as
+     * long as the region is wide. */
     size_t row_pitch;
-    /* Rows from a slice to the next one. 0: the slices follow each other without a gap. */
+    /* Rows from a slice to the next one. 0: the same of slices. */
     size_t slice_height;
 } acu_region;
 

@@ -125,6 +125,18 @@ int acu_sim_register(const char *name, acu_sim_kernel function);
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 
 /**
+ * Writes where a multicast object's bytes are at that address: in the memory that each device has
+ * bound there, in the order of the devices. Returns how many there are, also if `places` has room
+ * for fewer.
+ *
+ * This is how a kernel's function does what `multimem` instructions do: it stores to all places, or
+ * loads from all and reduces. Plain accesses by acu_sim_at() fail there. The kernel fails where not
+ * every device has bound memory, as with acu_sim_at().
+ */
+size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                            void **places, size_t room);
+
+/**
  * Sets, as cudaGraphSetConditional() in a kernel, the value by which conditional nodes of the graph
  * that the kernel is launched in choose among their graphs.
  *
@@ -133,6 +145,83 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
  */
 void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
                              unsigned value);
+
+/*
+ * Textures and surfaces. These functions do for a kernel what PTX's tex, tld4, suld and sust do on
+ * a GPU. `texture` is the kernel's argument, a cudaTextureObject_t. An array is read as it is when
+ * the kernel runs. Only the kernel may call them, on its own thread; where there is no such
+ * texture, the kernel ends as at an illegal address.
+ */
+
+/** What a texture has: of a layered one, each layer. */
+typedef enum acu_sim_geometry {
+    ACU_SIM_1D,
+    ACU_SIM_2D,
+    ACU_SIM_3D,
+    ACU_SIM_1D_LAYERED,
+    ACU_SIM_2D_LAYERED,
+    ACU_SIM_CUBE,
+    ACU_SIM_CUBE_LAYERED
+} acu_sim_geometry;
+
+/** Four components: floats, or integers, as the texture's format and mode of reading have it. */
+typedef union acu_sim_texel {
+    float f[4];    /**< floats */
+    unsigned u[4]; /**< unsigned integers */
+    int i[4];      /**< signed integers */
+} acu_sim_texel;
+
+/**
+ * Samples level 0, as tex does: `at` has as many coordinates as the geometry needs, 3 for a cube;
+ * `layer` is ignored where there are no layers.
+ */
+acu_sim_texel acu_sim_texture_sample(const acu_sim_launch *launch, unsigned long long texture,
+                                     acu_sim_geometry geometry, unsigned layer, const float *at);
+
+/** Samples the levels of a mipmap next to `level`, as tex.level does. */
+acu_sim_texel acu_sim_texture_sample_level(const acu_sim_launch *launch, unsigned long long texture,
+                                           acu_sim_geometry geometry, unsigned layer,
+                                           const float *at, float level);
+
+/**
+ * Samples the levels of a mipmap that fit the derivatives of the coordinates, as tex.grad does.
+ * Each has as many numbers as `at`.
+ */
+acu_sim_texel acu_sim_texture_sample_grad(const acu_sim_launch *launch, unsigned long long texture,
+                                          acu_sim_geometry geometry, unsigned layer,
+                                          const float *at, const float *dx, const float *dy);
+
+/** Reads one texel, whose place is counted, as tex with integer coordinates does. */
+acu_sim_texel acu_sim_texture_fetch(const acu_sim_launch *launch, unsigned long long texture,
+                                    acu_sim_geometry geometry, unsigned layer, const int *at,
+                                    int level);
+
+/**
+ * Reads a component, 0 to 3, of the four texels that a linear filter of a 2D texture would mix, as
+ * tld4 does: counterclockwise from the one below on the left.
+ */
+acu_sim_texel acu_sim_texture_gather(const acu_sim_launch *launch, unsigned long long texture,
+                                     const float *at, unsigned component);
+
+/** What a surface does beyond its edges: `.trap`, `.clamp` and `.zero` of suld and sust. */
+typedef enum acu_sim_boundary {
+    ACU_SIM_TRAP,  /* the kernel fails */
+    ACU_SIM_CLAMP, /* what lies at the edge is accessed */
+    ACU_SIM_ZERO   /* zeros are read, and what is written is lost */
+} acu_sim_boundary;
+
+/**
+ * Reads `size` bytes, 1, 2, 4, 8 or 16, of a surface as suld.b does. `at` has as many numbers as
+ * the geometry needs; the first one counts bytes.
+ */
+void acu_sim_surface_read(const acu_sim_launch *launch, unsigned long long surface,
+                          acu_sim_geometry geometry, unsigned layer, const int *at,
+                          acu_sim_boundary boundary, void *bytes, size_t size);
+
+/** Writes `size` bytes of a surface as sust.b does; the parameters are those of a read. */
+void acu_sim_surface_write(const acu_sim_launch *launch, unsigned long long surface,
+                           acu_sim_geometry geometry, unsigned layer, const int *at,
+                           acu_sim_boundary boundary, const void *bytes, size_t size);
 
 /*
  * Other APIs. CUDA imports semaphores and memory that another API, like Vulkan, exports as file

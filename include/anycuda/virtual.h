@@ -12,6 +12,7 @@
 #define ACU_VIRTUAL_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/multicast.h>
 #include <anycuda/physical.h>
 
 ACU_BEGIN_C
@@ -88,6 +89,21 @@ acu_device acu_virtual_device(const acu_virtual *addresses);
 ACU_CHECKED acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *physical);
 
 /**
+ * Maps a part of a multicast object, from its byte `multicast_at` on, to the addresses from byte
+ * `at` on; the range keeps the object.
+ *
+ * The addresses are for `multimem` instructions of kernels, which get them as a pointer; there is
+ * no buffer on them. All devices must have been added; until then CUDA would wait, and the call is
+ * refused as acu_multicast_bind() is. Errors: ACU_ERROR_RANGE where a number is no multiple of both
+ * granularities, or the bytes are outside of the range or the object; ACU_ERROR_DEVICE where a
+ * device has access to the range that was not added; ACU_ERROR_STATE as for acu_virtual_map() and
+ * acu_multicast_bind().
+ */
+ACU_CHECKED acu_result acu_virtual_map_multicast(acu_virtual *addresses, size_t at,
+                                                 acu_multicast *multicast, size_t multicast_at,
+                                                 size_t bytes);
+
+/**
  * Unmaps what is mapped between byte `at` and `at + bytes`, and gives up the physical memory.
  *
  * Work that was queued by raw calls, and uses the addresses, must be done. Errors: ACU_ERROR_RANGE
@@ -111,11 +127,13 @@ ACU_CHECKED acu_result acu_virtual_set_access(acu_virtual *addresses, acu_device
 ACU_CHECKED acu_result acu_virtual_get_access(acu_virtual *addresses, acu_device device,
                                               acu_access *access);
 
-/** A piece of physical memory that is mapped to a range. */
+/** What is mapped to a piece of a range: physical memory, or a part of a multicast object. */
 typedef struct acu_mapping {
-    size_t at, bytes;       /* where in the range, and how many */
-    acu_physical *physical; /* which stays the range's, until the piece is unmapped */
-    size_t buffers;         /* how many buffers lie on it; at least 1 in a range that grows */
+    size_t at, bytes;         /* where in the range, and how many */
+    acu_physical *physical;   /* which stays the range's, until the piece is unmapped; or NULL */
+    acu_multicast *multicast; /* likewise, or NULL */
+    size_t multicast_at;      /* where in the object */
+    size_t buffers;           /* how many buffers lie on it; at least 1 in a range that grows */
 } acu_mapping;
 
 /** Lists what is mapped, from the first address to the last. */
@@ -129,6 +147,7 @@ ACU_CHECKED acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapp
  *
  * Errors: ACU_ERROR_RANGE beyond the range, or where not everything is mapped; ACU_ERROR_STATE
  * where the range is a buffer's that grows: acu_buffer_slice() makes a part of that;
+ * ACU_ERROR_MEMORY_KIND where a multicast object is mapped;
  * ACU_ERROR_DTYPE where `at` is not aligned for the type; ACU_ERROR_DEVICE where the stream's
  * device may not both read and write; else as for acu_buffer_create().
  */
@@ -136,12 +155,34 @@ ACU_CHECKED acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t 
                                                  acu_stream *stream, acu_dtype dtype, size_t count,
                                                  acu_buffer **buffer);
 
+/** How the memory of a buffer that grows is made; all zero is ordinary memory of the device. */
+typedef struct acu_growable_options {
+    bool on_host; /* the host's, which the host may use, too */
+    acu_physical_options
+        physical;   /* how its pieces are made: handles, compression, the NUMA node */
+    unsigned flags; /* ACU_BUFFER_UNORDERED */
+} acu_growable_options;
+
+/**
+ * Makes a buffer as acu_buffer_create_growable() does, of any physical memory; the caller owns it.
+ * `options` may be NULL.
+ *
+ * acu_virtual_get_mappings() lists the pieces, which acu_physical_export() shares one by one.
+ * acu_buffer_get_host() works if the memory is the host's. Errors: those of
+ * acu_buffer_create_growable() and of acu_physical_create(), and ACU_ERROR_ARGUMENT for other
+ * flags.
+ */
+ACU_CHECKED acu_result acu_buffer_create_growable_with(acu_stream *stream, acu_dtype dtype,
+                                                       size_t count, size_t capacity,
+                                                       const acu_growable_options *options,
+                                                       acu_buffer **buffer);
+
 /**
  * Returns the range that the buffer lies on, and which stays the buffer's; NULL where the buffer's
  * memory is not ACU_MEMORY_VIRTUAL.
  *
- * acu_virtual_set_access() with this range lets another device use the address of the buffer, also
- * what the buffer grows by. acu_launch() and the fills still want a stream of the buffer's device.
+ * acu_virtual_set_access() with this range lets another device use the buffer, also what the buffer
+ * grows by: in launches and fills on that device's streams, and in captured copies.
  * A range that is retained longer than its buffer keeps the memory, and nothing else can be done.
  */
 acu_virtual *acu_buffer_virtual(const acu_buffer *buffer);

@@ -15,7 +15,8 @@ enum {
     SIM_SHARED_CREATED = 1,
     SIM_SHARED_DEVICE = 2,
     SIM_SHARED_EVENT = 3,
-    SIM_SHARED_POOL = 4
+    SIM_SHARED_MULTICAST = 4,
+    SIM_SHARED_POOL = 5
 };
 
 typedef struct acu_sim_shared_note {

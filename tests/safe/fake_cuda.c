@@ -79,6 +79,20 @@ static int fake_cuMemGetAllocationGranularity(size_t *step) {
     *step = FAKE_STEP;
     return 0;
 }
+COUNTED(cudaMemGetInfo)
+static int fake_cudaMemGetInfo(size_t *unused, size_t *total) {
+    count_cudaMemGetInfo++;
+    *unused = *total = (size_t)1 << 30u;
+    return 0;
+}
+COUNTED(cuMulticastGetGranularity)
+static int fake_cuMulticastGetGranularity(size_t *step) {
+    count_cuMulticastGetGranularity++;
+    *step = FAKE_STEP;
+    return 0;
+}
+MAKES(cuMulticastCreate)
+ANSWERS(cuDeviceGetAttribute, 1)
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
 MAKES(cudaImportExternalMemory)
@@ -177,7 +191,11 @@ static const struct {
     FAKE(cudaLibraryUnload),
     FAKE(cudaLaunchKernel),
     FAKE(cudaDeviceGetAttribute),
+    FAKE(cudaMemGetInfo),
     FAKE(cuMemGetAllocationGranularity),
+    FAKE(cuMulticastGetGranularity),
+    FAKE(cuMulticastCreate),
+    FAKE(cuDeviceGetAttribute),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
     FAKE(cudaImportExternalMemory),

@@ -7,8 +7,8 @@
 static acu_result import_both(acu_external_memory **memory, acu_external_semaphore **semaphore,
                               const acu_sim_semaphore *other) {
     const acu_external_memory_source m = {.type = ACU_EXTERNAL_MEMORY_OPAQUE_FD,
-                                          .descriptor = acu_sim_memory_export(4096),
-                                          .bytes = 4096};
+                                          .descriptor = acu_sim_memory_export(65536),
+                                          .bytes = 65536};
     const acu_external_semaphore_source s = {.type = ACU_EXTERNAL_SEMAPHORE_TIMELINE_FD,
                                              .descriptor = acu_sim_semaphore_export(other)};
     acu_result result = acu_external_memory_import(0, &m, memory);
@@ -37,6 +37,7 @@ static acu_result in_a_graph(acu_stream *stream, acu_external_semaphore *semapho
     ACU_TRY(acu_exec_set_semaphore_wait(exec, wait, waits, 1));
     ACU_TRY(acu_exec_set_semaphore_signal(exec, signal, signals, 1));
     ACU_TRY(acu_exec_launch(exec, stream));
+    ACU_TRY(acu_stream_synchronize(stream)); /* else it takes time until the exec can go */
     ACU_TRY(acu_stream_begin_capture(stream, NULL));
     acu_result result = acu_external_signal(signals, 1, stream);
     const acu_result ended = acu_stream_end_capture(stream, &captured);
@@ -47,8 +48,11 @@ static acu_result use_both(acu_stream *stream, const acu_sim_semaphore *other) {
     ACU_AUTO(acu_external_memory) *memory = NULL;
     ACU_AUTO(acu_external_semaphore) *semaphore = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_mipmap) *image = NULL;
     ACU_TRY(import_both(&memory, &semaphore, other));
-    ACU_TRY(acu_external_memory_create_buffer(memory, 0, stream, ACU_U8, 4096, &x));
+    ACU_TRY(acu_external_memory_create_buffer(memory, 0, stream, ACU_U8, 65536, &x));
+    ACU_TRY(acu_external_memory_create_mipmap(memory, 0, stream, (acu_format){.dtype = ACU_U8},
+                                              (acu_extent){16, 16, 0}, 2, 0, &image));
     ACU_TRY(acu_external_semaphore_signal(semaphore, 1, stream));
     ACU_TRY(acu_external_semaphore_wait(semaphore, 1, stream));
     ACU_TRY(acu_buffer_zero(x, NULL));

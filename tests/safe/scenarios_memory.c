@@ -3,7 +3,7 @@
 
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
-    enum { LARGE = 2 << 20 };
+    enum { LARGE = 2 << 18 };
     static const unsigned char many[LARGE];
     float numbers[16] = {1, 2, 3}, back[16] = {0};
     const void *host;
@@ -27,4 +27,58 @@ acu_result transfers(void) {
     ACU_TRY(acu_transfer_query(second));
     ACU_TRY(acu_stream_synchronize(b));
     return acu_stream_synchronize(a);
+}
+
+/* Two streams use the memory of an allocator, a graph keeps some, and the rest is given back. */
+static acu_result allocate_by(acu_allocator *allocator, acu_stream *a, acu_stream *b) {
+    const acu_buffer_options options = {.allocator = allocator};
+    acu_allocator_info info;
+    void *raw = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *z = NULL;
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 3 << 20, &options, &x));
+    ACU_TRY(acu_buffer_zero(x, b));
+    ACU_TRY(acu_buffer_release(x));
+    x = NULL;
+    ACU_TRY(acu_stream_synchronize(a));
+    ACU_TRY(acu_stream_synchronize(b));
+    ACU_TRY(acu_buffer_create_with(b, ACU_U8, 3 << 20, &options, &y));
+    ACU_TRY(acu_buffer_create_with(b, ACU_U8, 100, &options, &z));
+    ACU_TRY(acu_allocator_allocate(allocator, a, 100, &raw));
+    acu_result attached = acu_allocator_attach(allocator, raw, b);
+    acu_result freed = acu_allocator_free(allocator, raw);
+    if (freed)
+        (void)acu_allocator_free(allocator, raw);
+    ACU_TRY(attached ? attached : freed);
+    ACU_TRY(acu_allocator_get_info(allocator, &info));
+    return acu_allocator_trim(allocator, 0);
+}
+
+static acu_result capture_by(acu_allocator *allocator, acu_stream *a) {
+    const acu_buffer_options options = {.allocator = allocator};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result made = acu_buffer_create_with(a, ACU_U8, 100, &options, &x);
+    acu_result zeroed = made ? made : acu_buffer_zero(x, NULL);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    return zeroed ? zeroed : ended;
+}
+
+acu_result allocators(void) {
+    static const acu_allocator_source sources[] = {ACU_ALLOCATOR_VIRTUAL, ACU_ALLOCATOR_POOL,
+                                                   ACU_ALLOCATOR_DEVICE, ACU_ALLOCATOR_PINNED};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        ACU_AUTO(acu_allocator) *allocator = NULL;
+        ACU_TRY(
+            acu_allocator_create(0, &(acu_allocator_options){.source = sources[i]}, &allocator));
+        ACU_TRY(allocate_by(allocator, a, b));
+        ACU_TRY(capture_by(allocator, a));
+    }
+    return 0;
 }

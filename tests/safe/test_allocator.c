@@ -464,6 +464,21 @@ static void a_stream_ends_with_its_owner(void **state) {
     acu_quarantine(64);
 }
 
+/* A stream remembers what allocators keep for it. The next one may lie where an earlier one lay. */
+static void one_allocator_after_the_other(void **state) {
+    (void)state;
+    acu_quarantine(0);
+    for (int i = 0; i < 50; i++) {
+        acu_allocator *a = caching(sources[i % 4]);
+        acu_buffer *small = buffer_from(a, stream, 100), *large = buffer_from(a, stream, 3 * MIB);
+        OK(acu_buffer_release(small));
+        OK(acu_buffer_release(large));
+        assert_int_equal(info_of(a).allocations, 2);
+        OK(acu_allocator_release(a));
+    }
+    acu_quarantine(64);
+}
+
 /* ---- memory without a buffer ---- */
 
 static void raw_memory(void **state) {
@@ -697,6 +712,7 @@ int main(void) {
         WITH_STREAMS(hooks_see_everything),
         WITH_STREAMS(buffers_come_from_the_current_one),
         WITH_STREAMS(a_stream_ends_with_its_owner),
+        WITH_STREAMS(one_allocator_after_the_other),
         WITH_STREAMS(raw_memory),
         WITH_STREAMS(raw_memory_waits_for_attached_streams),
         WITH_STREAMS(a_programs_functions_are_called),

@@ -479,7 +479,7 @@ static acu_buffer *managed(void) {
 static acu_memory_place place_of(acu_buffer *buffer) {
     acu_memory_info info;
     OK(acu_memory_get_info(acu_buffer_raw(buffer), &info));
-    return info.prefetched;
+    return info.range.prefetched;
 }
 
 static bool moves_managed_memory(void) {

@@ -61,7 +61,7 @@ static void copy_tiles(const acu_sim_launch *launch, void *const *args, unsigned
 }
 
 static void copy_by_kernel(const acu_sim_launch *launch, void *const *args) {
-    const unsigned word = (unsigned)atoi(strrchr(launch->kernel, '_') + 1);
+    const unsigned word = (unsigned)strtoul(strrchr(launch->kernel, '_') + 1, NULL, 10);
     kernels_run++;
     if (strstr(launch->kernel, "tile"))
         copy_tiles(launch, args, word);
@@ -414,6 +414,55 @@ static void without_kernels_no_error_stays(void **state) {
     OK(acu_buffer_release(b));
 }
 
+/* The kernels are the library's: only the stream is the program's. */
+static void kernels_are_no_objects_of_the_program(void **state) {
+    (void)state;
+    acu_buffer *a = numbers_on(stream, SIDE * SIDE), *b = numbers_on(stream, SIDE * SIDE);
+    OK(acu_buffer_copy_strided(b, a, &transposition, NULL));
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+    FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
+}
+
+/* ---- more words than a kernel can count ---- */
+
+static uint64_t words_seen;
+static int parts_seen;
+
+static void see_part(const acu_sim_launch *launch, void *const *args) {
+    const acu_strided_layout *l = args[2];
+    uint64_t words = 1;
+    (void)launch;
+    for (uint32_t n = 0; n < l->rank; n++)
+        words *= l->dims[n].count;
+    assert_true(words == l->total && l->total <= INT32_MAX);
+    assert_int_equal(l->to_at, words_seen); /* one after the other, since all is dense */
+    assert_int_equal(l->from_at, 4 * ((int64_t)1 << 30) - (int64_t)words_seen);
+    words_seen += words;
+    parts_seen++;
+}
+
+static void long_copies_are_several_kernels(void **state) {
+    (void)state;
+    ONLY_SIMULATED("nothing is copied, because the memory is not there");
+    const size_t all = 5 * ((size_t)1 << 30), count[] = {all - ((size_t)1 << 30) + 1};
+    const int64_t backwards[] = {-1};
+    acu_buffer *a = NULL, *b = NULL;
+    OK(acu_sim_register("acu_strided_each_1", see_part));
+    OK(acu_buffer_wrap(stream, ACU_U8, (void *)(uintptr_t)0x100000000, all, ACU_MEMORY_DEVICE, &a));
+    OK(acu_buffer_wrap(stream, ACU_U8, (void *)(uintptr_t)0x700000000, all, ACU_MEMORY_DEVICE, &b));
+    words_seen = 0;
+    parts_seen = 0;
+    OK(acu_buffer_copy_strided(
+        b, a, &(acu_strides){.rank = 1, .shape = count, .from = backwards, .from_at = count[0] - 1},
+        NULL));
+    OK(acu_stream_synchronize(stream));
+    assert_true(words_seen == count[0]);
+    assert_int_equal(parts_seen, 4);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+}
+
 #undef TEST
 #define TEST(function)         SAFE_TEST(function, start, stop)
 #define WITH_KERNELS(function) SAFE_TEST(function, start_with_kernels, stop)
@@ -429,6 +478,8 @@ int main(void) {
         WITH_KERNELS(any_shape_is_copied_by_kernels),
         WITH_KERNELS(a_captured_transposition_is_one_node),
         WITH_KERNELS(a_stream_may_go_while_its_kernel_runs),
+        WITH_KERNELS(kernels_are_no_objects_of_the_program),
+        WITH_KERNELS(long_copies_are_several_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

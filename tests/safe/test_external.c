@@ -228,6 +228,77 @@ static void graphs_keep_the_memory(void **state) {
     assert_int_equal(munmap(seen, BYTES), 0);
 }
 
+/* ---- images ---- */
+
+enum { COLUMNS = 100, ROWS = 60, LEVELS = 4, ELEMENTS = COLUMNS * ROWS };
+
+/* What is written to one mapping of an image is read from another, and lies in the memory. */
+static void images_are_mapped(void **state) {
+    (void)state;
+    static uint32_t given[ELEMENTS], got[ELEMENTS];
+    int32_t *seen;
+    acu_mipmap *mipmap = NULL, *twin = NULL;
+    acu_array *level = NULL;
+    ONLY_WITH_EXPORTS();
+    acu_external_memory *memory = imported(&seen);
+    const acu_format format = {.dtype = ACU_U32};
+    const acu_extent extent = {COLUMNS, ROWS, 0};
+    OK(acu_external_memory_create_mipmap(memory, 0, stream, format, extent, LEVELS, 0, &mipmap));
+    OK(acu_external_memory_create_mipmap(memory, 0, stream, format, extent, LEVELS, 0, &twin));
+    OK(acu_external_memory_release(memory)); /* the mipmaps keep it */
+    assert_int_equal(acu_mipmap_levels(mipmap), LEVELS);
+    for (unsigned i = 0; i < LEVELS; i++) {
+        const size_t count = (size_t)(COLUMNS >> i) * (ROWS >> i);
+        for (uint32_t k = 0; k < count; k++)
+            given[k] = 0x1000000 * (i + 1) + k;
+        OK(acu_mipmap_get_level(mipmap, i, &level));
+        assert_int_equal(acu_array_count(level), count);
+        OK(acu_array_write(level, given, count));
+        OK(acu_array_release(level));
+        OK(acu_mipmap_get_level(twin, i, &level));
+        OK(acu_array_read(level, got, count));
+        assert_memory_equal(got, given, count * sizeof *got);
+        OK(acu_array_release(level));
+        if (i == 0)
+            OK(acu_mipmap_release(mipmap));
+        if (i == 0)
+            mipmap = acu_mipmap_retain(twin);
+    }
+    assert_int_equal(seen[0], 0x1000000); /* the first element is the first of the memory */
+    OK(acu_mipmap_release(mipmap));
+    OK(acu_mipmap_release(twin));
+    assert_int_equal(munmap(seen, BYTES), 0);
+}
+
+static void wrong_images(void **state) {
+    (void)state;
+    acu_mipmap *mipmap = NULL;
+    ONLY_WITH_EXPORTS();
+    acu_external_memory *memory = memory_alone();
+    const acu_format format = {.dtype = ACU_U32};
+    const acu_extent extent = {64, 64, 0}, large = {4096, 4096, 0};
+    FAILS(acu_external_memory_create_mipmap(memory, BYTES, stream, format, extent, 1, 0, &mipmap),
+          ACU_ERROR_RANGE, "outside of the memory");
+    FAILS(acu_external_memory_create_mipmap(memory, 0, stream, format, extent, 0, 0, &mipmap),
+          ACU_ERROR_RANGE, "'levels' is 0");
+    FAILS(acu_external_memory_create_mipmap(memory, 0, stream, format, extent, 8, 0, &mipmap),
+          ACU_ERROR_RANGE, "there can be 7");
+    FAILS(acu_external_memory_create_mipmap(memory, 0, stream, (acu_format){.dtype = ACU_F64},
+                                            extent, 1, 0, &mipmap),
+          ACU_ERROR_DTYPE, "no array holds f64");
+    FAILS(acu_external_memory_create_mipmap(memory, 0, stream, format, large, 1, 0, &mipmap), 1,
+          "cudaExternalMemoryGetMappedMipmappedArray");
+    assert_null(mipmap);
+    if (another_device()) {
+        acu_stream *other = NULL;
+        OK(acu_stream_create(1, NULL, &other));
+        FAILS(acu_external_memory_create_mipmap(memory, 0, other, format, extent, 1, 0, &mipmap),
+              ACU_ERROR_DEVICE, "imported on device 0, and the stream is on device 1");
+        OK(acu_stream_release(other));
+    }
+    OK(acu_external_memory_release(memory));
+}
+
 /* ---- what is refused, and whose the descriptor is then ---- */
 
 static int other_file(void) {
@@ -756,6 +827,8 @@ int main(void) {
         EXTERNAL_TEST(parts_outside_of_the_memory),
         EXTERNAL_TEST(memory_of_another_device),
         EXTERNAL_TEST(graphs_keep_the_memory),
+        EXTERNAL_TEST(images_are_mapped),
+        EXTERNAL_TEST(wrong_images),
         EXTERNAL_TEST(a_refused_descriptor_stays_the_callers),
         EXTERNAL_TEST(descriptors_that_are_none),
         EXTERNAL_TEST(types_of_other_systems),

@@ -39,7 +39,7 @@ static bool is_unknown(const void *address) {
     const acu_memory_info info = asked(address);
     return info.kind == ACU_MEMORY_KIND_UNKNOWN && info.device == ACU_DEVICE_CURRENT &&
            !info.base && !info.bytes && !info.host_address && !info.device_address && !info.pool &&
-           !info.id && !info.writable && !info.ipc && !info.preferred;
+           !info.id && !info.writable && !info.ipc && !info.range.preferred;
 }
 
 static void what_is_unknown(void **state) {
@@ -78,7 +78,7 @@ static void each_kind(void **state) {
         assert_true(info.id != 0 && info.writable == ACU_MEMORY_ANSWER_YES);
         assert_true(info.ipc != ACU_MEMORY_ANSWER_UNKNOWN);
         assert_true(!info.pool == (all[i].memory != ACU_MEMORY_POOL));
-        assert_true(!info.preferred == (all[i].memory != ACU_MEMORY_MANAGED));
+        assert_true(!info.range.preferred == (all[i].memory != ACU_MEMORY_MANAGED));
         OK(acu_memory_can_access(at, 0, &can));
         assert_true(can);
         OK(acu_buffer_release(slice));
@@ -145,6 +145,7 @@ static void virtual_memory(void **state) {
     acu_memory_info info = asked(at + step + 9);
     assert_true(info.kind == ACU_MEMORY_KIND_VIRTUAL && info.device == 0);
     assert_true(info.base == at + step && info.bytes == step && !info.host_address);
+    assert_true(info.reserved == at && info.reserved_bytes == 3 * step);
     assert_true(info.device_address == at + step + 9 && info.writable == ACU_MEMORY_ANSWER_YES);
     OK(acu_virtual_create_buffer(range, step, stream, ACU_U8, 9, &buffer));
     assert_int_equal(asked(acu_buffer_raw(buffer)).kind, ACU_MEMORY_KIND_VIRTUAL);
@@ -188,22 +189,75 @@ static void what_was_advised(void **state) {
     acu_buffer *buffer = made(ACU_MEMORY_MANAGED, 5000);
     void *at = acu_buffer_raw(buffer);
     acu_memory_info info = asked(at);
-    assert_true(info.read_mostly == ACU_MEMORY_ANSWER_NO && info.accessed_by == 0);
-    assert_true(info.preferred == ACU_MEMORY_PLACE_NONE &&
-                info.prefetched == ACU_MEMORY_PLACE_NONE);
+    assert_true(info.range.read_mostly == ACU_MEMORY_ANSWER_NO && info.range.accessed_by == 0);
+    assert_true(info.range.preferred == ACU_MEMORY_PLACE_NONE &&
+                info.range.prefetched == ACU_MEMORY_PLACE_NONE);
     OK(acu_buffer_advise(buffer, ACU_ADVISE_SET_READ_MOSTLY, 0));
     OK(acu_buffer_advise(buffer, ACU_ADVISE_SET_PREFERRED_LOCATION, ACU_DEVICE_HOST));
     OK(acu_buffer_advise(buffer, ACU_ADVISE_SET_ACCESSED_BY, another_device()));
     OK(acu_buffer_prefetch(buffer, another_device(), NULL));
     OK(acu_buffer_synchronize(buffer));
     info = asked(at);
-    assert_true(info.read_mostly == ACU_MEMORY_ANSWER_YES);
-    assert_true(info.preferred == ACU_MEMORY_PLACE_HOST &&
-                info.preferred_device == ACU_DEVICE_CURRENT);
-    assert_true(info.prefetched == ACU_MEMORY_PLACE_DEVICE &&
-                info.prefetched_device == another_device());
-    assert_true(info.accessed_by == UINT64_C(1) << (unsigned)another_device());
+    assert_true(info.range.read_mostly == ACU_MEMORY_ANSWER_YES);
+    assert_true(info.range.preferred == ACU_MEMORY_PLACE_HOST &&
+                info.range.preferred_device == ACU_DEVICE_CURRENT);
+    assert_true(info.range.prefetched == ACU_MEMORY_PLACE_DEVICE &&
+                info.range.prefetched_device == another_device());
+    assert_true(info.range.accessed_by == UINT64_C(1) << (unsigned)another_device());
     OK(acu_buffer_release(buffer));
+}
+
+/* What holds for a range is what holds for all of its pages. */
+static void parts_of_managed_memory(void **state) {
+    (void)state;
+    enum { PART = 4 << 20 };
+    acu_buffer *buffer = made(ACU_MEMORY_MANAGED, (size_t)2 * PART), *first = NULL, *plain = NULL;
+    char *at = acu_buffer_raw(buffer);
+    acu_memory_range range;
+    OK(acu_buffer_slice(buffer, 0, PART, &first));
+    OK(acu_buffer_advise(first, ACU_ADVISE_SET_READ_MOSTLY, 0));
+    OK(acu_buffer_advise(first, ACU_ADVISE_SET_PREFERRED_LOCATION, 0));
+    OK(acu_buffer_advise(first, ACU_ADVISE_SET_ACCESSED_BY, 0));
+    OK(acu_buffer_prefetch(first, 0, NULL));
+    OK(acu_buffer_synchronize(buffer));
+    OK(acu_memory_get_range(at, PART, &range));
+    assert_true(range.read_mostly == ACU_MEMORY_ANSWER_YES && range.accessed_by == 1);
+    assert_true(range.preferred == ACU_MEMORY_PLACE_DEVICE && range.preferred_device == 0);
+    assert_true(range.prefetched == ACU_MEMORY_PLACE_DEVICE && range.prefetched_device == 0);
+    assert_true(range.preferred_node == -1 && range.prefetched_node == -1);
+    OK(acu_memory_get_range(at + PART, PART, &range));
+    assert_true(range.read_mostly == ACU_MEMORY_ANSWER_NO && range.accessed_by == 0);
+    assert_true(range.preferred == ACU_MEMORY_PLACE_NONE &&
+                range.prefetched == ACU_MEMORY_PLACE_NONE);
+    OK(acu_memory_get_range(at, (size_t)2 * PART, &range));
+    assert_true(range.read_mostly == ACU_MEMORY_ANSWER_NO && range.accessed_by == 0);
+    assert_true(range.preferred == ACU_MEMORY_PLACE_NONE && range.preferred_device == -1 &&
+                range.prefetched == ACU_MEMORY_PLACE_NONE);
+    plain = made(ACU_MEMORY_DEVICE, 64);
+    FAILS(acu_memory_get_range(acu_buffer_raw(plain), 64, &range), 1, "cudaMemRangeGetAttribute");
+    assert_non_null(strstr(acu_last_error_details().hint, "only managed memory"));
+    assert_true(range.preferred_device == ACU_DEVICE_CURRENT && range.preferred_node == -1);
+    (void)cudaGetLastError();
+    FAILS(acu_memory_get_range(at, 0, &range), ACU_ERROR_RANGE, "'bytes' is 0");
+    FAILS(acu_memory_get_range(at, 64, NULL), ACU_ERROR_ARGUMENT, "'range' is NULL");
+    OK(acu_buffer_release(plain));
+    OK(acu_buffer_release(first));
+    OK(acu_buffer_release(buffer));
+}
+
+static void copies_that_wait(void **state) {
+    (void)state;
+    acu_buffer *plain = made(ACU_MEMORY_DEVICE, 64);
+    void *at = acu_buffer_raw(plain);
+    int local = 0;
+    assert_int_equal(asked(at).synchronous, ACU_MEMORY_ANSWER_NO);
+    OK(acu_memory_set_synchronous((char *)at + 5, true));
+    assert_int_equal(asked(at).synchronous, ACU_MEMORY_ANSWER_YES);
+    OK(acu_memory_set_synchronous(at, false));
+    assert_int_equal(asked(at).synchronous, ACU_MEMORY_ANSWER_NO);
+    FAILS(acu_memory_set_synchronous(&local, true), 1, "cuPointerSetAttribute");
+    FAILS(acu_memory_set_synchronous(NULL, true), ACU_ERROR_ARGUMENT, "'address' is NULL");
+    OK(acu_buffer_release(plain));
 }
 
 static void memory_of_another_device(void **state) {
@@ -262,7 +316,8 @@ static void a_driver_that_does_not_answer(void **state) {
     acu_memory_info info = asked(acu_buffer_raw(buffer));
     assert_true(info.kind == ACU_MEMORY_KIND_MANAGED && info.host_address);
     assert_true(!info.base && !info.bytes && !info.id && !info.writable && !info.ipc &&
-                !info.read_mostly && !info.preferred && !info.prefetched && !info.accessed_by);
+                !info.range.read_mostly && !info.range.preferred && !info.range.prefetched &&
+                !info.range.accessed_by);
     info = asked(acu_buffer_raw(plain));
     assert_true(info.kind == ACU_MEMORY_KIND_DEVICE && info.device_address);
     acu_inject_errors(NULL);
@@ -285,6 +340,8 @@ int main(void) {
         MEMORY_TEST(virtual_memory),
         MEMORY_TEST(memory_of_a_graph),
         MEMORY_TEST(what_was_advised),
+        MEMORY_TEST(parts_of_managed_memory),
+        MEMORY_TEST(copies_that_wait),
         MEMORY_TEST(memory_of_another_device),
         MEMORY_TEST(a_capture_goes_on),
         MEMORY_TEST(a_driver_that_does_not_answer),

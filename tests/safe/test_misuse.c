@@ -249,6 +249,7 @@ static void buffers_are_made(void **state) {
     OPTIONAL_HANDLE(acu_buffer_clone(good.buffer, bad, &made));
     NOT_NULL(acu_buffer_clone(good.buffer, NULL, NULL));
     HANDLE(acu_buffer_set_stream(bad, good.stream));
+    HANDLE(acu_buffer_forget_uses(bad, NULL));
     HANDLE(acu_buffer_set_stream(good.buffer, bad));
     HANDLE(acu_buffer_slice(bad, 0, 1, &made));
     HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));
@@ -336,6 +337,8 @@ static void addresses(void **state) {
     bool can;
     NOT_NULL(acu_memory_get_info(&info, NULL));
     NOT_NULL(acu_memory_can_access(&info, 0, NULL));
+    NOT_NULL(acu_memory_get_range(&info, 1, NULL));
+    NOT_NULL(acu_memory_set_synchronous(NULL, true));
     NO_DEVICE(acu_memory_can_access(&info, absent, &can));
     OK(acu_memory_get_info(NULL, &info));
     assert_int_equal(info.kind, ACU_MEMORY_KIND_UNKNOWN);

@@ -28,6 +28,9 @@ static void memories(void **state) {
     acu_external_memory *made = NULL;
     acu_external_memory_info info;
     acu_buffer *buffer = NULL;
+    acu_mipmap *mipmap = NULL;
+    const acu_format format = {.dtype = ACU_U8};
+    const acu_extent extent = {4, 4, 0};
     const acu_external_memory_source source = {
         ACU_EXTERNAL_MEMORY_OPAQUE_FD, 0, NULL, NULL, 64, false};
     NOT_NULL(acu_external_memory_import(0, &source, NULL));
@@ -45,7 +48,10 @@ static void memories(void **state) {
     HANDLE(acu_external_memory_create_buffer(bad, 0, good.stream, ACU_U8, 1, &buffer));
     HANDLE(acu_external_memory_create_buffer(memory, 0, bad, ACU_U8, 1, &buffer));
     NOT_NULL(acu_external_memory_create_buffer(memory, 0, good.stream, ACU_U8, 1, NULL));
-    assert_true(made == NULL && buffer == NULL);
+    HANDLE(acu_external_memory_create_mipmap(bad, 0, good.stream, format, extent, 1, 0, &mipmap));
+    HANDLE(acu_external_memory_create_mipmap(memory, 0, bad, format, extent, 1, 0, &mipmap));
+    NOT_NULL(acu_external_memory_create_mipmap(memory, 0, good.stream, format, extent, 1, 0, NULL));
+    assert_true(made == NULL && buffer == NULL && mipmap == NULL);
     SAYS(NULL, acu_external_memory_raw(bad));
     SAYS(0, acu_external_memory_bytes(bad));
     SAYS(ACU_DEVICE_CURRENT, acu_external_memory_device(bad));

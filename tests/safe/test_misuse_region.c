@@ -28,7 +28,24 @@ static void regions(void **state) {
     NOT_NULL(acu_region_fill_typed(&first, one, ACU_F32, NULL, NULL));
 }
 
+static void pitched_buffers(void **state) {
+    (void)state;
+    acu_buffer *made = NULL;
+    acu_pitched_layout layout = {one, 0, 0};
+    const acu_position first = {0, 0, 0};
+    HANDLE(acu_buffer_create_pitched(bad, ACU_F32, one, NULL, &made));
+    HANDLE(acu_buffer_reinterpret_pitched(bad, &layout, &made));
+    HANDLE(acu_buffer_slice_pitched(bad, first, one, &made));
+    HANDLE(acu_buffer_get_layout(bad, &layout));
+    NOT_NULL(acu_buffer_create_pitched(good.stream, ACU_F32, one, NULL, NULL));
+    NOT_NULL(acu_buffer_reinterpret_pitched(good.buffer, NULL, &made));
+    NOT_NULL(acu_buffer_reinterpret_pitched(good.buffer, &layout, NULL));
+    NOT_NULL(acu_buffer_slice_pitched(good.buffer, first, one, NULL));
+    NOT_NULL(acu_buffer_get_layout(good.buffer, NULL));
+    assert_null(made);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(regions)};
+    const struct CMUnitTest tests[] = {MISUSE(regions), MISUSE(pitched_buffers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

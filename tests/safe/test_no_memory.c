@@ -141,6 +141,19 @@ static acu_result map_memory(acu_stream *stream) {
     return acu_buffer_grow(growing, 256 * FAKE_STEP);
 }
 
+static acu_result bind_memory(void) {
+    ACU_AUTO(acu_multicast) *object = NULL;
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_TRY(acu_multicast_create(1, 16 * FAKE_STEP, NULL, &object));
+    ACU_TRY(acu_multicast_add_device(object, 0));
+    ACU_TRY(acu_physical_create(0, FAKE_STEP, NULL, &memory));
+    for (size_t i = 0; i < 16; i++)
+        ACU_TRY(acu_multicast_bind(object, i * FAKE_STEP, memory, 0, FAKE_STEP));
+    ACU_TRY(acu_virtual_reserve(0, 16 * FAKE_STEP, NULL, &range));
+    return acu_virtual_map_multicast(range, 0, object, 0, 16 * FAKE_STEP);
+}
+
 /* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
 static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     enum { MANY = 6 };
@@ -187,6 +200,32 @@ static acu_result transfers(acu_stream *stream) {
     return acu_transfer_synchronize(first);
 }
 
+static acu_result allocate(acu_stream *stream) {
+    static const acu_allocator_source sources[] = {ACU_ALLOCATOR_VIRTUAL, ACU_ALLOCATOR_PINNED};
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        ACU_AUTO(acu_allocator) *allocator = NULL;
+        ACU_AUTO(acu_buffer) *x = NULL;
+        ACU_AUTO(acu_buffer) *y = NULL;
+        void *raw = NULL;
+        const acu_allocator_options how = {.source = sources[i]};
+        ACU_TRY(acu_allocator_create(0, &how, &allocator));
+        const acu_buffer_options options = {.allocator = allocator};
+        ACU_TRY(acu_buffer_create_with(stream, ACU_U8, 1000, &options, &x));
+        ACU_TRY(acu_buffer_create_with(stream, ACU_U8, 5000, &options, &y));
+        ACU_TRY(acu_allocator_allocate(allocator, stream, 10, &raw));
+        ACU_TRY(acu_allocator_free(allocator, raw));
+    }
+    return 0;
+}
+
+static acu_result make_rows(acu_stream *stream) {
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *rows = NULL;
+    const acu_extent extent = {8, 4, 1}, two = {8, 2, 1};
+    ACU_TRY(acu_buffer_create_pitched(stream, ACU_I32, extent, NULL, &x));
+    return acu_buffer_slice_pitched(x, (acu_position){0, 1, 0}, two, &rows);
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -200,6 +239,9 @@ static acu_result everything(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
     ACU_TRY(exchange(a, x));
     ACU_TRY(map_memory(a));
+    ACU_TRY(allocate(a));
+    ACU_TRY(bind_memory());
+    ACU_TRY(make_rows(a));
     ACU_TRY(transfers(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));

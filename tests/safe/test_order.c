@@ -1,6 +1,8 @@
 /* Which uses of a buffer wait for which, on several streams. */
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 #include <pthread.h>
 #include <sched.h>
 
@@ -327,6 +329,99 @@ static void memory_of_another_threads_stream_is_freed_in_order(void **state) {
 #undef TEST
 #define TEST(function) SAFE_TEST(function, start, stop)
 
+/* Lets both streams use the buffer, and waits without telling the safe layer. */
+static void use_on_both(acu_buffer *x) {
+    OK(acu_buffer_zero(x, a));
+    OK(acu_buffer_zero(x, b));
+    OK(acu_buffer_begin_use(x, false, a));
+    OK(acu_buffer_end_use(x, false, a));
+    assert_int_equal(cudaDeviceSynchronize(), 0);
+}
+
+/* Uses that are over are waited for by an event, unless they were forgotten. */
+static void uses_that_are_over_are_forgotten(void **state) {
+    (void)state;
+    acu_buffer *x = make(a);
+    size_t left = 9;
+    use_on_both(x);
+    acu_inject_errors("cudaStreamWaitEvent@*:999");
+    FAILS(acu_buffer_zero(x, c), 999, "cudaStreamWaitEvent");
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 0);
+    OK(acu_buffer_zero(x, c)); /* waits for nothing */
+    OK(acu_buffer_forget_uses(x, NULL));
+    acu_inject_errors(NULL);
+    (void)cudaGetLastError();
+    OK(acu_buffer_release(x));
+}
+
+static void uses_that_are_not_over_stay(void **state) {
+    (void)state;
+    blocker held;
+    acu_buffer *x = make(a);
+    size_t left = 9;
+    use_on_both(x);
+    block_stream(&held, b);
+    OK(acu_buffer_zero(x, b));
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 1);
+    OK(acu_buffer_zero(x, c));
+    still_waits(c);
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 1); /* c, which came after b */
+    unblock_stream(&held);
+    OK(acu_stream_synchronize(c));
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 0);
+    OK(acu_buffer_release(x));
+}
+
+/* The buffer's own stream alone has used it; then another one alone; then a stream that is gone. */
+static void one_user_is_forgotten(void **state) {
+    (void)state;
+    blocker held;
+    acu_stream *gone = NULL;
+    acu_buffer *x = make(a);
+    size_t left = 9;
+    block_stream(&held, a);
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 1);
+    unblock_stream(&held);
+    assert_int_equal(cudaDeviceSynchronize(), 0);
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 0);
+    OK(acu_stream_create(0, NULL, &gone));
+    OK(acu_buffer_zero(x, gone));
+    OK(acu_stream_release(gone));
+    assert_int_equal(cudaDeviceSynchronize(), 0);
+    acu_inject_errors("cudaStreamWaitEvent@*:999");
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 0);
+    OK(acu_buffer_zero(x, NULL));
+    acu_inject_errors(NULL);
+    OK(acu_buffer_release(x));
+}
+
+/* While the thread must not ask CUDA, nothing is forgotten, and the capture goes on. */
+static void a_capture_keeps_the_uses(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_buffer *x = make(a), *y = make(c);
+    size_t left = 9;
+    use_on_both(x);
+    OK(acu_stream_begin_capture(c, NULL));
+    OK(acu_buffer_zero(y, c));
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_true(left > 0);
+    OK(acu_stream_end_capture(c, &graph));
+    OK(acu_buffer_forget_uses(x, &left));
+    assert_int_equal(left, 0);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(y));
+    OK(acu_buffer_release(x));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(one_stream_needs_no_event),
@@ -344,6 +439,10 @@ int main(void) {
         TEST(a_pipelined_read_waits_for_its_event_only),
         TEST(devices_wait_for_each_other),
         TEST(memory_of_another_threads_stream_is_freed_in_order),
+        TEST(uses_that_are_over_are_forgotten),
+        TEST(uses_that_are_not_over_stay),
+        TEST(one_user_is_forgotten),
+        TEST(a_capture_keeps_the_uses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

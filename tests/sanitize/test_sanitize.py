@@ -27,6 +27,7 @@ THREADED = (
     "loader_bind",
     "sanitize_first_use",
     "safe_threads",
+    "safe_allocator_model",
     "safe_order",
     "safe_capture_meanwhile",
     "sim_context",

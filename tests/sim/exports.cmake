@@ -11,8 +11,8 @@ if(NOT text MATCHES " cuInit@@")
     message(FATAL_ERROR "the functions of libcuda are missing")
 endif()
 # A source that CMakeLists.txt forgot in sim_exporting would take its functions out of the library.
-foreach(name abi at damages fault leaks memory_export register reset semaphore_create semaphore_destroy semaphore_export
-        semaphore_signal semaphore_value set_conditional)
+foreach(name abi at damages fault leaks memory_export multicast_at register reset semaphore_create semaphore_destroy
+        semaphore_export semaphore_signal semaphore_value set_conditional)
     set(symbol "acu_sim_${name}@@libcudart.so.13")
     if(NOT lines MATCHES " ${symbol}(;|$)")
         message(FATAL_ERROR "${symbol} is missing")

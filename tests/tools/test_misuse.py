@@ -24,6 +24,7 @@ NOUNS = [
     "launch",
     "memory",
     "module",
+    "multicast",
     "node",
     "physical",
     "pool",

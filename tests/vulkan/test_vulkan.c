@@ -9,7 +9,6 @@
 #include "vulkan.h"
 
 #include <anycuda/anycuda.h>
-#include <anycuda/cudart.h>
 #include <anycuda/load.h>
 
 #include <stdio.h>
@@ -155,30 +154,32 @@ static void memory_of_cudas(void) {
 
 enum { COLUMNS = 150, ROWS = 70, LEVELS = 4 }; /* 150 * 70 + 75 * 35 + 37 * 17 + 18 * 8 */
 
+/* Compares a level with what Vulkan was given, and writes numbers of its own there. */
+static void exchange_level(acu_mipmap *mipmap, unsigned level, const uint32_t *given) {
+    ACU_AUTO(acu_array) *array = NULL;
+    OK(acu_mipmap_get_level(mipmap, level, &array));
+    const size_t count = acu_array_count(array);
+    CHECK(count == (size_t)(COLUMNS >> level) * (ROWS >> level));
+    OK(acu_array_read(array, numbers, count));
+    CHECK(memcmp(numbers, given, count * sizeof *numbers) == 0);
+    number(numbers, 10 + level);
+    OK(acu_array_write(array, numbers, count));
+}
+
 static void an_image(void) {
-    cudaMipmappedArray_t mipmap = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
     vulkan_memory image = vulkan_new_image(COLUMNS, ROWS, LEVELS);
-    ACU_AUTO(acu_external_memory) *memory = import(&image);
-    const struct cudaExternalMemoryMipmappedArrayDesc desc = {
-        .formatDesc = {32, 0, 0, 0, cudaChannelFormatKindUnsigned},
-        .extent = {COLUMNS, ROWS, 0},
-        .numLevels = LEVELS};
+    acu_external_memory *memory = import(&image);
     number(staging.host, 5);
     vulkan_write_image(&image, &staging, no_order);
     vulkan_wait();
-    OK(cudaExternalMemoryGetMappedMipmappedArray(&mipmap, acu_external_memory_raw(memory), &desc));
+    OK(acu_external_memory_create_mipmap(memory, 0, stream, (acu_format){.dtype = ACU_U32},
+                                         (acu_extent){COLUMNS, ROWS, 0}, LEVELS, 0, &mipmap));
+    OK(acu_external_memory_release(memory)); /* the mipmap keeps it */
     size_t at = 0;
     for (unsigned i = 0; i < LEVELS; i++) {
-        const size_t columns = COLUMNS >> i, rows = ROWS >> i;
-        cudaArray_t level = NULL;
-        OK(cudaGetMipmappedArrayLevel(&level, mipmap, i));
-        OK(cudaMemcpy2DFromArray(numbers, columns * 4, level, 0, 0, columns * 4, rows,
-                                 cudaMemcpyDeviceToHost));
-        CHECK(memcmp(numbers, (uint32_t *)staging.host + at, columns * rows * 4) == 0);
-        number(numbers, 10 + i);
-        OK(cudaMemcpy2DToArray(level, 0, 0, numbers, columns * 4, columns * 4, rows,
-                               cudaMemcpyHostToDevice));
-        at += columns * rows;
+        exchange_level(mipmap, i, (uint32_t *)staging.host + at);
+        at += (size_t)(COLUMNS >> i) * (ROWS >> i);
     }
     vulkan_read_image(&result, &image, no_order);
     vulkan_wait();
@@ -188,7 +189,6 @@ static void an_image(void) {
         CHECK(is_numbered((uint32_t *)result.host + at, count, 10 + i));
         at += count;
     }
-    OK(cudaFreeMipmappedArray(mipmap));
     vulkan_free(&image);
 }
 

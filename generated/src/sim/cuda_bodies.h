@@ -448,6 +448,25 @@ cudaError_t acu_sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsi
                                        CUjit_option *options, void **optionValues);
 cudaError_t acu_sim_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin);
 cudaError_t acu_sim_cuModuleUnload(CUmodule hmod);
+cudaError_t acu_sim_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev);
+cudaError_t acu_sim_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                        CUdeviceptr memptr, size_t size, unsigned long long flags);
+cudaError_t acu_sim_cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                           size_t mcOffset, CUdeviceptr memptr, size_t size,
+                                           unsigned long long flags);
+cudaError_t acu_sim_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                       CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                                       size_t size, unsigned long long flags);
+cudaError_t acu_sim_cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                          size_t mcOffset, CUmemGenericAllocationHandle memHandle,
+                                          size_t memOffset, size_t size, unsigned long long flags);
+cudaError_t acu_sim_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
+                                      const CUmulticastObjectProp *prop);
+cudaError_t acu_sim_cuMulticastGetGranularity(size_t *granularity,
+                                              const CUmulticastObjectProp *prop,
+                                              CUmulticastGranularity_flags option);
+cudaError_t acu_sim_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                      size_t mcOffset, size_t size);
 cudaError_t acu_sim_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
                                                             CUfunction func, int numBlocks,
                                                             int blockSize);

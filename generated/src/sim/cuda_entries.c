@@ -3648,6 +3648,101 @@ CUresult acu_sim_entry_cuModuleUnload(CUmodule hmod) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMulticastAddDevice, cuMulticastAddDevice, cuMulticastAddDevice)
+CUresult acu_sim_entry_cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastAddDevice(mcHandle, dev);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastBindAddr, cuMulticastBindAddr, cuMulticastBindAddr)
+CUresult acu_sim_entry_cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                           CUdeviceptr memptr, size_t size,
+                                           unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastBindAddr(mcHandle, mcOffset, memptr, size, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastBindAddr_v2, cuMulticastBindAddr_v2, cuMulticastBindAddr_v2)
+CUresult acu_sim_entry_cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                              size_t mcOffset, CUdeviceptr memptr, size_t size,
+                                              unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastBindAddr_v2(mcHandle, dev, mcOffset, memptr, size, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastBindMem, cuMulticastBindMem, cuMulticastBindMem)
+CUresult acu_sim_entry_cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
+                                          CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                                          size_t size, unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastBindMem(mcHandle, mcOffset, memHandle, memOffset, size, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastBindMem_v2, cuMulticastBindMem_v2, cuMulticastBindMem_v2)
+CUresult acu_sim_entry_cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                             size_t mcOffset,
+                                             CUmemGenericAllocationHandle memHandle,
+                                             size_t memOffset, size_t size,
+                                             unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastBindMem_v2(mcHandle, dev, mcOffset, memHandle, memOffset, size,
+                                               flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastCreate, cuMulticastCreate, cuMulticastCreate)
+CUresult acu_sim_entry_cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
+                                         const CUmulticastObjectProp *prop) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastCreate(mcHandle, prop);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGranularity)
+CUresult acu_sim_entry_cuMulticastGetGranularity(size_t *granularity,
+                                                 const CUmulticastObjectProp *prop,
+                                                 CUmulticastGranularity_flags option) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastGetGranularity(granularity, prop, option);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind)
+CUresult acu_sim_entry_cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                         size_t mcOffset, size_t size) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_INIT);
+    if (!result)
+        result = acu_sim_cuMulticastUnbind(mcHandle, dev, mcOffset, size);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock,
           cuOccupancyAvailableDynamicSMemPerBlock)
 CUresult acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
@@ -5084,6 +5179,22 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      (acu_fn)acu_sim_entry_cuModuleLoadFatBinary, false, 2000},
     {&acu_function_cuModuleUnload, "cuModuleUnload", (acu_fn)acu_sim_entry_cuModuleUnload, false,
      2000},
+    {&acu_function_cuMulticastAddDevice, "cuMulticastAddDevice",
+     (acu_fn)acu_sim_entry_cuMulticastAddDevice, false, 12010},
+    {&acu_function_cuMulticastBindAddr, "cuMulticastBindAddr",
+     (acu_fn)acu_sim_entry_cuMulticastBindAddr, false, 12010},
+    {&acu_function_cuMulticastBindAddr_v2, "cuMulticastBindAddr_v2",
+     (acu_fn)acu_sim_entry_cuMulticastBindAddr_v2, false, 0},
+    {&acu_function_cuMulticastBindMem, "cuMulticastBindMem",
+     (acu_fn)acu_sim_entry_cuMulticastBindMem, false, 12010},
+    {&acu_function_cuMulticastBindMem_v2, "cuMulticastBindMem_v2",
+     (acu_fn)acu_sim_entry_cuMulticastBindMem_v2, false, 0},
+    {&acu_function_cuMulticastCreate, "cuMulticastCreate", (acu_fn)acu_sim_entry_cuMulticastCreate,
+     false, 12010},
+    {&acu_function_cuMulticastGetGranularity, "cuMulticastGetGranularity",
+     (acu_fn)acu_sim_entry_cuMulticastGetGranularity, false, 12010},
+    {&acu_function_cuMulticastUnbind, "cuMulticastUnbind", (acu_fn)acu_sim_entry_cuMulticastUnbind,
+     false, 12010},
     {&acu_function_cuOccupancyAvailableDynamicSMemPerBlock,
      "cuOccupancyAvailableDynamicSMemPerBlock",
      (acu_fn)acu_sim_entry_cuOccupancyAvailableDynamicSMemPerBlock, false, 10020},

@@ -111,6 +111,9 @@ cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEv
 cudaError_t acu_sim_cudaExternalMemoryGetMappedBuffer(
     void **devPtr, cudaExternalMemory_t extMem,
     const struct cudaExternalMemoryBufferDesc *bufferDesc);
+cudaError_t acu_sim_cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc);
 cudaError_t acu_sim_cudaFree(void *devPtr);
 cudaError_t acu_sim_cudaFreeArray(cudaArray_t array);
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream);

@@ -734,6 +734,19 @@ cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedBuffer(
     return acu_sim_call_end(&call, result);
 }
 
+SIM_ENTRY(cudaExternalMemoryGetMappedMipmappedArray, cudaExternalMemoryGetMappedMipmappedArray,
+          cudaExternalMemoryGetMappedMipmappedArray)
+cudaError_t acu_sim_entry_cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc) {
+    acu_sim_call call = {.caller = __builtin_return_address(0)};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    if (!result)
+        result = acu_sim_cudaExternalMemoryGetMappedMipmappedArray(mipmap, extMem, mipmapDesc);
+    return acu_sim_call_end(&call, result);
+}
+
 SIM_ENTRY(cudaFree, cudaFree, cudaFree)
 cudaError_t acu_sim_entry_cudaFree(void *devPtr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
@@ -4947,6 +4960,9 @@ const acu_sim_api_entry acu_sim_cudart_entries[] = {
      (acu_fn)acu_sim_entry_cudaExecutionCtxWaitEvent, false, 0},
     {&acu_function_cudaExternalMemoryGetMappedBuffer, "cudaExternalMemoryGetMappedBuffer",
      (acu_fn)acu_sim_entry_cudaExternalMemoryGetMappedBuffer, false, 0},
+    {&acu_function_cudaExternalMemoryGetMappedMipmappedArray,
+     "cudaExternalMemoryGetMappedMipmappedArray",
+     (acu_fn)acu_sim_entry_cudaExternalMemoryGetMappedMipmappedArray, false, 0},
     {&acu_function_cudaFree, "cudaFree", (acu_fn)acu_sim_entry_cudaFree, false, 0},
     {&acu_function_cudaFreeArray, "cudaFreeArray", (acu_fn)acu_sim_entry_cudaFreeArray, false, 0},
     {&acu_function_cudaFreeAsync, "cudaFreeAsync", (acu_fn)acu_sim_entry_cudaFreeAsync, false, 0},

@@ -45,8 +45,8 @@ static void remove_from_list(acu_stream *stream) {
 static int count_own(const acu_stream *stream) {
     int own = acu_is_spare(__atomic_load_n(&stream->spare, __ATOMIC_RELAXED)) +
               (__atomic_load_n(&stream->staging, __ATOMIC_RELAXED) != NULL);
-    for (const acu_stream_cache *cache = stream->caches; cache; cache = cache->next)
-        own += __atomic_load_n(&cache->ready, __ATOMIC_RELAXED);
+    for (acu_stream_cache *cache = stream->caches; cache; cache = cache->next)
+        own += cache->count(cache);
     return own;
 }
 

@@ -38,9 +38,10 @@ typedef struct acu_capture {
  */
 typedef struct acu_stream_cache {
     int references;                /* atomic */
-    int ready;                     /* atomic: storages that are kept, and count as alive */
     struct acu_stream_cache *next; /* of the same stream */
     acu_stream *stream;            /* NULL: it is destroyed */
+    /* Returns how many storages are kept, which count as alive. */
+    int (*count)(struct acu_stream_cache *cache);
     /* Keeps no storage any more; returns those that were kept, in a list, with their references. */
     acu_object *(*stop)(struct acu_stream_cache *cache);
     /* Frees such a list, and gives up its references. */

@@ -236,7 +236,7 @@ static void clear(acu_prepared_launch *p, acu_kernel *kernel) {
     p->blocks = p->threads = (dim3){1, 1, 1};
     p->shared_bytes = 0;
     p->cooperative = false;
-    p->attribute_count = p->use_count = p->event_count = 0;
+    p->attribute_count = p->use_count = p->event_count = p->image_count = 0;
 }
 
 static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
@@ -282,6 +282,9 @@ static const char *const kind_names[] = {
     [ACU_ARG_IN] = "a buffer",
     [ACU_ARG_OUT] = "a buffer",
     [ACU_ARG_INOUT] = "a buffer",
+    [ACU_ARG_TEXTURE] = "a texture",
+    [ACU_ARG_SURFACE] = "a surface",
+    [ACU_ARG_SURFACE_IN] = "a surface",
     [ACU_ARG_BYTES] = "bytes",
 };
 static const char *const type_names[] = {
@@ -296,11 +299,12 @@ static const char *const type_names[] = {
 #define KIND(kind) (1u << (unsigned)(kind))
 #define NUMBERS    (KIND(ACU_ARG_SIGNED) | KIND(ACU_ARG_UNSIGNED) | KIND(ACU_ARG_WORD))
 #define BUFFERS    (KIND(ACU_ARG_IN) | KIND(ACU_ARG_OUT) | KIND(ACU_ARG_INOUT))
+#define IMAGES     (KIND(ACU_ARG_TEXTURE) | KIND(ACU_ARG_SURFACE) | KIND(ACU_ARG_SURFACE_IN))
 #define ADDRESSES  (BUFFERS | KIND(ACU_ARG_ADDRESS) | KIND(ACU_ARG_WORD))
 #define BYTES      KIND(ACU_ARG_BYTES)
 static const unsigned takes[] = {
     [ACU_PARAMETER_ANY] = ~0u,
-    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | KIND(ACU_ARG_ADDRESS) | BYTES,
+    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | IMAGES | KIND(ACU_ARG_ADDRESS) | BYTES,
     [ACU_PARAMETER_FLOAT] = KIND(ACU_ARG_FLOAT) | BYTES,
     [ACU_PARAMETER_POINTER] = ADDRESSES | BYTES,
     [ACU_PARAMETER_RECORD] = ~0u,
@@ -338,17 +342,41 @@ static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
     return buffer->object.device != kernel->object.device && acu_buffer_is_device_memory(buffer);
 }
 
-static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
-                         const acu_buffer *buffer) {
-    if (!acu_is(buffer, &acu_buffer_class)) {
-        acu_fail_hint("the buffer is argument %zu of %s", i, kernel->name);
-        return acu_object_refuse(call, buffer, &acu_buffer_class);
+/* Returns whether it is in another device's memory, to which the kernel's has no such access. */
+static inline bool is_out_of_reach(const acu_kernel *kernel, const acu_buffer *buffer,
+                                   bool writes) {
+    return !ACU_LIKELY(!is_elsewhere(kernel, buffer)) &&
+           !acu_storage_is_open_to(buffer->storage, kernel->object.device, writes);
+}
+
+/* A program without textures does not link their class; then no handle is a texture's. */
+const acu_class *acu_arg_class(const acu_arg *arg) {
+    static const acu_class texture = {"texture", NULL, NULL, NULL},
+                           surface = {"surface", NULL, NULL, NULL};
+    if (KIND(arg->kind) & BUFFERS)
+        return &acu_buffer_class;
+    if (arg->kind == ACU_ARG_TEXTURE)
+        return &acu_texture_class ? &acu_texture_class : &texture;
+    if (KIND(arg->kind) & IMAGES)
+        return &acu_surface_class ? &acu_surface_class : &surface;
+    return NULL;
+}
+
+static int refuse_handle(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
+    const acu_object *object = arg->value.pointer;
+    const acu_class *kind = acu_arg_class(arg);
+    if (!acu_is(object, kind)) {
+        acu_fail_hint("the %s is argument %zu of %s", kind->name, i, kernel->name);
+        return acu_object_refuse(call, object, kind);
     }
-    acu_fail_hint(
-        "where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
+    if ((KIND(arg->kind) & BUFFERS) && arg->value.buffer->storage->access_of)
+        acu_fail_hint("acu_virtual_set_access() lets a device read, or read and write, the range");
+    else if (KIND(arg->kind) & BUFFERS)
+        acu_fail_hint(
+            "where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
     return acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
-                       "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
-                       kernel->name, buffer->object.device, kernel->object.device);
+                       "argument %zu of %s is %s on device %d, the kernel is on device %d", i,
+                       kernel->name, kind_names[arg->kind], object->device, kernel->object.device);
 }
 
 static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
@@ -367,10 +395,23 @@ ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, 
     if (!fits(kernel, i, arg))
         return arg->size != kernel->parameters[i].size ? refuse_size(call, kernel, i, arg)
                                                        : refuse_type(call, kernel, i, arg);
-    if (KIND(arg->kind) & BUFFERS)
-        return refuse_buffer(call, kernel, i, arg->value.buffer);
+    if (acu_arg_class(arg))
+        return refuse_handle(call, kernel, i, arg);
     return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
                        "argument %zu is NULL: acu_bytes() needs the address of the bytes", i);
+}
+
+/* Adds a texture or a surface; false if it must be refused. */
+__attribute__((noinline)) static bool add_image(acu_prepared_launch *p, size_t i,
+                                                const acu_arg *arg) {
+    acu_image *image = (acu_image *)(uintptr_t)arg->value.pointer;
+    if (!acu_is(image, acu_arg_class(arg)) || is_elsewhere(p->kernel, image->memory))
+        return false;
+    p->params[i] = &image->raw;
+    p->images[p->image_count++] = image;
+    p->uses[p->use_count].buffer = image->memory;
+    p->uses[p->use_count++].writes = arg->kind == ACU_ARG_SURFACE;
+    return true;
 }
 
 /* Adds an argument; false if it must be refused. */
@@ -379,13 +420,16 @@ static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg 
         return false;
     if (KIND(arg->kind) & BUFFERS) {
         acu_buffer *buffer = arg->value.buffer;
-        if (!acu_is(buffer, &acu_buffer_class) || is_elsewhere(p->kernel, buffer))
+        if (!acu_is(buffer, &acu_buffer_class) ||
+            is_out_of_reach(p->kernel, buffer, arg->kind != ACU_ARG_IN))
             return false;
         p->params[i] = &buffer->pointer;
         p->uses[p->use_count].buffer = buffer;
         p->uses[p->use_count++].writes = arg->kind != ACU_ARG_IN;
         return true;
     }
+    if (!ACU_LIKELY((KIND(arg->kind) & IMAGES) == 0))
+        return add_image(p, i, arg);
     p->params[i] = arg->kind == ACU_ARG_BYTES ? (void *)arg->value.pointer : (void *)&arg->value;
     return p->params[i] != NULL;
 }
@@ -461,7 +505,8 @@ static int end_uses(const acu_prepared_launch *p, acu_stream *stream, unsigned b
     return code;
 }
 
-/* Records the coming launch in the stream's capture, which keeps kernel and events alive, or in the
+/* Records the coming launch in the stream's capture, which keeps kernel, events and textures alive,
+ * or in the
  * module, which is not unloaded before the kernel has ended. */
 static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
@@ -469,6 +514,8 @@ static int record_launch(const acu_prepared_launch *p, acu_stream *stream) {
         int code = capture->use(capture, &p->kernel->object, false);
         for (unsigned i = 0; i < p->event_count && !code; i++)
             code = capture->use(capture, &p->events[i]->object, false);
+        for (unsigned i = 0; i < p->image_count && !code; i++)
+            code = capture->use(capture, &p->images[i]->object, false);
         return code;
     }
     if (p->kernel->module)
@@ -525,6 +572,8 @@ size_t acu_launch_objects(const acu_prepared_launch *p,
         kept[count++] = (acu_object_use){&p->uses[i].buffer->storage->object, p->uses[i].writes};
     for (unsigned i = 0; i < p->event_count; i++)
         kept[count++] = (acu_object_use){&p->events[i]->object, false};
+    for (unsigned i = 0; i < p->image_count; i++)
+        kept[count++] = (acu_object_use){&p->images[i]->object, false};
     return count;
 }
 

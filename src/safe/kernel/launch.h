@@ -13,6 +13,7 @@
 
 #include "safe/kernel/kernel.h"
 #include "safe/memory/storage.h"
+#include "safe/memory/texture.h"
 
 enum { ACU_LAUNCH_MAX_ATTRIBUTES = 16, ACU_LAUNCH_MAX_EVENTS = 2 };
 
@@ -31,11 +32,17 @@ typedef struct acu_prepared_launch {
     unsigned attribute_count; /* before 11.8 the runtime has none but those of graph nodes */
     unsigned use_count;
     unsigned event_count;
+    unsigned image_count;
     acu_event *events[ACU_LAUNCH_MAX_EVENTS]; /* those that the launch records */
+    acu_image *images[ACU_MAX_ARGUMENTS];     /* textures and surfaces */
     void *params[ACU_MAX_ARGUMENTS + 1];
     acu_launch_use uses[ACU_MAX_ARGUMENTS];
     cudaLaunchAttribute attributes[ACU_LAUNCH_MAX_ATTRIBUTES];
 } acu_prepared_launch;
+
+/* Returns the class of the handle in an argument: a buffer's, a texture's or a surface's; NULL for
+ * any other argument. */
+const acu_class *acu_arg_class(const acu_arg *arg);
 
 /* Checks the grid alone. Returns 0, or a failure recorded for `call`. */
 int acu_launch_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
@@ -50,7 +57,7 @@ int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *gri
 int acu_launch_prepared(acu_prepared_launch *prepared, acu_stream *stream);
 
 /* Fills in the objects that a node must keep alive; returns how many they are. */
-enum { ACU_LAUNCH_MAX_OBJECTS = 1 + ACU_MAX_ARGUMENTS + ACU_LAUNCH_MAX_EVENTS };
+enum { ACU_LAUNCH_MAX_OBJECTS = 1 + 2 * ACU_MAX_ARGUMENTS + ACU_LAUNCH_MAX_EVENTS };
 size_t acu_launch_objects(const acu_prepared_launch *prepared,
                           acu_object_use kept[ACU_LAUNCH_MAX_OBJECTS]);
 

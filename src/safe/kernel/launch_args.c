@@ -7,18 +7,14 @@
 struct acu_args {
     acu_object object;
     size_t count;
-    acu_arg args[ACU_MAX_ARGUMENTS]; /* bytes are copies; the list is an owner of each buffer */
+    acu_arg args[ACU_MAX_ARGUMENTS]; /* bytes are copies; the list is an owner of each handle */
 };
-
-static bool is_buffer(const acu_arg *arg) {
-    return arg->kind >= ACU_ARG_IN && arg->kind <= ACU_ARG_INOUT;
-}
 
 /* Gives up what the list owns of an argument. */
 static int release_arg(acu_arg *arg) {
     int code = 0;
-    if (is_buffer(arg))
-        code = acu_object_release(NULL, arg->value.buffer, &acu_buffer_class);
+    if (acu_arg_class(arg))
+        code = acu_object_release(NULL, (void *)(uintptr_t)arg->value.pointer, acu_arg_class(arg));
     else if (arg->kind == ACU_ARG_BYTES)
         free((void *)arg->value.pointer);
     *arg = (acu_arg){.kind = ACU_ARG_SIGNED};
@@ -75,14 +71,16 @@ size_t acu_args_count(const acu_args *args) {
 /* All parameters of a kernel together can have so many bytes, since CUDA 12.1. */
 enum { MOST_BYTES = 32764 };
 
-/* Makes what the list keeps of an argument: a copy of the bytes, or an owner of the buffer. */
+/* Makes what the list keeps of an argument: a copy of the bytes, or an owner of the handle. */
 static int keep(const char *call, acu_arg *kept, acu_arg arg) {
     *kept = arg;
     if (arg.kind > ACU_ARG_BYTES)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "the argument is invalid: make arguments by acu_arg_of(), acu_in() …");
-    if (is_buffer(&arg))
-        return acu_object_retain(call, arg.value.buffer, &acu_buffer_class) ? 0 : acu_last_error();
+    if (acu_arg_class(&arg))
+        return acu_object_retain(call, (void *)(uintptr_t)arg.value.pointer, acu_arg_class(&arg))
+                   ? 0
+                   : acu_last_error();
     if (arg.kind != ACU_ARG_BYTES)
         return 0;
     if (!arg.value.pointer)

@@ -30,6 +30,17 @@ typedef struct share {
     device_kernels *of;
 } share;
 
+/* A kernel and its module do not count as the program's objects, unless a graph keeps them. */
+enum { COUNTED = 2 };
+
+static int release_kernel(acu_kernel *kernel) {
+    if (!kernel)
+        return 0;
+    for (int i = 0; i < COUNTED; i++)
+        acu_object_count_up(kernel->object.device);
+    return acu_object_release(NULL, kernel, &acu_kernel_class);
+}
+
 static int destroy_share(acu_object *object) {
     device_kernels *of = ((share *)object)->of, last = {.streams = 0};
     int code = 0;
@@ -39,9 +50,8 @@ static int destroy_share(acu_object *object) {
         *of = (device_kernels){.streams = 0};
     }
     pthread_mutex_unlock(&lock);
-    for (size_t i = 0; i < ACU_STRIDED_KINDS * WORDS; i++) {
-        const int released =
-            acu_object_release(NULL, last.kernels[i / WORDS][i % WORDS], &acu_kernel_class);
+    for (size_t i = 0; i < (size_t)ACU_STRIDED_KINDS * WORDS; i++) {
+        const int released = release_kernel(last.kernels[i / WORDS][i % WORDS]);
         code = code ? code : released;
     }
     return code;
@@ -97,6 +107,8 @@ static acu_kernel *load(acu_strided_kind kind, unsigned word, int device) {
     }
     acu_thread_restore(mode);
     free(text);
+    for (int i = 0; kernel && i < COUNTED; i++)
+        acu_object_count_down(device);
     return kernel;
 }
 
@@ -104,18 +116,27 @@ static unsigned index_of(unsigned word) {
     return (unsigned)__builtin_ctz(word);
 }
 
-/* Returns a kernel that the stream keeps; NULL where there is none. */
+/* Returns a kernel that the stream keeps; NULL where there is none. Loading may call the program's
+ * function for failures, so that the lock is not held meanwhile; another thread may be faster. */
 static acu_kernel *find_kernel(acu_strided_kind kind, unsigned word, acu_stream *on) {
-    acu_kernel *kernel = NULL;
+    const unsigned index = index_of(word);
     pthread_mutex_lock(&lock);
     device_kernels *of = kernels_for(on);
-    if (of && !of->kernels[kind][index_of(word)] && !of->refused[kind][index_of(word)]) {
-        of->kernels[kind][index_of(word)] = load(kind, word, on->object.device);
-        of->refused[kind][index_of(word)] = !of->kernels[kind][index_of(word)];
-    }
-    if (of && !of->refused[kind][index_of(word)])
-        kernel = of->kernels[kind][index_of(word)];
+    acu_kernel *kernel = of ? of->kernels[kind][index] : NULL;
+    const bool refused = !of || of->refused[kind][index];
     pthread_mutex_unlock(&lock);
+    if (kernel || refused)
+        return refused ? NULL : kernel;
+    acu_kernel *loaded = load(kind, word, on->object.device);
+    pthread_mutex_lock(&lock);
+    if (!of->kernels[kind][index]) {
+        of->kernels[kind][index] = loaded;
+        of->refused[kind][index] = !loaded;
+        loaded = NULL;
+    }
+    kernel = of->kernels[kind][index];
+    pthread_mutex_unlock(&lock);
+    (void)release_kernel(loaded);
     return kernel;
 }
 
@@ -130,7 +151,7 @@ static void refuse_kernel(acu_strided_kind kind, unsigned word, const acu_stream
 
 /* Returns the largest word of which all widths, steps and addresses are multiples. */
 static unsigned word_of(const acu_strided_copy *c) {
-    uintptr_t bits = LARGEST_WORD | c->width |
+    uintptr_t bits = (uintptr_t)LARGEST_WORD | c->width |
                      ((uintptr_t)c->to_buffer->pointer + (uintptr_t)c->to_at) |
                      ((uintptr_t)c->from_buffer->pointer + (uintptr_t)c->from_at);
     for (unsigned i = 0; i < c->rank; i++)
@@ -262,9 +283,10 @@ static bool launch_part(const acu_strided_copy *c, unsigned word, acu_stream *on
     return first && launch_part(&part, word, on);
 }
 
-/* Returns whether kernels on the stream's device may use the memory by the buffer's address. */
+/* Returns whether the memory is that of the stream's device. Kernels reach other memory, too, but
+ * not all of it, and slowly. */
 static bool is_in_reach(const acu_buffer *buffer, const acu_stream *on) {
-    return buffer->object.device == on->object.device && !acu_buffer_is_host_memory(buffer);
+    return buffer->object.device == on->object.device && acu_buffer_is_device_memory(buffer);
 }
 
 bool acu_strided_launch(const acu_strided_copy *copy, acu_stream *on) {

@@ -12,15 +12,6 @@ static acu_caching *caching(acu_allocator *a) {
 
 /* ---- what is in use ---- */
 
-void acu_cache_count_shared(acu_cache *cache, size_t bytes, bool given_out) {
-    acu_caching *a = cache->allocator;
-    const size_t now = __atomic_add_fetch(&a->used, given_out ? bytes : -bytes, __ATOMIC_RELAXED);
-    size_t high = __atomic_load_n(&a->used_high, __ATOMIC_RELAXED);
-    while (now > high && !__atomic_compare_exchange_n(&a->used_high, &high, now, true,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-}
-
 /* Counts for all caches from now on; the caller has the allocator's lock. */
 static void begin_sharing(acu_caching *a) {
     for (acu_cache *cache = a->caches; cache; cache = cache->next) {
@@ -47,19 +38,45 @@ void acu_cache_get_used(acu_caching *a, size_t *used, size_t *high) {
     }
 }
 
+/* Returns what counts pieces of that size; the caller has the cache's lock. */
+static acu_counts *counts_of(acu_cache *cache, size_t bytes) {
+    return bytes <= ACU_SMALL ? &cache->ready[acu_size_class(bytes)].counts
+                              : &cache->ready_large.counts[acu_allocator_class_of(bytes)];
+}
+
 /* Counts a piece that is given out or taken back. */
 static void count(acu_cache *cache, size_t bytes, bool given_out) {
     acu_cache_lock(cache);
     acu_cache_count(cache, bytes, given_out);
-    if (bytes <= ACU_SMALL) {
-        acu_ready *ready = &cache->ready[acu_size_class(bytes)];
-        ready->used += given_out ? 1u : -1u;
-        ready->allocations += given_out;
-    }
+    acu_counts *counts = counts_of(cache, bytes);
+    *(given_out ? &counts->allocations : &counts->frees) += 1;
     acu_cache_unlock(cache);
 }
 
 /* ---- ready storages ---- */
+
+static void add_to_list(acu_object **list, acu_storage *s) {
+    s->object.next = *list;
+    *list = &s->object;
+}
+
+static void take_small(acu_cache *cache, acu_object **list) {
+    for (unsigned i = 0; i < ACU_READY_CLASSES; i++) {
+        acu_ready *ready = &cache->ready[i];
+        for (acu_storage *s = ready->first, *next; s; s = next) {
+            next = (acu_storage *)s->object.next;
+            add_to_list(list, s);
+        }
+        ready->first = NULL;
+        ready->count = 0;
+    }
+}
+
+static void take_large(acu_cache *cache, acu_object **list) {
+    acu_ready_large *ready = &cache->ready_large;
+    while (ready->count > 0)
+        add_to_list(list, ready->storages[--ready->count]);
+}
 
 /* Takes the storages out of the cache, as a list. If `last`, none is kept any more. */
 static acu_object *take_ready(acu_cache *cache, bool last) {
@@ -67,19 +84,20 @@ static acu_object *take_ready(acu_cache *cache, bool last) {
     acu_cache_lock(cache);
     cache->ended = cache->ended || last;
     cache->keeps = cache->keeps && !last;
-    for (unsigned i = 0; i < ACU_READY_CLASSES; i++) {
-        acu_ready *ready = &cache->ready[i];
-        for (acu_storage *s = ready->first, *next; s; s = next) {
-            next = (acu_storage *)s->object.next;
-            s->object.next = list;
-            list = &s->object;
-        }
-        ready->first = NULL;
-        ready->count = 0;
-    }
-    __atomic_store_n(&cache->base.ready, 0, __ATOMIC_RELAXED);
+    take_small(cache, &list);
+    take_large(cache, &list);
     acu_cache_unlock(cache);
     return list;
+}
+
+static int count_ready(acu_stream_cache *base) {
+    acu_cache *cache = (acu_cache *)base;
+    acu_cache_lock(cache);
+    uint64_t ready = cache->ready_large.count;
+    for (unsigned i = 0; i < ACU_READY_CLASSES; i++)
+        ready += cache->ready[i].count;
+    acu_cache_unlock(cache);
+    return (int)ready;
 }
 
 static acu_object *stop(acu_stream_cache *cache) {
@@ -128,7 +146,7 @@ typedef struct wanted_cache {
 static bool is_wanted(const acu_stream_cache *base, const void *data) {
     const acu_cache *cache = (const acu_cache *)base;
     const wanted_cache *wanted = data;
-    return cache->allocator == wanted->allocator &&
+    return __atomic_load_n(&cache->allocator, __ATOMIC_ACQUIRE) == wanted->allocator &&
            __atomic_load_n(&cache->arena, __ATOMIC_ACQUIRE) == wanted->arena;
 }
 
@@ -141,7 +159,8 @@ static int new_cache(acu_caching *a, acu_stream *stream, acu_arena *arena, acu_c
     if (!cache)
         return no_memory();
     memset(cache, 0, sizeof *cache);
-    cache->base = (acu_stream_cache){.references = 2, .stop = stop, .discard = discard};
+    cache->base =
+        (acu_stream_cache){.references = 2, .count = count_ready, .stop = stop, .discard = discard};
     cache->timeline = acu_timeline_retain(stream->timeline);
     cache->allocator = a;
     cache->arena = arena;
@@ -235,27 +254,6 @@ static acu_heap *heap_for(acu_cache *cache, size_t bytes) {
     return bytes <= ACU_SMALL ? &cache->small : &cache->large;
 }
 
-/* Takes so many bytes of a free piece for a cache. The piece's earlier work comes before later work
- * of the cache's stream. Returns NULL without memory. */
-static acu_piece *take_piece(acu_piece *piece, size_t bytes, acu_cache *cache) {
-    if (!piece || !acu_heap_take(piece, bytes, heap_for(cache, bytes)))
-        return NULL;
-    return piece;
-}
-
-/* Returns a piece of the cache itself; what is ready is joined with its neighbours first where
- * nothing else fits. `list` gets storages to be discarded. */
-static acu_piece *find_own(acu_cache *cache, size_t bytes, acu_object **list) {
-    acu_heap *heap = heap_for(cache, bytes);
-    acu_piece *piece = acu_heap_find(heap, bytes);
-    if (piece || __atomic_load_n(&cache->base.ready, __ATOMIC_RELAXED) == 0)
-        return piece;
-    acu_object *ready = take_ready(cache, false);
-    give_pieces(ready);
-    *list = ready;
-    return acu_heap_find(heap, bytes);
-}
-
 /* Puts a list in front of another one. */
 static void append(acu_object **list, acu_object *more) {
     acu_object **end = &more;
@@ -265,16 +263,40 @@ static void append(acu_object **list, acu_object *more) {
     *list = more;
 }
 
+/* Makes the pieces of what is ready free: of the large ones alone, or of all. */
+static void free_ready(acu_cache *cache, bool all, acu_object **list) {
+    acu_object *ready = NULL;
+    acu_cache_lock(cache);
+    take_large(cache, &ready);
+    if (all)
+        take_small(cache, &ready);
+    acu_cache_unlock(cache);
+    give_pieces(ready);
+    append(list, ready);
+}
+
+/* Returns a piece of the cache itself. Large pieces that are ready were looked at: they are joined
+ * with their neighbours first; small ones where nothing else fits. `list` gets storages to be
+ * discarded. */
+static acu_piece *find_own(acu_cache *cache, size_t bytes, acu_object **list) {
+    acu_heap *heap = heap_for(cache, bytes);
+    if (bytes > ACU_SMALL)
+        free_ready(cache, false, list);
+    acu_piece *piece = acu_heap_find(heap, bytes);
+    if (piece)
+        return piece;
+    free_ready(cache, true, list);
+    return acu_heap_find(heap, bytes);
+}
+
 /* Returns a piece of another stream, whose work on it is done, or, if `wait`, which the stream then
  * waits for. */
 static acu_piece *find_other(acu_caching *a, const acu_cache *cache, acu_stream *stream,
                              size_t bytes, bool wait, acu_object **list) {
     for (acu_cache *other = a->caches; other; other = other->next) {
-        acu_object *ready = NULL;
         if (other == cache || other->arena)
             continue;
-        acu_piece *piece = find_own(other, bytes, &ready);
-        append(list, ready);
+        acu_piece *piece = find_own(other, bytes, list);
         if (!piece)
             continue;
         if (piece->number == 0 || acu_timeline_is_over(other->timeline, piece->number))
@@ -289,38 +311,37 @@ static acu_piece *find_other(acu_caching *a, const acu_cache *cache, acu_stream 
     return NULL;
 }
 
-/* Returns a piece of what the allocator has. The lock is held, also afterwards. */
-static acu_piece *find_piece(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes,
-                             bool wait, acu_object **list) {
-    const bool frozen = cache->arena != NULL;
-    acu_piece *piece = find_own(cache, bytes, list);
-    if (!piece && !frozen)
-        piece = find_other(a, cache, stream, bytes, wait, list);
-    return take_piece(piece, bytes, cache);
-}
-
 /* ---- the ladder ---- */
 
+/* Takes so many bytes of a free piece, which may be NULL, for a cache: the piece's earlier work
+ * comes before later work of the cache's stream. The caller has the lock, which is given up.
+ * Returns 0 or a code, which is recorded where the host has no memory. */
+static int take_piece(acu_caching *a, acu_piece *piece, size_t bytes, acu_cache *cache) {
+    const bool taken = piece && acu_heap_take(piece, bytes, heap_for(cache, bytes));
+    pthread_mutex_unlock(&a->base.lock);
+    return taken ? 0 : piece ? no_memory() : cudaErrorMemoryAllocation;
+}
+
+/* Takes a piece of what the allocator has. */
 static int find_once(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes, bool wait,
                      acu_piece **piece) {
     acu_object *list = NULL;
     pthread_mutex_lock(&a->base.lock);
-    *piece = find_piece(a, cache, stream, bytes, wait, &list);
-    pthread_mutex_unlock(&a->base.lock);
+    *piece = find_own(cache, bytes, &list);
+    if (!*piece && !cache->arena)
+        *piece = find_other(a, cache, stream, bytes, wait, &list);
+    const int code = take_piece(a, *piece, bytes, cache);
     discard(list);
-    return *piece ? 0 : cudaErrorMemoryAllocation;
+    return code;
 }
 
 static int grow(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes,
                 acu_piece **piece) {
-    acu_piece *found = NULL;
-    int code = acu_source_grow(a, cache, heap_for(cache, bytes), stream, bytes, &found);
+    int code = acu_source_grow(a, cache, heap_for(cache, bytes), stream, bytes, piece);
     if (code)
         return code;
-    *piece = take_piece(found, bytes, cache);
-    a->misses += *piece != NULL;
-    pthread_mutex_unlock(&a->base.lock);
-    return *piece ? 0 : no_memory();
+    a->misses++;
+    return take_piece(a, *piece, bytes, cache);
 }
 
 /* Waits for the work that used what is free, gives all of it back, and tries again. */
@@ -341,22 +362,23 @@ ACU_COLD static int grow_in_need(acu_caching *a, acu_cache *cache, acu_stream *s
     return grow(a, cache, stream, bytes, piece);
 }
 
-static int take_from(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes,
+/* What failed on the way is nobody's error where there is memory in the end. */
+static int take_more(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes,
                      acu_piece **piece) {
-    if (find_once(a, cache, stream, bytes, false, piece) == 0)
-        return 0;
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = grow(a, cache, stream, bytes, piece);
-    return code == cudaErrorMemoryAllocation ? grow_in_need(a, cache, stream, bytes, piece) : code;
+    if (code == cudaErrorMemoryAllocation)
+        code = grow_in_need(a, cache, stream, bytes, piece);
+    if (!code)
+        acu_record_restore(&before);
+    return code;
 }
 
-static void count_class(acu_caching *a, size_t bytes, bool given_out) {
-    acu_allocator_class_info *class = &a->base.classes[acu_allocator_class_of(bytes)];
-    if (bytes <= ACU_SMALL)
-        return; /* the cache counts those */
-    pthread_mutex_lock(&a->base.lock);
-    class->allocations += given_out;
-    class->used += given_out ? 1 : (size_t)-1;
-    pthread_mutex_unlock(&a->base.lock);
+static int take_from(acu_caching *a, acu_cache *cache, acu_stream *stream, size_t bytes,
+                     acu_piece **piece) {
+    const int code = find_once(a, cache, stream, bytes, false, piece);
+    return code == cudaErrorMemoryAllocation ? take_more(a, cache, stream, bytes, piece) : code;
 }
 
 static int take(acu_allocator *base, acu_stream *stream, size_t bytes, acu_given *given) {
@@ -371,7 +393,6 @@ static int take(acu_allocator *base, acu_stream *stream, size_t bytes, acu_given
     if (code)
         return code;
     count(cache, piece->bytes, true);
-    count_class(a, piece->bytes, true);
     given->piece = piece;
     given->pointer = piece->pointer;
     return 0;
@@ -394,7 +415,6 @@ static int give(acu_allocator *base, acu_stream *stream, const acu_given *given)
     acu_caching *a = caching(base);
     acu_piece *piece = given->piece;
     count(piece->heap->cache, piece->bytes, false);
-    count_class(a, piece->bytes, false);
     int code = piece->heap->cache->timeline == stream->timeline ? 0 : move_piece(a, piece, stream);
     if (code) /* no memory: the piece stays where it was, and its uses are waited for */
         code = acu_timeline_synchronize(stream->timeline, acu_timeline_issue(stream->timeline));
@@ -416,10 +436,9 @@ static struct acu_storage *reuse(acu_allocator *base, acu_stream *stream, acu_dt
 static void keep(acu_allocator *base, acu_storage *s) {
     acu_cache *cache = s->piece->heap->cache;
     (void)base;
-    if (s->piece->bytes > ACU_SMALL || cache->arena)
-        return;
-    s->cache = cache;
-    s->class = acu_size_class(s->piece->bytes);
+    const size_t bytes = s->piece->bytes;
+    s->cache = cache->arena ? NULL : cache;
+    s->class = bytes <= ACU_SMALL ? acu_size_class(bytes) : ACU_READY_CLASSES;
 }
 
 /* ---- giving back ---- */
@@ -489,15 +508,30 @@ static void free_caches(acu_caching *a) {
         if (acu_timeline_release(cache->timeline))
             acu_record_release_error();
         cache->timeline = NULL;
+        /* The stream may still have the cache, and another allocator may come to lie here. */
+        __atomic_store_n(&cache->allocator, NULL, __ATOMIC_RELEASE);
         acu_stream_cache_release(&cache->base);
     }
 }
 
+/* Waits for all work on what is free. Where that fails, CUDA has lost the work, or nobody can wait
+ * for it ever: the memory is given back all the same. */
+static int finish_uses(acu_caching *a) {
+    int first = 0;
+    for (acu_cache *cache = a->caches; cache && !acu_is_unloading(); cache = cache->next) {
+        const int code = wait_for_uses(a, cache);
+        if (code == ACU_ERROR_CAPTURE)
+            return code;
+        first = first ? first : code;
+        forget_uses(&cache->small, UINT64_MAX);
+        forget_uses(&cache->large, UINT64_MAX);
+    }
+    return first;
+}
+
 static int destroy(acu_allocator *base) {
     acu_caching *a = caching(base);
-    int code = 0;
-    for (acu_cache *cache = a->caches; cache && !code && !acu_is_unloading(); cache = cache->next)
-        code = wait_for_uses(a, cache);
+    const int code = finish_uses(a);
     if (code == ACU_ERROR_CAPTURE)
         return ACU_LATER;
     pthread_mutex_lock(&base->lock);
@@ -520,25 +554,34 @@ static size_t largest_free(const acu_caching *a) {
     return largest;
 }
 
+static void add(acu_allocator_class_info *class, const acu_counts *counts) {
+    class->allocations += counts->allocations;
+    class->used += (size_t)(counts->allocations - counts->frees);
+}
+
+/* Adds what all caches have counted; the caller has the allocator's lock. */
+static void add_counts(const acu_caching *a, acu_allocator_class_info *classes) {
+    for (acu_cache *cache = a->caches; cache; cache = cache->next) {
+        acu_cache_lock(cache);
+        for (unsigned i = 0; i < ACU_READY_CLASSES; i++)
+            add(&classes[acu_allocator_class_of(acu_class_bytes(i))], &cache->ready[i].counts);
+        for (unsigned i = 0; i < ACU_COUNTED_CLASSES; i++)
+            add(&classes[i], &cache->ready_large.counts[i]);
+        acu_cache_unlock(cache);
+    }
+}
+
 static void get_info(acu_allocator *base, acu_allocator_info *info) {
     acu_caching *a = caching(base);
     pthread_mutex_lock(&base->lock);
     acu_cache_get_used(a, &info->used, &info->used_high);
     info->largest_free = largest_free(a);
-    uint64_t now = 0;
-    for (acu_cache *cache = a->caches; cache; cache = cache->next) {
-        acu_cache_lock(cache);
-        for (unsigned i = 0; i < ACU_READY_CLASSES; i++) {
-            info->allocations += cache->ready[i].allocations;
-            now += cache->ready[i].used;
-        }
-        acu_cache_unlock(cache);
-    }
+    acu_allocator_class_info classes[ACU_COUNTED_CLASSES] = {{0}};
+    add_counts(a, classes);
     for (unsigned i = 0; i < ACU_COUNTED_CLASSES; i++) {
-        info->allocations += base->classes[i].allocations;
-        now += base->classes[i].used;
+        info->allocations += classes[i].allocations;
+        info->frees += classes[i].allocations - classes[i].used;
     }
-    info->frees = info->allocations - now;
     info->hits = info->allocations - a->misses;
     pthread_mutex_unlock(&base->lock);
     const size_t unused = info->reserved > info->used ? info->reserved - info->used : 0;
@@ -547,17 +590,8 @@ static void get_info(acu_allocator *base, acu_allocator_info *info) {
 }
 
 static void add_classes(acu_allocator *base, acu_allocator_class_info *classes) {
-    acu_caching *a = caching(base);
     pthread_mutex_lock(&base->lock);
-    for (acu_cache *cache = a->caches; cache; cache = cache->next) {
-        acu_cache_lock(cache);
-        for (unsigned i = 0; i < ACU_READY_CLASSES; i++) {
-            acu_allocator_class_info *class = &classes[acu_allocator_class_of(acu_class_bytes(i))];
-            class->allocations += cache->ready[i].allocations;
-            class->used += cache->ready[i].used;
-        }
-        acu_cache_unlock(cache);
-    }
+    add_counts(caching(base), classes);
     pthread_mutex_unlock(&base->lock);
 }
 

@@ -15,16 +15,29 @@
 
 enum {
     ACU_READY_CLASSES = 72, /* those of at most ACU_SMALL bytes */
-    ACU_READY_MOST = 64     /* storages of one class */
+    ACU_READY_MOST = 64,    /* storages of one class */
+    ACU_READY_LARGE = 32    /* larger ones */
 };
+
+/* What was done with pieces of one class. */
+typedef struct acu_counts {
+    uint64_t allocations, frees;
+} acu_counts;
 
 /* The storages of one class that are ready, the last one first. */
 typedef struct acu_ready {
     acu_storage *first; /* linked by object.next */
-    unsigned count;
-    unsigned used; /* pieces of the class that are in use */
-    uint64_t allocations;
+    uint64_t count;
+    acu_counts counts;
 } acu_ready;
+
+/* Larger ones: each is for requests of its own size, rounded up. */
+typedef struct acu_ready_large {
+    unsigned count;
+    size_t bytes[ACU_READY_LARGE];
+    acu_storage *storages[ACU_READY_LARGE];
+    acu_counts counts[ACU_COUNTED_CLASSES];
+} acu_ready_large;
 
 typedef struct acu_caching acu_caching;
 
@@ -39,12 +52,13 @@ typedef struct acu_arena {
 
 typedef struct acu_cache {
     acu_stream_cache base;
-    bool busy;              /* atomic: the lock of what follows, up to `ready` */
+    bool busy;              /* atomic: the lock of what follows, up to `ready_large` */
     bool keeps;             /* storages are kept */
     bool ended;             /* none will be any more */
     bool shared;            /* the allocator has other caches: it counts for all of them */
     size_t used, used_high; /* bytes */
     acu_ready ready[ACU_READY_CLASSES];
+    acu_ready_large ready_large;
     acu_heap small, large;  /* under the allocator's lock, as all below */
     acu_timeline *timeline; /* of the stream, with a reference */
     acu_caching *allocator;
@@ -76,7 +90,13 @@ static inline void acu_cache_unlock(acu_cache *cache) {
 }
 
 /* Counts for all caches, which several threads do at once. */
-void acu_cache_count_shared(acu_cache *cache, size_t bytes, bool given_out);
+static inline void acu_cache_count_shared(acu_caching *a, size_t bytes, bool given_out) {
+    const size_t now = __atomic_add_fetch(&a->used, given_out ? bytes : -bytes, __ATOMIC_RELAXED);
+    size_t high = __atomic_load_n(&a->used_high, __ATOMIC_RELAXED);
+    while (now > high && !__atomic_compare_exchange_n(&a->used_high, &high, now, true,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
 
 /* Counts bytes that are given out or taken back, under the cache's lock. */
 static inline void acu_cache_count(acu_cache *cache, size_t bytes, bool given_out) {
@@ -84,7 +104,7 @@ static inline void acu_cache_count(acu_cache *cache, size_t bytes, bool given_ou
     if (cache->used > cache->used_high)
         cache->used_high = cache->used;
     if (!ACU_LIKELY(!cache->shared))
-        acu_cache_count_shared(cache, bytes, given_out);
+        acu_cache_count_shared(cache->allocator, bytes, given_out);
 }
 
 /* Returns whether buffers can be made and released by way of the ready storages. */
@@ -94,25 +114,50 @@ static inline bool acu_cache_is_usual(void) {
                        ACU_WATCHED(unloading)) == 0);
 }
 
-/* Returns a storage that was ready, for so many elements; NULL, with nothing done, where there is
- * none or the size is unusual. */
-static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count) {
-    size_t bytes = 0;
-    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= ACU_SMALL)
-        return NULL;
-    const unsigned class = acu_size_class(bytes);
+/* Returns a storage of the class that was ready; NULL: there is none. */
+static inline acu_storage *acu_cache_take(acu_cache *cache, unsigned class) {
     acu_ready *ready = &cache->ready[class];
     acu_cache_lock(cache);
     acu_storage *s = ready->first;
     if (ACU_LIKELY(s != NULL)) {
         ready->first = (acu_storage *)s->object.next;
         ready->count--;
-        ready->used++;
-        ready->allocations++;
-        __atomic_store_n(&cache->base.ready, cache->base.ready - 1, __ATOMIC_RELAXED);
+        ready->counts.allocations++;
         acu_cache_count(cache, acu_class_bytes(class), true);
     }
     acu_cache_unlock(cache);
+    return s;
+}
+
+/* Returns a large storage that was ready for just that size; NULL: there is none. */
+static inline acu_storage *acu_cache_take_large(acu_cache *cache, size_t bytes) {
+    acu_ready_large *ready = &cache->ready_large;
+    acu_storage *s = NULL;
+    const size_t size = acu_size_round(bytes);
+    acu_cache_lock(cache);
+    unsigned i = ready->count;
+    while (i > 0 && ready->bytes[i - 1] != size)
+        i--;
+    if (i > 0) {
+        const unsigned last = --ready->count;
+        s = ready->storages[i - 1];
+        ready->storages[i - 1] = ready->storages[last];
+        ready->bytes[i - 1] = ready->bytes[last];
+        ready->counts[acu_allocator_class_of(size)].allocations++;
+        acu_cache_count(cache, size, true);
+    }
+    acu_cache_unlock(cache);
+    return s;
+}
+
+/* Returns a storage that was ready, for so many elements; NULL, with nothing done, where there is
+ * none or the size is unusual. */
+static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count) {
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX)
+        return NULL;
+    acu_storage *s = ACU_LIKELY(bytes <= ACU_SMALL) ? acu_cache_take(cache, acu_size_class(bytes))
+                                                    : acu_cache_take_large(cache, bytes);
     if (!s)
         return NULL;
     s->first.dtype = dtype;
@@ -130,25 +175,44 @@ static inline bool acu_cache_can_keep(const acu_storage *s, const acu_buffer *bu
            acu_storage_is_only_on(s, s->home->timeline);
 }
 
+/* Puts the storage where it is ready; returns false where there are enough. */
+static inline bool acu_cache_put(acu_cache *cache, acu_storage *s) {
+    acu_ready *ready = &cache->ready[s->class];
+    if (!ACU_LIKELY(ready->count < ACU_READY_MOST))
+        return false;
+    s->object.next = &ready->first->object;
+    ready->first = s;
+    ready->count++;
+    ready->counts.frees++;
+    acu_cache_count(cache, acu_class_bytes(s->class), false);
+    return true;
+}
+static inline bool acu_cache_put_large(acu_cache *cache, acu_storage *s) {
+    acu_ready_large *ready = &cache->ready_large;
+    const size_t size = s->piece->bytes;
+    if (ready->count == ACU_READY_LARGE)
+        return false;
+    ready->bytes[ready->count] = size;
+    ready->storages[ready->count++] = s;
+    ready->counts[acu_allocator_class_of(size)].frees++;
+    acu_cache_count(cache, size, false);
+    return true;
+}
+
 /* Makes the storage ready again, with its memory; returns false, with nothing done, where the cache
  * keeps no more. */
 static inline bool acu_cache_keep(acu_storage *s) {
     acu_cache *cache = s->cache;
-    acu_ready *ready = &cache->ready[s->class];
     uint64_t number;
     if (!acu_timeline_has_issued(s->home->timeline, &number))
         number--; /* all work is before the last mark */
     acu_cache_lock(cache);
-    const bool kept = cache->keeps && ready->count < ACU_READY_MOST;
+    const bool kept =
+        cache->keeps && (ACU_LIKELY(s->class < ACU_READY_CLASSES) ? acu_cache_put(cache, s)
+                                                                  : acu_cache_put_large(cache, s));
     if (ACU_LIKELY(kept)) {
         __atomic_store_n(&s->first.object.kind, NULL, __ATOMIC_RELAXED);
         s->freed = number;
-        s->object.next = &ready->first->object;
-        ready->first = s;
-        ready->count++;
-        ready->used--;
-        __atomic_store_n(&cache->base.ready, cache->base.ready + 1, __ATOMIC_RELAXED);
-        acu_cache_count(cache, acu_class_bytes(s->class), false);
     }
     acu_cache_unlock(cache);
     return kept;

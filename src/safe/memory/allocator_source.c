@@ -10,15 +10,34 @@ enum { MIB = 1u << 20u };
 
 /* ---- the source ---- */
 
-static bool has_virtual(int device) {
-    int has = 0;
+static int ask_virtual(int device, bool *has) {
+    int answer = 0;
+    int code = acu_translate_driver(cuInit(0));
+    if (!code)
+        code = acu_translate_driver(cuDeviceGetAttribute(
+            &answer, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
+    *has = answer != 0;
+    return code;
+}
+
+/* Chooses the source; where the driver cannot be asked, the device has no virtual memory for us. */
+static int choose_source(acu_caching *a, acu_allocator_source wanted) {
+    const int device = a->base.object.device;
+    bool has = false;
     acu_saved_record before;
+    a->source = wanted;
+    if (wanted > ACU_ALLOCATOR_VIRTUAL)
+        return 0;
     acu_record_save(&before);
-    const int code = acu_translate_driver(cuInit(0)) ||
-                     acu_translate_driver(cuDeviceGetAttribute(
-                         &has, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
-    acu_record_restore(&before);
-    return !code && has;
+    const int code = ask_virtual(device, &has);
+    if (wanted == ACU_ALLOCATOR_ANY) {
+        acu_record_restore(&before);
+        a->source = has ? ACU_ALLOCATOR_VIRTUAL : ACU_ALLOCATOR_DEVICE;
+        return 0;
+    }
+    return code || has
+               ? code
+               : acu_record(cudaErrorNotSupported, "device %d has no virtual memory", device);
 }
 
 static int find_total(acu_caching *a) {
@@ -37,34 +56,33 @@ static int find_total(acu_caching *a) {
 
 int acu_source_open(acu_caching *a, acu_allocator_source wanted) {
     const int device = a->base.object.device;
-    a->source = wanted;
-    if (wanted == ACU_ALLOCATOR_ANY)
-        a->source = has_virtual(device) ? ACU_ALLOCATOR_VIRTUAL : ACU_ALLOCATOR_DEVICE;
-    if (wanted == ACU_ALLOCATOR_VIRTUAL && !has_virtual(device))
-        return acu_record(cudaErrorNotSupported, "device %d has no virtual memory", device);
-    int code = find_total(a);
+    int code = choose_source(a, wanted);
+    if (!code)
+        code = find_total(a);
     if (!code && a->source == ACU_ALLOCATOR_VIRTUAL)
-        code = acu_physical_step(device, &a->step);
+        code = acu_physical_step(device, NULL, &a->step);
     return code;
 }
 
-/* A stream that is captured must not get the allocation, which the graph would repeat. */
-static int take_from_pool(const acu_caching *a, acu_stream *stream, size_t bytes, void **at) {
-    cudaStream_t raw = stream->raw, other = NULL;
-    int code = 0;
-    if (acu_capture_of(stream)) {
-        code = (int)cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
-        raw = other;
-    }
-    if (!code)
-        code = a->pool ? (int)cudaMallocFromPoolAsync(at, bytes, a->pool->raw, raw)
-                       : (int)cudaMallocAsync(at, bytes, raw);
-    if (other) {
-        const int waited = (int)cudaStreamSynchronize(other);
-        code = code ? code : waited;
-        (void)cudaStreamDestroy(other);
-    }
-    return code;
+static int take_in_order(const acu_caching *a, cudaStream_t on, size_t bytes, void **at) {
+    return a->pool ? (int)cudaMallocFromPoolAsync(at, bytes, a->pool->raw, on)
+                   : (int)cudaMallocAsync(at, bytes, on);
+}
+
+/* Takes memory by a stream of its own, and waits: a stream that is captured must not get the
+ * allocation, which the graph would repeat. */
+static int take_aside(const acu_caching *a, size_t bytes, void **at) {
+    cudaStream_t aside = NULL;
+    int code = (int)cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking);
+    if (code)
+        return code;
+    code = take_in_order(a, aside, bytes, at);
+    const int waited = code ? 0 : (int)cudaStreamSynchronize(aside);
+    if (waited && cudaFree(*at))
+        acu_record_release_error();
+    if (cudaStreamDestroy(aside))
+        acu_record_release_error();
+    return code ? code : waited;
 }
 
 static int take(const acu_caching *a, acu_stream *stream, size_t bytes, void **at) {
@@ -72,7 +90,8 @@ static int take(const acu_caching *a, acu_stream *stream, size_t bytes, void **a
     int code = acu_guard_enter(&guard, a->base.object.device);
     const int mode = acu_thread_ignore_all_captures();
     if (!code && a->source == ACU_ALLOCATOR_POOL)
-        code = take_from_pool(a, stream, bytes, at);
+        code = acu_capture_of(stream) ? take_aside(a, bytes, at)
+                                      : take_in_order(a, stream->raw, bytes, at);
     else if (!code && a->source == ACU_ALLOCATOR_PINNED)
         code = (int)cudaHostAlloc(at, bytes, cudaHostAllocPortable);
     else if (!code)
@@ -84,20 +103,19 @@ static int take(const acu_caching *a, acu_stream *stream, size_t bytes, void **a
     return code;
 }
 
-/* Gives a segment back, which nobody uses: all work there is done. */
+/* Gives a segment back, which nobody uses: all work there is done. CUDA knows whose it is; another
+ * device that is current may only be woken up by it. */
 static int give(const acu_caching *a, acu_segment *segment) {
-    int code = 0;
     acu_guard guard;
     if (acu_is_unloading())
         return 0;
     if (segment->range)
         return acu_object_release(NULL, segment->range, &acu_virtual_class);
-    code = acu_guard_enter(&guard, a->base.object.device);
-    if (!code)
-        code = a->source == ACU_ALLOCATOR_PINNED ? (int)cudaFreeHost(segment->pointer)
-                                                 : (int)cudaFree(segment->pointer);
+    const int entered = acu_guard_enter(&guard, a->base.object.device);
+    const int code = a->source == ACU_ALLOCATOR_PINNED ? (int)cudaFreeHost(segment->pointer)
+                                                       : (int)cudaFree(segment->pointer);
     acu_guard_leave(&guard);
-    return acu_forgive_unloading(code);
+    return acu_forgive_unloading(code ? code : entered);
 }
 
 /* ---- segments, under the lock ---- */
@@ -155,7 +173,7 @@ static int open_range(acu_caching *a, acu_heap *heap) {
         return no_memory();
     segment->room = round_up(a->total, a->step);
     int code =
-        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, &segment->range);
+        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, NULL, &segment->range);
     if (code) {
         free(segment);
         return code;

@@ -38,6 +38,14 @@ struct acu_mipmap {
 
 extern ACU_OURS const acu_class acu_array_class, acu_mipmap_class;
 
+/* Checks that there can be so many levels of that extent; returns 0 or a failure recorded for
+ * `call`. */
+int acu_mipmap_check_levels(const char *call, acu_extent extent, unsigned flags, unsigned levels);
+/* Makes a mipmap that owns a raw one, in memory of `owner`, which it keeps. Returns 0, or a failure
+ * recorded for `call`, after which the raw mipmap is the caller's. */
+int acu_mipmap_own(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
+                   acu_object *owner, acu_mipmap **mipmap);
+
 /* Returns whether elements are compressed in blocks of 4 x 4. */
 bool acu_format_is_compressed(const acu_format *format);
 /* Converts a format; returns 0, or a failure recorded for `call`. */

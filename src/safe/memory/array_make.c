@@ -181,24 +181,29 @@ typedef struct raw_memory {
     cudaArray_t array;
     cudaMipmappedArray_t mipmap;
     bool owned;
+    acu_object *owner; /* the object that has the memory, with a reference; or NULL */
 } raw_memory;
 
+/* CUDA knows the device of what is freed; so the memory is not lost where that cannot be made
+ * current. */
 static int free_raw(int device, cudaArray_t array, cudaMipmappedArray_t mipmap) {
     acu_guard guard;
-    int code = acu_guard_enter(&guard, device);
+    const int entered = acu_guard_enter(&guard, device);
     const int mode = acu_thread_ignore_captures();
-    if (!code)
-        code = array ? (int)cudaFreeArray(array) : (int)cudaFreeMipmappedArray(mipmap);
+    const int code = array ? (int)cudaFreeArray(array) : (int)cudaFreeMipmappedArray(mipmap);
     acu_thread_restore(mode);
     acu_guard_leave(&guard);
-    return code;
+    return code ? code : entered;
 }
 
 static int destroy_memory(acu_object *object) {
     const raw_memory *memory = (const raw_memory *)object;
-    if (!memory->owned || acu_is_unloading())
-        return 0;
-    return acu_forgive_unloading(free_raw(object->device, memory->array, memory->mipmap));
+    acu_object *owner = memory->owner;
+    int freed = 0;
+    if (memory->owned && !acu_is_unloading())
+        freed = acu_forgive_unloading(free_raw(object->device, memory->array, memory->mipmap));
+    const int released = owner ? acu_object_release(NULL, owner, owner->was) : 0;
+    return freed ? freed : released;
 }
 
 static const acu_class memory_class = {"memory of an array", destroy_memory, NULL, NULL};
@@ -222,6 +227,8 @@ int acu_array_keep(const acu_array_making *m, acu_array_shape *shape, cudaArray_
         return code;
     }
     memory->owned = shape->owned = owned;
+    memory->owner = m->owner;
+    acu_object_add_owner(m->owner);
     return acu_object_release(NULL, memory, &memory_class); /* the storage is its owner */
 }
 

@@ -12,6 +12,7 @@ typedef struct acu_array_making {
     acu_format format;
     acu_extent extent;
     unsigned flags, levels;
+    acu_object *owner; /* the object that has the memory; NULL: the array itself */
 } acu_array_making;
 
 /* Each returns 0, or a failure recorded for the call. */

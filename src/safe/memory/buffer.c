@@ -177,9 +177,7 @@ acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, con
     return code;
 }
 
-/* Returns the bytes that an address of such elements must be a multiple of: the largest power of
- * two that divides their size; 1 of raw bytes. */
-static size_t alignment_of(acu_dtype dtype) {
+size_t acu_buffer_alignment(acu_dtype dtype) {
     size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
     bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
     return raw ? 1 : lowest;
@@ -192,7 +190,7 @@ int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer
     ACU_TRY(acu_stream_check(call, r->stream));
     if (!r->given && r->count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
-    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
+    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % acu_buffer_alignment(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
     if ((unsigned)r->options.memory > ACU_MEMORY_HOST || r->options.memory == ACU_MEMORY_GRAPH)
@@ -335,8 +333,8 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
         return acu_refuse_dtype(__func__, dtype);
     ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
                    "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
-    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % alignment_of(dtype) == 0, ACU_ERROR_DTYPE,
-                   "the memory is not aligned for %s", acu_dtype_name(dtype));
+    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % acu_buffer_alignment(dtype) == 0,
+                   ACU_ERROR_DTYPE, "the memory is not aligned for %s", acu_dtype_name(dtype));
     ACU_TRY(new_view(__func__, buffer, view));
     (*view)->dtype = dtype;
     (*view)->count = bytes / size;
@@ -412,6 +410,14 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
                         "the buffer is memory of a graph, which belongs to no stream; name the "
                         "stream to use");
     return acu_stream_check(call, *on);
+}
+
+acu_result acu_buffer_forget_uses(acu_buffer *buffer, size_t *left) {
+    NEED_BUFFER(buffer);
+    const size_t still = acu_storage_forget_over(buffer->storage);
+    if (left)
+        *left = still;
+    return 0;
 }
 
 acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on) {

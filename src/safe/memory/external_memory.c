@@ -1,7 +1,8 @@
-/* Memory of other APIs: how it is imported and released, and the buffers of it. */
+/* Memory of other APIs: how it is imported and released; buffers and mipmaps of it. */
 #include "safe/memory/external_memory.h"
 #include "safe/base/descriptor.h"
 #include "safe/base/device.h"
+#include "safe/memory/array_make.h"
 #include "safe/memory/buffer.h"
 
 #define OUTCOME(memory, code) acu_outcome(__func__, (memory), (code))
@@ -223,12 +224,12 @@ static int map(const acu_external_memory *memory, size_t at, size_t bytes, void 
     return code;
 }
 
-/* Gives up a mapping that no buffer came to own; the failure that is recorded stays. */
-static void unmap(void *address) {
+/* Gives up a mapping that no buffer or mipmap came to own; the failure that is recorded stays. */
+static void unmap(void *address, cudaMipmappedArray_t raw) {
     int code = 0;
     acu_saved_record failure;
     acu_record_save(&failure);
-    ACU_IGNORING_CAPTURES(code, cudaFree(address));
+    ACU_IGNORING_CAPTURES(code, address ? cudaFree(address) : cudaFreeMipmappedArray(raw));
     if (code)
         acu_record_release_error();
     acu_record_restore(&failure);
@@ -248,6 +249,27 @@ static int check_part(const char *call, const acu_external_memory *memory, size_
                        "%zu elements from byte %zu on are outside of the memory", count, at);
 }
 
+/* CUDA looks at the size only when something is mapped. */
+static int outcome_of_map(const char *call, const acu_external_memory *memory, size_t at,
+                          int code) {
+    if (code == cudaErrorInvalidValue)
+        acu_fail_hint(at > 0 && memory->dedicated
+                          ? "of a dedicated allocation CUDA maps parts from byte 0 on only; "
+                            "acu_buffer_slice() makes other parts"
+                          : "'bytes' of the import must be the size of the allocation, which is "
+                            "found out only now");
+    return acu_outcome(call, memory, code);
+}
+
+static int check_device(const char *call, const acu_external_memory *memory,
+                        const acu_stream *stream) {
+    if (stream->object.device == memory->object.device)
+        return 0;
+    return acu_fail_on(call, memory, ACU_ERROR_DEVICE,
+                       "the memory was imported on device %d, and the stream is on device %d",
+                       memory->object.device, stream->object.device);
+}
+
 acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t at,
                                              acu_stream *stream, acu_dtype dtype, size_t count,
                                              acu_buffer **buffer) {
@@ -258,11 +280,9 @@ acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t
     ACU_NEED(memory, acu_external_memory_class);
     ACU_NEED_STREAM(stream);
     ACU_TRY(check_part(__func__, memory, at, dtype, count, &bytes));
-    ACU_REQUIRE_OF(memory, stream->object.device == memory->object.device, ACU_ERROR_DEVICE,
-                   "the memory was imported on device %d, and the stream is on device %d",
-                   memory->object.device, stream->object.device);
+    ACU_TRY(check_device(__func__, memory, stream));
     acu_destroy_deferred();
-    ACU_TRY(OUTCOME(memory, map(memory, at, bytes, &address)));
+    ACU_TRY(outcome_of_map(__func__, memory, at, map(memory, at, bytes, &address)));
     const acu_storage_request request = {.stream = stream,
                                          .dtype = dtype,
                                          .count = count,
@@ -272,6 +292,48 @@ acu_result acu_external_memory_create_buffer(acu_external_memory *memory, size_t
                                          .owner = &memory->object};
     const int code = acu_buffer_new_on(__func__, &request, buffer);
     if (code)
-        unmap(address);
+        unmap(address, NULL);
+    return code;
+}
+
+/* ---- images ---- */
+
+static int map_image(const acu_external_memory *memory, size_t at, const acu_array_making *m,
+                     cudaMipmappedArray_t *raw) {
+    acu_guard guard;
+    const struct cudaExternalMemoryMipmappedArrayDesc desc = {
+        .offset = at,
+        .formatDesc = m->desc,
+        .extent = {m->extent.width, m->extent.height, m->extent.depth},
+        .flags = m->flags,
+        .numLevels = m->levels};
+    int code = acu_guard_enter(&guard, memory->object.device);
+    if (!code)
+        ACU_IGNORING_CAPTURES(code,
+                              cudaExternalMemoryGetMappedMipmappedArray(raw, memory->raw, &desc));
+    acu_guard_leave(&guard);
+    return code;
+}
+
+acu_result acu_external_memory_create_mipmap(acu_external_memory *memory, size_t at,
+                                             acu_stream *stream, acu_format format,
+                                             acu_extent extent, unsigned levels, unsigned flags,
+                                             acu_mipmap **mipmap) {
+    acu_array_making m = {.call = __func__, .stream = stream, .levels = levels};
+    cudaMipmappedArray_t raw = NULL;
+    ACU_NEED_POINTER(mipmap);
+    *mipmap = NULL;
+    ACU_NEED(memory, acu_external_memory_class);
+    ACU_TRY(acu_array_begin_making(&m, &format, extent, flags));
+    ACU_REQUIRE_OF(memory, at < memory->bytes, ACU_ERROR_RANGE,
+                   "an image from byte %zu on is outside of the memory", at);
+    ACU_REQUIRE_OF(memory, levels > 0, ACU_ERROR_RANGE,
+                   "'levels' is 0: an image without further levels has 1");
+    ACU_TRY(acu_mipmap_check_levels(__func__, extent, flags, levels));
+    ACU_TRY(check_device(__func__, memory, stream));
+    ACU_TRY(OUTCOME(memory, map_image(memory, at, &m, &raw)));
+    const int code = acu_mipmap_own(__func__, stream, raw, levels, &memory->object, mipmap);
+    if (code)
+        unmap(NULL, raw);
     return code;
 }

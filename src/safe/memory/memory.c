@@ -31,14 +31,14 @@ static acu_memory_answer ask_whether(const void *address, CUpointer_attribute at
     return value ? ACU_MEMORY_ANSWER_YES : ACU_MEMORY_ANSWER_NO;
 }
 
-/* Asks for an attribute of the page of managed memory; returns false, with nothing recorded, where
+/* Asks for an attribute of a range of managed memory; returns false, with nothing recorded, where
  * the driver does not answer. */
-static bool ask_page(const void *address, CUmem_range_attribute attribute, int *list,
-                     size_t count) {
+static bool ask_range(const void *address, size_t bytes, CUmem_range_attribute attribute, int *list,
+                      size_t count) {
     acu_saved_record before;
     acu_record_save(&before);
     const CUresult code =
-        cuMemRangeGetAttribute(list, count * sizeof *list, attribute, number_of(address), 1);
+        cuMemRangeGetAttribute(list, count * sizeof *list, attribute, number_of(address), bytes);
     acu_record_restore(&before);
     return code == CUDA_SUCCESS;
 }
@@ -85,6 +85,11 @@ static void find_extent(const void *address, acu_memory_info *info) {
         return;
     info->base = (void *)(uintptr_t)base;
     info->bytes = (size_t)bytes;
+    if (mapping && ask(address, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, &base) &&
+        ask(address, CU_POINTER_ATTRIBUTE_RANGE_SIZE, &bytes)) {
+        info->reserved = (void *)(uintptr_t)base;
+        info->reserved_bytes = (size_t)bytes;
+    }
 }
 
 static acu_memory_answer find_writable(const void *address) {
@@ -95,37 +100,82 @@ static acu_memory_answer find_writable(const void *address) {
                                                                : ACU_MEMORY_ANSWER_NO;
 }
 
-/* The attribute is a device's ordinal, or CUDA's number for the host or for nothing. */
-static acu_memory_place find_place(const void *address, CUmem_range_attribute attribute,
-                                   acu_device *device) {
-    int where = CU_DEVICE_INVALID;
-    if (!ask_page(address, attribute, &where, 1))
+/* ---- how managed memory is to be used ---- */
+
+/* A place, as the driver is asked for it. */
+typedef struct place {
+    CUmem_range_attribute old;      /* a device's ordinal, or CUDA's number for host or nothing */
+    CUmem_range_attribute type, id; /* of a location; since CUDA 12.2 */
+} place;
+
+static const place preferred = {CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION,
+                                CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE,
+                                CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID};
+static const place prefetched = {CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
+                                 CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE,
+                                 CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID};
+
+/* Only the newer attributes tell a NUMA node, for which the older one may have no number. */
+static acu_memory_place find_place(const void *address, size_t bytes, const place *asked,
+                                   acu_device *device, int *node) {
+    int where = CU_DEVICE_INVALID, type = 0, id = 0;
+    if (!ask_range(address, bytes, asked->old, &where, 1))
         return ACU_MEMORY_PLACE_UNKNOWN;
-    if (where >= 0)
+    if (where >= 0) {
         *device = where;
-    return where >= 0               ? ACU_MEMORY_PLACE_DEVICE
-           : where == CU_DEVICE_CPU ? ACU_MEMORY_PLACE_HOST
-                                    : ACU_MEMORY_PLACE_NONE;
+        return ACU_MEMORY_PLACE_DEVICE;
+    }
+    if (ask_range(address, bytes, asked->type, &type, 1) &&
+        type == CU_MEM_LOCATION_TYPE_HOST_NUMA && ask_range(address, bytes, asked->id, &id, 1)) {
+        *node = id;
+        return ACU_MEMORY_PLACE_HOST;
+    }
+    return where == CU_DEVICE_CPU ? ACU_MEMORY_PLACE_HOST : ACU_MEMORY_PLACE_NONE;
 }
 
-static void find_managed(const void *address, acu_memory_info *info) {
+static const acu_memory_range nothing_known = {.preferred_device = ACU_DEVICE_CURRENT,
+                                               .prefetched_device = ACU_DEVICE_CURRENT,
+                                               .preferred_node = -1,
+                                               .prefetched_node = -1};
+
+static void find_range(const void *address, size_t bytes, acu_memory_range *range) {
     int mostly = 0, devices[ACU_COUNTED_DEVICES];
-    if (ask_page(address, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, &mostly, 1))
-        info->read_mostly = mostly ? ACU_MEMORY_ANSWER_YES : ACU_MEMORY_ANSWER_NO;
-    info->preferred =
-        find_place(address, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, &info->preferred_device);
-    info->prefetched = find_place(address, CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION,
-                                  &info->prefetched_device);
-    if (!ask_page(address, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, devices, ACU_COUNTED_DEVICES))
+    if (ask_range(address, bytes, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, &mostly, 1))
+        range->read_mostly = mostly ? ACU_MEMORY_ANSWER_YES : ACU_MEMORY_ANSWER_NO;
+    range->preferred =
+        find_place(address, bytes, &preferred, &range->preferred_device, &range->preferred_node);
+    range->prefetched =
+        find_place(address, bytes, &prefetched, &range->prefetched_device, &range->prefetched_node);
+    if (!ask_range(address, bytes, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, devices,
+                   ACU_COUNTED_DEVICES))
         return;
     for (int i = 0; i < ACU_COUNTED_DEVICES; i++)
         if (devices[i] >= 0 && devices[i] < ACU_COUNTED_DEVICES)
-            info->accessed_by |= UINT64_C(1) << (unsigned)devices[i];
+            range->accessed_by |= UINT64_C(1) << (unsigned)devices[i];
 }
+
+/* CUDA is asked once in a way that may fail: what follows does not record failures. */
+acu_result acu_memory_get_range(const void *address, size_t bytes, acu_memory_range *range) {
+    int mostly = 0;
+    ACU_NEED_POINTER(range);
+    *range = nothing_known;
+    ACU_REQUIRE(bytes > 0, ACU_ERROR_RANGE, "'bytes' is 0");
+    const int code = (int)cudaMemRangeGetAttribute(&mostly, sizeof mostly,
+                                                   cudaMemRangeAttributeReadMostly, address, bytes);
+    if (code == cudaErrorInvalidValue)
+        acu_fail_hint("only managed memory has such attributes; acu_memory_get_info() tells what "
+                      "memory an address is in");
+    ACU_TRY(acu_outcome(__func__, NULL, code));
+    find_range(address, bytes, range);
+    return 0;
+}
+
+/* ---- all of it ---- */
 
 static void find_all(const void *address, const struct cudaPointerAttributes *a,
                      acu_memory_info *info) {
-    uint64_t pool = 0;
+    uint64_t pool = 0, handles = 0;
+    (void)ask(address, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, &handles);
     (void)ask(address, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool);
     (void)ask(address, CU_POINTER_ATTRIBUTE_BUFFER_ID, &info->id);
     info->kind = kind_of(a, address, pool != 0);
@@ -135,22 +185,30 @@ static void find_all(const void *address, const struct cudaPointerAttributes *a,
     info->pool = (struct CUmemPoolHandle_st *)(uintptr_t)pool;
     info->writable = find_writable(address);
     info->ipc = ask_whether(address, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE);
+    info->rdma = ask_whether(address, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE);
+    info->synchronous = ask_whether(address, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+    info->handles = (unsigned)handles;
     find_extent(address, info);
     if (info->kind == ACU_MEMORY_KIND_MANAGED)
-        find_managed(address, info);
+        find_range(address, 1, &info->range);
 }
 
 acu_result acu_memory_get_info(const void *address, acu_memory_info *info) {
-    static const acu_memory_info unknown = {.device = ACU_DEVICE_CURRENT,
-                                            .preferred_device = ACU_DEVICE_CURRENT,
-                                            .prefetched_device = ACU_DEVICE_CURRENT};
     struct cudaPointerAttributes a = {.type = cudaMemoryTypeUnregistered};
     ACU_NEED_POINTER(info);
-    *info = unknown;
+    *info = (acu_memory_info){.device = ACU_DEVICE_CURRENT, .range = nothing_known};
     ACU_TRY(acu_outcome(__func__, NULL, (int)cudaPointerGetAttributes(&a, address)));
     if (a.type != cudaMemoryTypeUnregistered)
         find_all(address, &a, info);
     return 0;
+}
+
+acu_result acu_memory_set_synchronous(void *address, bool synchronous) {
+    const unsigned value = synchronous;
+    ACU_NEED_POINTER(address);
+    return acu_outcome(__func__, NULL,
+                       acu_translate_driver(cuPointerSetAttribute(
+                           &value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, number_of(address))));
 }
 
 acu_result acu_memory_can_access(const void *address, acu_device device, bool *can) {

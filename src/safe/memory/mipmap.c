@@ -39,6 +39,14 @@ static unsigned most_levels(const acu_extent *e, unsigned flags) {
     return count;
 }
 
+int acu_mipmap_check_levels(const char *call, acu_extent extent, unsigned flags, unsigned levels) {
+    const unsigned most = most_levels(&extent, flags);
+    return levels <= most
+               ? 0
+               : acu_fail(call, "", ACU_ERROR_RANGE,
+                          "'levels' is %u, but of that extent there can be %u", levels, most);
+}
+
 acu_result acu_mipmap_create(acu_stream *stream, acu_format format, acu_extent extent,
                              unsigned levels, unsigned flags, acu_mipmap **mipmap) {
     acu_array_making m = {.call = __func__, .stream = stream};
@@ -46,10 +54,8 @@ acu_result acu_mipmap_create(acu_stream *stream, acu_format format, acu_extent e
     ACU_NEED_POINTER(mipmap);
     *mipmap = NULL;
     ACU_TRY(acu_array_begin_making(&m, &format, extent, flags));
-    const unsigned most = most_levels(&extent, flags);
-    m.levels = levels ? levels : most;
-    ACU_REQUIRE(m.levels <= most, ACU_ERROR_RANGE,
-                "'levels' is %u, but of that extent there can be %u", levels, most);
+    ACU_TRY(acu_mipmap_check_levels(__func__, extent, flags, levels));
+    m.levels = levels ? levels : most_levels(&extent, flags);
     ACU_TRY(new_mipmap(__func__, stream, &made));
     int code = acu_array_allocate(&m, &made->shape, NULL, &made->raw);
     if (code) {
@@ -83,10 +89,33 @@ static int ask(const acu_array_making *m, acu_mipmap *made) {
     return acu_array_ask(m, first, &made->shape);
 }
 
-static int on_raw(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
-                  bool owned, acu_mipmap **mipmap) {
-    acu_array_making m = {.call = call, .stream = stream};
+/* Makes a mipmap of a raw one; `m` has the call, the stream and what has the memory. */
+static int on_raw(const acu_array_making *m, cudaMipmappedArray_t raw, unsigned levels, bool owned,
+                  acu_mipmap **mipmap) {
     acu_mipmap *made = NULL;
+    ACU_TRY(new_mipmap(m->call, m->stream, &made));
+    made->raw = raw;
+    made->levels = levels;
+    int code = ask(m, made);
+    if (!code)
+        code = acu_array_keep(m, &made->shape, NULL, raw, owned);
+    if (code) {
+        acu_object_discard(&made->object);
+        return code;
+    }
+    *mipmap = made;
+    return 0;
+}
+
+int acu_mipmap_own(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
+                   acu_object *owner, acu_mipmap **mipmap) {
+    const acu_array_making m = {.call = call, .stream = stream, .owner = owner};
+    return on_raw(&m, raw, levels, true, mipmap);
+}
+
+static int wrap(const char *call, acu_stream *stream, cudaMipmappedArray_t raw, unsigned levels,
+                bool owned, acu_mipmap **mipmap) {
+    const acu_array_making m = {.call = call, .stream = stream};
     if (!mipmap)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'mipmap' is NULL");
     *mipmap = NULL;
@@ -96,28 +125,17 @@ static int on_raw(const char *call, acu_stream *stream, cudaMipmappedArray_t raw
     if (!levels)
         return acu_fail(call, "", ACU_ERROR_RANGE, "'levels' is 0, but a mipmap has levels");
     acu_destroy_deferred();
-    ACU_TRY(new_mipmap(call, stream, &made));
-    made->raw = raw;
-    made->levels = levels;
-    int code = ask(&m, made);
-    if (!code)
-        code = acu_array_keep(&m, &made->shape, NULL, raw, owned);
-    if (code) {
-        acu_object_discard(&made->object);
-        return code;
-    }
-    *mipmap = made;
-    return 0;
+    return on_raw(&m, raw, levels, owned, mipmap);
 }
 
 acu_result acu_mipmap_wrap(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
                            acu_mipmap **mipmap) {
-    return on_raw(__func__, stream, raw, levels, false, mipmap);
+    return wrap(__func__, stream, raw, levels, false, mipmap);
 }
 
 acu_result acu_mipmap_adopt(acu_stream *stream, struct cudaMipmappedArray *raw, unsigned levels,
                             acu_mipmap **mipmap) {
-    return on_raw(__func__, stream, raw, levels, true, mipmap);
+    return wrap(__func__, stream, raw, levels, true, mipmap);
 }
 
 acu_mipmap *acu_mipmap_retain(acu_mipmap *mipmap) {

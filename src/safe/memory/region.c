@@ -5,16 +5,9 @@
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 
-/* Where the elements of a region, or of the host, lie. */
-typedef struct rows {
-    char *at;     /* the first element */
-    size_t pitch; /* bytes from a row to the next one */
-    size_t slice; /* bytes from a slice to the next one */
-} rows;
-
 /* ---- checks; each returns 0 or a failure recorded for `call` ---- */
 
-static int check_extent(const char *call, acu_extent extent) {
+int acu_region_check_extent(const char *call, acu_extent extent) {
     if (extent.width > 0 && extent.height > 0 && extent.depth > 0)
         return 0;
     acu_fail_hint("a row has height 1 and depth 1, a rectangle depth 1");
@@ -30,16 +23,7 @@ static int check_region(const char *call, const acu_region *region, const char *
                : acu_object_refuse(call, region->buffer, &acu_buffer_class);
 }
 
-/* A layout that is being checked: what the caller said of it, and the elements. */
-typedef struct layout {
-    const char *name; /* "'to'", for failures */
-    acu_position at;
-    acu_extent extent;
-    size_t size; /* bytes of an element */
-    size_t row_pitch, slice_height;
-} layout;
-
-ACU_COLD static int refuse_row(const char *call, const layout *l, size_t pitch) {
+ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t pitch) {
     acu_fail_hint(l->row_pitch ? "the row pitch is in bytes, and the extent in elements"
                                : "with no row_pitch the rows are as long as the region is wide");
     return acu_fail(call, "", ACU_ERROR_RANGE,
@@ -48,13 +32,13 @@ ACU_COLD static int refuse_row(const char *call, const layout *l, size_t pitch) 
                     l->name, l->at.x + l->extent.width, l->size, pitch);
 }
 
-ACU_COLD static int refuse_slice(const char *call, const layout *l, size_t height) {
+ACU_COLD static int refuse_slice(const char *call, const acu_rows_asked *l, size_t height) {
     return acu_fail(call, "", ACU_ERROR_RANGE,
                     "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
                     l->at.y + l->extent.height, height);
 }
 
-ACU_COLD static int refuse_size(const char *call, const layout *l) {
+ACU_COLD static int refuse_size(const char *call, const acu_rows_asked *l) {
     return acu_fail(call, "", ACU_ERROR_OVERFLOW, "%s ends beyond what can be addressed", l->name);
 }
 
@@ -66,9 +50,8 @@ static size_t multiply_add(size_t a, size_t b, size_t c) {
     return lost ? SIZE_MAX : sum;
 }
 
-/* Computes where the first element is, from the beginning of the memory, the steps, and where the
- * last element ends. */
-static int place(const char *call, const layout *l, rows *r, size_t *first, size_t *end) {
+int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_t *first,
+                   size_t *end) {
     const acu_extent e = l->extent;
     const size_t columns = multiply_add(l->at.x, 1, e.width),
                  lines = multiply_add(l->at.y, 1, e.height);
@@ -92,19 +75,43 @@ static int place(const char *call, const layout *l, rows *r, size_t *first, size
     return *end < PTRDIFF_MAX ? 0 : refuse_size(call, l);
 }
 
+/* Returns whether `length` elements from one on lie within a number of elements. */
+static bool is_within(size_t at, size_t length, size_t count) {
+    return at <= count && length <= count - at;
+}
+
+static int check_in_layout(const char *call, const acu_buffer *buffer, const char *name,
+                           acu_position at, acu_extent e) {
+    const acu_extent most = acu_pitched_layout_of(buffer)->extent;
+    if (is_within(at.x, e.width, most.width) && is_within(at.y, e.height, most.height) &&
+        is_within(at.z, e.depth, most.depth))
+        return 0;
+    return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                       "%s is {%zu, %zu, %zu} from {%zu, %zu, %zu} on, but the buffer's extent is "
+                       "{%zu, %zu, %zu}",
+                       name, e.width, e.height, e.depth, at.x, at.y, at.z, most.width, most.height,
+                       most.depth);
+}
+
 /* Finds the rows of a region of a buffer, which is alive. */
 static int find_rows(const char *call, const acu_region *region, const char *name,
-                     acu_extent extent, rows *r) {
+                     acu_extent extent, acu_rows *r) {
     const acu_buffer *buffer = region->buffer;
     size_t first = 0, end = 0;
-    const layout l = {name,
-                      region->at,
-                      extent,
-                      acu_dtype_size(buffer->dtype),
-                      region->row_pitch,
-                      region->slice_height};
-    ACU_TRY(place(call, &l, r, &first, &end));
-    if (end > buffer->count * l.size)
+    acu_rows_asked l = {name,
+                        region->at,
+                        extent,
+                        acu_dtype_size(buffer->dtype),
+                        region->row_pitch,
+                        region->slice_height};
+    const bool of_layout = buffer->pitched && !region->row_pitch && !region->slice_height;
+    if (of_layout) {
+        ACU_TRY(check_in_layout(call, buffer, name, region->at, extent));
+        l.row_pitch = acu_pitched_layout_of(buffer)->row_pitch;
+        l.slice_height = acu_pitched_layout_of(buffer)->slice_height;
+    }
+    ACU_TRY(acu_rows_place(call, &l, r, &first, &end));
+    if (!of_layout && end > buffer->count * l.size)
         return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                            "%s ends at byte %zu, but the buffer has %zu bytes", name, end,
                            buffer->count * l.size);
@@ -156,7 +163,7 @@ bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
     return false;
 }
 
-static acu_box box_of(const rows *r, acu_extent extent, size_t size) {
+static acu_box box_of(const acu_rows *r, acu_extent extent, size_t size) {
     return (acu_box){(uintptr_t)r->at, extent.width * size, extent.height, extent.depth, r->pitch,
                      r->slice};
 }
@@ -250,7 +257,8 @@ static int run_copy(const acu_buffer_job *job, const void *data) {
 }
 
 /* Returns the copy of elements of `size` bytes; its kind is not set. */
-static acu_rows_copy copy_of(const rows *to, const rows *from, acu_extent extent, size_t size) {
+static acu_rows_copy copy_of(const acu_rows *to, const acu_rows *from, acu_extent extent,
+                             size_t size) {
     return (acu_rows_copy){.to = to->at,
                            .from = from->at,
                            .width = extent.width * size,
@@ -266,11 +274,11 @@ static acu_rows_copy copy_of(const rows *to, const rows *from, acu_extent extent
 
 int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
                           acu_extent extent, acu_rows_copy *copy) {
-    rows to_rows, from_rows;
+    acu_rows to_rows, from_rows;
     ACU_TRY(check_region(call, to, "to"));
     ACU_TRY(check_region(call, from, "from"));
     ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
-    ACU_TRY(check_extent(call, extent));
+    ACU_TRY(acu_region_check_extent(call, extent));
     ACU_TRY(find_rows(call, to, "the destination", extent, &to_rows));
     ACU_TRY(find_rows(call, from, "the source", extent, &from_rows));
     const size_t size = acu_dtype_size(to->buffer->dtype);
@@ -314,25 +322,25 @@ typedef struct host_copy {
 } host_copy;
 
 /* Checks the copy and finds the rows of both sides; returns 0 or a failure recorded for `call`. */
-static int find_both(const char *call, host_copy *c, rows *region, rows *host) {
+static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows *host) {
     ACU_TRY(check_region(call, c->region, c->name));
     const acu_buffer *buffer = c->region->buffer;
     size_t first = 0, end = 0;
-    const layout l = {"the host's memory",           {0, 0, 0},    c->extent,
-                      acu_dtype_size(buffer->dtype), c->row_pitch, c->slice_height};
+    const acu_rows_asked l = {"the host's memory",           {0, 0, 0},    c->extent,
+                              acu_dtype_size(buffer->dtype), c->row_pitch, c->slice_height};
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, c->dtype, c->host, 0));
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(acu_buffer_choose_stream(call, buffer, &c->on));
-    ACU_TRY(check_extent(call, c->extent));
+    ACU_TRY(acu_region_check_extent(call, c->extent));
     ACU_TRY(find_rows(call, c->region, "the region", c->extent, region));
-    ACU_TRY(place(call, &l, host, &first, &end));
+    ACU_TRY(acu_rows_place(call, &l, host, &first, &end));
     host->at = (char *)(uintptr_t)c->host;
     return 0;
 }
 
 static int copy_with_host(const char *call, host_copy *c) {
-    rows region, host;
+    acu_rows region = {NULL, 0, 0}, host = {NULL, 0, 0};
     ACU_TRY(find_both(call, c, &region, &host));
     acu_buffer *buffer = c->region->buffer;
     const bool on_host = acu_buffer_is_host_memory(buffer);
@@ -387,7 +395,7 @@ static int copy_first_slice(const fill *f, cudaStream_t on) {
                                     .from_pitch = r->pitch,
                                     .to_slice = f->slice,
                                     .from_slice = f->slice,
-                                    .kind = cudaMemcpyDefault};
+                                    .kind = r->kind};
         code = acu_rows_copy_on(&copy, false, on);
     }
     return code;
@@ -401,19 +409,20 @@ static int run_fill(const acu_buffer_job *job, const void *data) {
 
 acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
                                  const void *element, acu_stream *on) {
-    rows r;
+    acu_rows r;
     ACU_NEED_POINTER(element);
     ACU_TRY(check_region(__func__, to, "to"));
     acu_buffer *buffer = to->buffer;
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
-    ACU_TRY(check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, extent));
     ACU_TRY(find_rows(__func__, to, "the region", extent, &r));
     fill f = {{.at = r.at,
                .size = acu_dtype_size(buffer->dtype),
                .bytes = element,
                .width = extent.width,
                .height = extent.height,
-               .pitch = r.pitch},
+               .pitch = r.pitch,
+               .kind = acu_buffer_copy_kind(buffer, buffer)},
               extent.depth,
               r.slice};
     if (f.slice == f.rows.height * f.rows.pitch) {

@@ -1,10 +1,61 @@
-/* Rows of bytes, as regions and strided copies have CUDA copy them. */
+/* Rows of elements and of bytes: pitched buffers, regions, and how CUDA copies rows. */
 #ifndef ACU_SRC_REGION_H
 #define ACU_SRC_REGION_H
 
 #include <anycuda/region.h>
 
 #include "safe/memory/buffer.h"
+
+/* ---- where rows are ---- */
+
+/* A buffer whose `pitched` is true. */
+typedef struct acu_pitched_buffer {
+    acu_buffer buffer;
+    acu_pitched_layout layout; /* complete: no number is 0 */
+} acu_pitched_buffer;
+
+static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *buffer) {
+    return &((const acu_pitched_buffer *)buffer)->layout;
+}
+
+/* Returns how many elements the memory of such a buffer has, rounded up where the rows are no whole
+ * number of them. */
+static inline size_t acu_pitched_count(const acu_buffer *buffer) {
+    const acu_pitched_layout *l = acu_pitched_layout_of(buffer);
+    const size_t size = acu_dtype_size(buffer->dtype);
+    return (l->extent.depth * l->slice_height * l->row_pitch + size - 1) / size;
+}
+
+/* Makes the caller's buffer a pitched one of the same memory; the layout is complete and right.
+ * Where that fails, the buffer is released, and NULL. Returns 0 or a failure recorded for `call`.
+ */
+int acu_pitched_make(const char *call, const acu_pitched_layout *layout, acu_buffer **buffer);
+
+/* Where the elements of a region, or of the host, lie. */
+typedef struct acu_rows {
+    char *at;     /* the first element */
+    size_t pitch; /* bytes from a row to the next one */
+    size_t slice; /* bytes from a slice to the next one */
+} acu_rows;
+
+/* What the caller says of where elements lie; 0 in the last two is as in acu_region. */
+typedef struct acu_rows_asked {
+    const char *name; /* of what has the elements, for failures */
+    acu_position at;
+    acu_extent extent;
+    size_t size; /* bytes of an element */
+    size_t row_pitch, slice_height;
+} acu_rows_asked;
+
+/* Checks that rows are within their pitch and slices within their height, and computes the steps
+ * (not `at`), where the first element begins and the last one ends, in bytes from the beginning of
+ * the memory. Returns 0 or a failure recorded for `call`. */
+int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_t *first,
+                   size_t *end);
+/* Checks that no number is 0. */
+int acu_region_check_extent(const char *call, acu_extent extent);
+
+/* ---- copies ---- */
 
 /* A copy of slices of rows of bytes. Neither side has rows that overlap each other. */
 typedef struct acu_rows_copy {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static const size_t least_block = (size_t)64 << 10u, most_block = (size_t)4 << 20u;
+static const size_t least_block = (size_t)64 << 10u, most_block = (size_t)256 << 10u;
 static const size_t most_of_ring = (size_t)16 << 20u;
 static const size_t most_kept = (size_t)64 << 20u; /* bytes of blocks that no read uses */
 static const size_t page = 4096;
@@ -170,23 +170,43 @@ static int query_block(const acu_staging_block *block, bool *over) {
     return 0;
 }
 
-/* Makes the next block of the ring the one to be filled. A block that is alone is never asked,
- * because its copies have just begun. */
+/* Makes the block before the present one the one to be filled. The ring stays ordered by last use.
+ */
+static void go_back(acu_staging *s, unsigned before) {
+    acu_staging_block *now = s->ring[s->at];
+    s->ring[s->at] = s->ring[before];
+    s->ring[before] = now;
+}
+
+/*
+ * Finds the block to be filled next. Where the block before the present one is over, that one is
+ * taken, because it is in the host's caches: large writes then need two blocks, and are as fast as
+ * the caches are. Else it is the oldest one; or a new one where that is not over either, or is too
+ * small. A block that is alone is not asked, because its copies have just begun.
+ */
 static int next_block(acu_staging *s, const acu_stream *stream, size_t bytes) {
+    const unsigned count = s->count, before = (s->at + count - 1) % count;
+    const unsigned oldest = (s->at + 1) % count;
     bool over = false;
     int code = acu_staging_record(s->ring[s->at], stream);
-    unsigned next = (s->at + 1) % s->count, count = s->count;
     if (!code && count > 1)
-        code = query_block(s->ring[next], &over);
-    if (!code && !over)
+        code = query_block(s->ring[before], &over);
+    if (!code && over && s->ring[before]->bytes >= bytes) {
+        go_back(s, before);
+        s->used = 0;
+        return 0;
+    }
+    if (!code && !over && count > 2)
+        code = query_block(s->ring[oldest], &over);
+    const bool enough = over && s->ring[oldest]->bytes >= bytes;
+    if (!code && !enough)
         code = grow(s, bytes);
-    if (!code && s->count > count)
-        next = s->at + 1;
-    else if (!code && !over)
-        code = wait_for_block(s->ring[next]);
+    const bool grown = s->count > count;
+    if (!code && !over && !grown)
+        code = wait_for_block(s->ring[oldest]);
     if (code)
         return code;
-    s->at = next;
+    s->at = grown ? s->at + 1 : oldest;
     s->used = 0;
     return 0;
 }

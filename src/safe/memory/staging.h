@@ -23,7 +23,7 @@ typedef struct acu_staging_block {
     struct acu_staging_block *next;
 } acu_staging_block;
 
-enum { ACU_STAGING_BLOCKS = 16 }; /* of the ring, at most */
+enum { ACU_STAGING_BLOCKS = 72 }; /* of the ring, at most */
 
 typedef struct acu_staging {
     acu_object object;

@@ -184,6 +184,24 @@ int acu_storage_synchronize(acu_storage *storage) {
     return code;
 }
 
+/* Where the home alone uses the memory, nothing is to be gained from a table. */
+size_t acu_storage_forget_over(acu_storage *storage) {
+    pthread_mutex_lock(&storage->lock);
+    acu_timeline *sole = sole_of(storage);
+    size_t left = sole ? 1 : storage->use_count;
+    if (sole && is_home_timeline(storage, sole)) {
+        left = !acu_timeline_is_over(sole, acu_timeline_now(sole));
+    } else if (left > 0) {
+        open_table(storage);
+        for (unsigned i = storage->use_count; i-- > 0;)
+            if (acu_timeline_is_over(storage->uses[i].timeline, storage->uses[i].number))
+                remove_use(storage, i);
+        left = storage->use_count;
+    }
+    pthread_mutex_unlock(&storage->lock);
+    return left;
+}
+
 /* A reference is held to each timeline in the table but the home's, so that two of them change. */
 int acu_storage_move(acu_storage *storage, acu_stream *to) {
     acu_stream *from = storage->home;

@@ -20,8 +20,8 @@ struct acu_transfer {
 };
 
 /* Writes are cut into pieces of this size, so that the device copies one while the thread fills the
- * next. */
-static const size_t piece = (size_t)1 << 20u;
+ * next, and so that two of them fit into the caches of one core. */
+static const size_t piece = (size_t)256 << 10u;
 
 /* ---- copies ---- */
 

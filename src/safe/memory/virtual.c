@@ -55,11 +55,12 @@ static bool make_room(acu_virtual *v) {
 
 /* ---- access, under the lock ---- */
 
+/* `physical` is NULL for a multicast object. */
 static CUmemAccessDesc access_of(size_t who, unsigned char access, const acu_physical *physical) {
     CUmemAccessDesc desc = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)who},
                             .flags = (CUmemAccess_flags)access};
     if (who == HOST) {
-        const bool on_host = physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+        const bool on_host = physical && physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
         desc.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
         desc.location.id = on_host ? physical->location.id : 0;
     }
@@ -102,19 +103,30 @@ static int change_access(acu_virtual *v, size_t who, unsigned char access) {
 
 /* ---- mapping and unmapping, under the lock ---- */
 
-/* Maps the memory, to which nobody has access yet; takes a reference to it. */
-static int map(acu_virtual *v, size_t at, acu_physical *physical) {
+/* Returns what is mapped. */
+static acu_object *object_of(const acu_mapping *m) {
+    return m->physical ? &m->physical->object : (acu_object *)m->multicast;
+}
+
+static int release(const acu_mapping *m) {
+    acu_object *object = object_of(m);
+    return acu_object_release(NULL, object, object->was);
+}
+
+/* Maps what the mapping says, to which nobody has access yet; takes a reference to that. */
+static int map(acu_virtual *v, const acu_mapping *m, CUmemGenericAllocationHandle raw) {
     if (!make_room(v))
         return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for a mapping");
     int code =
-        acu_translate_driver(cuMemMap(address_at(v, at), physical->bytes, 0, physical->raw, 0));
+        acu_translate_driver(cuMemMap(address_at(v, m->at), m->bytes, m->multicast_at, raw, 0));
     if (code)
         return code;
-    const size_t i = first_behind(v, at);
+    const size_t i = first_behind(v, m->at);
     memmove(&v->mappings[i + 1], &v->mappings[i], (v->count - i) * sizeof *v->mappings);
-    v->mappings[i] = (acu_mapping){at, physical->bytes, physical, v->of_buffer};
+    v->mappings[i] = *m;
+    v->mappings[i].buffers = v->of_buffer;
     v->count++;
-    acu_object_add_owner(physical);
+    acu_object_add_owner(object_of(m));
     return 0;
 }
 
@@ -127,7 +139,7 @@ static int unmap(acu_virtual *v, size_t i) {
         return code;
     v->count--;
     memmove(&v->mappings[i], &v->mappings[i + 1], (v->count - i) * sizeof *v->mappings);
-    if (acu_object_release(NULL, m.physical, &acu_physical_class))
+    if (release(&m))
         acu_record_release_error();
     return 0;
 }
@@ -175,8 +187,7 @@ static int destroy_virtual(acu_object *object) {
         code = acu_forgive_unloading(
             acu_translate_driver(cuMemAddressFree(address_at(v, 0), v->bytes)));
     for (; v->count > 0; v->count--) {
-        int failed =
-            acu_object_release(NULL, v->mappings[v->count - 1].physical, &acu_physical_class);
+        int failed = release(&v->mappings[v->count - 1]);
         code = code ? code : failed;
     }
     free(v->mappings);
@@ -220,14 +231,12 @@ static int new_virtual(int device, size_t bytes, size_t step, acu_virtual **out)
     return 0;
 }
 
-/* Reserves the addresses of a new range. */
-static int reserve(int device, size_t bytes, const acu_virtual_options *o, acu_virtual **out) {
-    size_t step = 0;
+/* Reserves the addresses of a new range; sizes are multiples of `step`. */
+static int reserve(int device, size_t bytes, size_t step, const acu_virtual_options *o,
+                   acu_virtual **out) {
     CUdeviceptr at = 0;
     acu_virtual *v = NULL;
-    int code = acu_physical_step(device, &step);
-    if (code)
-        return code;
+    int code = 0;
     if (bytes > PTRDIFF_MAX - step)
         return acu_record(ACU_ERROR_OVERFLOW, "%zu bytes are more than can be addressed", bytes);
     bytes = (bytes + step - 1) / step * step;
@@ -257,15 +266,29 @@ acu_result acu_virtual_reserve(acu_device device, size_t bytes, const acu_virtua
     ACU_REQUIRE(bytes > 0, ACU_ERROR_RANGE, "'bytes' is 0");
     ACU_REQUIRE(!(o->alignment & (o->alignment - 1)), ACU_ERROR_ARGUMENT,
                 "options.alignment is %zu, which is no power of two", o->alignment);
-    return OUTCOME(NULL, reserve(device, bytes, o, addresses));
+    size_t step = 0;
+    ACU_TRY(OUTCOME(NULL, acu_physical_step(device, NULL, &step)));
+    return OUTCOME(NULL, reserve(device, bytes, step, o, addresses));
 }
 
-int acu_virtual_reserve_for_buffer(int device, size_t bytes, acu_virtual **addresses) {
+int acu_virtual_reserve_for_buffer(int device, size_t bytes, const acu_growable_options *options,
+                                   acu_virtual **addresses) {
     static const acu_virtual_options any;
-    int code = reserve(device, bytes, &any, addresses);
+    static const acu_growable_options ordinary;
+    const acu_growable_options *o = options ? options : &ordinary;
+    size_t step = 0;
+    int code = acu_physical_step(o->on_host ? ACU_DEVICE_HOST : device, &o->physical, &step);
     if (!code)
-        (*addresses)->of_buffer = true;
-    return code;
+        code = reserve(device, bytes, step, &any, addresses);
+    if (code)
+        return code;
+    acu_virtual *v = *addresses;
+    v->of_buffer = true;
+    v->on_host = o->on_host;
+    v->options = o->physical;
+    if (v->on_host)
+        v->access[HOST] = ACU_ACCESS_READ_WRITE;
+    return 0;
 }
 
 static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, bool owned,
@@ -281,7 +304,7 @@ static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, 
         return acu_fail(call, "", cudaErrorInvalidDevice,
                         "a range is made for a device, not the host");
     acu_virtual *v = NULL;
-    int code = acu_physical_step(device, &step);
+    int code = acu_physical_step(device, NULL, &step);
     if (code)
         return acu_device_outcome(call, device, code);
     if (bytes == 0 || bytes % step)
@@ -342,39 +365,49 @@ int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v) {
 }
 
 /* Maps the memory and gives access to it, or does nothing. */
-static int map_with_access(acu_virtual *v, size_t at, acu_physical *physical) {
-    int code = map(v, at, physical);
+static int map_with_access(acu_virtual *v, const acu_mapping *m, CUmemGenericAllocationHandle raw) {
+    int code = map(v, m, raw);
     if (code)
         return code;
-    code = grant(v, at, physical->bytes, physical);
+    code = grant(v, m->at, m->bytes, m->physical);
     if (!code)
         return 0;
     acu_saved_record failure;
     acu_record_save(&failure);
-    if (unmap(v, first_behind(v, at)))
+    if (unmap(v, first_behind(v, m->at)))
         acu_record_release_error();
     acu_record_restore(&failure);
     return code;
 }
 
+int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping *m,
+                    CUmemGenericAllocationHandle raw) {
+    acu_virtual *v = addresses;
+    if (v->of_buffer)
+        return acu_virtual_refuse_of_buffer(call, v);
+    if (m->at > v->bytes || m->bytes > v->bytes - m->at)
+        return acu_fail_on(call, v, ACU_ERROR_RANGE,
+                           "%zu bytes from byte %zu on are outside of the range", m->bytes, m->at);
+    if (m->at % v->step)
+        return acu_fail_on(call, v, ACU_ERROR_RANGE,
+                           "'at' is %zu, and must be a multiple of %zu, the granularity", m->at,
+                           v->step);
+    pthread_mutex_lock(&v->lock);
+    const bool is_there = !is_free(v, m->at, m->bytes);
+    int code = is_there ? 0 : map_with_access(v, m, raw);
+    pthread_mutex_unlock(&v->lock);
+    if (is_there)
+        return acu_fail_on(call, v, ACU_ERROR_STATE,
+                           "something is mapped already between byte %zu and byte %zu", m->at,
+                           m->at + m->bytes);
+    return acu_outcome(call, v, code);
+}
+
 acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *physical) {
     ACU_NEED(addresses, acu_virtual_class);
     ACU_NEED(physical, acu_physical_class);
-    acu_virtual *v = addresses;
-    const size_t bytes = physical->bytes;
-    if (v->of_buffer)
-        return acu_virtual_refuse_of_buffer(__func__, v);
-    ACU_REQUIRE_OF(v, at <= v->bytes && bytes <= v->bytes - at, ACU_ERROR_RANGE,
-                   "%zu bytes from byte %zu on are outside of the range", bytes, at);
-    ACU_REQUIRE_OF(v, at % v->step == 0, ACU_ERROR_RANGE,
-                   "'at' is %zu, and must be a multiple of %zu, the granularity", at, v->step);
-    pthread_mutex_lock(&v->lock);
-    const bool is_there = !is_free(v, at, bytes);
-    int code = is_there ? 0 : map_with_access(v, at, physical);
-    pthread_mutex_unlock(&v->lock);
-    ACU_REQUIRE_OF(v, !is_there, ACU_ERROR_STATE,
-                   "something is mapped already between byte %zu and byte %zu", at, at + bytes);
-    return OUTCOME(v, code);
+    const acu_mapping mapping = {.at = at, .bytes = physical->bytes, .physical = physical};
+    return acu_virtual_add(__func__, addresses, &mapping, physical->raw);
 }
 
 /* Returns why the bytes cannot be unmapped, with the code; NULL if they can. */
@@ -480,10 +513,12 @@ static int extend_by(acu_virtual *v, size_t bytes) {
     acu_physical *piece = NULL;
     const size_t most = v->step < MOST ? MOST / v->step * v->step : v->step;
     bytes = (bytes + v->step - 1) / v->step * v->step;
-    int code = acu_physical_take(v->object.device, bytes < most ? bytes : most, &piece);
+    int code = acu_physical_take(v->on_host ? ACU_DEVICE_HOST : v->object.device, &v->options,
+                                 bytes < most ? bytes : most, &piece);
     if (code)
         return code;
-    code = map(v, filled(v), piece);
+    const acu_mapping mapping = {.at = filled(v), .bytes = piece->bytes, .physical = piece};
+    code = map(v, &mapping, piece->raw);
     if (code)
         acu_physical_cleanup(&piece); /* which keeps the failure */
     else
@@ -542,7 +577,7 @@ bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, a
     acu_virtual *v = addresses;
     pthread_mutex_lock(&v->lock);
     const size_t i = first_behind(v, at);
-    const bool there = i < v->count && v->mappings[i].at <= at &&
+    const bool there = i < v->count && v->mappings[i].physical && v->mappings[i].at <= at &&
                        at + bytes <= v->mappings[i].at + v->mappings[i].bytes;
     if (there) {
         *found = v->mappings[i];
@@ -552,13 +587,24 @@ bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, a
     return there;
 }
 
+bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes) {
+    acu_virtual *v = addresses;
+    bool has = false;
+    pthread_mutex_lock(&v->lock);
+    for (size_t i = first_behind(v, at); i < v->count && v->mappings[i].at < at + bytes; i++)
+        has = has || v->mappings[i].multicast;
+    pthread_mutex_unlock(&v->lock);
+    return has;
+}
+
 bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes) {
     acu_virtual *v = addresses;
     pthread_mutex_lock(&v->lock);
     bool host = v->access[HOST] == ACU_ACCESS_READ_WRITE && is_filled(v, at, bytes);
     for (size_t i = first_behind(v, at); host && i < v->count && v->mappings[i].at < at + bytes;
          i++)
-        host = v->mappings[i].physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+        host = v->mappings[i].physical &&
+               v->mappings[i].physical->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
     pthread_mutex_unlock(&v->lock);
     return host;
 }

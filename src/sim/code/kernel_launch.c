@@ -13,6 +13,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
@@ -120,24 +121,55 @@ static const acu_sim_range *find_accessible(const acu_sim_device *device, const 
     return acu_sim_range_allows_access(range, device) ? range : NULL;
 }
 
+/* Ends the kernel. */
+static _Noreturn void fail_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                              const char *why) {
+    fprintf(stderr,
+            "anycuda: simulator: kernel \"%s\": illegal address: %zu bytes at %p are %s device %d "
+            "can access\n",
+            launch->kernel, bytes, address, why, launch->device);
+    launch->run->result = cudaErrorIllegalAddress;
+    longjmp(launch->run->end, 1);
+}
+
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
-    struct acu_sim_run *run = launch->run;
+    const struct acu_sim_run *run = launch->run;
     if (bytes == 0) /* a kernel that touches nothing may have any pointer */
         return (void *)(uintptr_t)address;
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range = find_accessible(run->device, address, bytes);
-    void *at = range ? acu_sim_range_bytes(range, address) : NULL;
+    const bool multicast = range && range->multicast;
+    void *at = range && !multicast ? acu_sim_range_bytes(range, address) : NULL;
     if (!at)
         acu_sim_guard_explain(address);
     pthread_mutex_unlock(&acu_sim_lock);
     if (at)
         return at;
-    fprintf(stderr,
-            "anycuda: simulator: kernel \"%s\": illegal address: %zu bytes at %p are not in one "
-            "allocation that device %d can access\n",
-            launch->kernel, bytes, address, launch->device);
-    run->result = cudaErrorIllegalAddress;
-    longjmp(run->end, 1);
+    fail_at(launch, address, bytes,
+            multicast ? "of a multicast object, which only multimem instructions, and so "
+                        "acu_sim_multicast_at() on"
+                      : "not in one allocation that");
+}
+
+size_t acu_sim_multicast_at(const acu_sim_launch *launch, const void *address, size_t bytes,
+                            void **places, size_t room) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const bool accessible = find_accessible(launch->run->device, address, bytes);
+    const size_t count =
+        accessible ? acu_sim_multicast_places(address, bytes, places, places ? room : 0) : 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!count)
+        fail_at(launch, address, bytes,
+                "not of one multicast object, to which each device has bound memory, that");
+    return count;
+}
+
+_Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what,
+                                  unsigned long long value) {
+    fprintf(stderr, "anycuda: simulator: kernel \"%s\": 0x%llx is %s\n", launch->kernel, value,
+            what);
+    launch->run->result = cudaErrorIllegalAddress;
+    longjmp(launch->run->end, 1);
 }
 
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */

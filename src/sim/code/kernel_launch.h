@@ -2,6 +2,8 @@
 #ifndef ACU_SIM_CODE_KERNEL_LAUNCH_H
 #define ACU_SIM_CODE_KERNEL_LAUNCH_H
 
+#include <anycuda/sim.h>
+
 #include "sim/sim.h"
 
 /* A validated launch with a copy of its arguments. A stream's operation owns one, and so does a
@@ -53,5 +55,10 @@ acu_sim_op *acu_sim_kernel_launch_op(acu_sim_kernel_launch *prepared);
 cudaError_t acu_sim_kernel_launch_submit(cudaStream_t handle, const void *function,
                                          const cudaLaunchConfig_t *config, void *const *args,
                                          void *const *extra);
+
+/* Ends the running kernel as an illegal address does; says that `value` is `what`. The lock is not
+ * held. */
+_Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what,
+                                  unsigned long long value);
 
 #endif

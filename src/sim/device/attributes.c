@@ -100,6 +100,7 @@ static const int attributes[] = {
     [CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
     [cudaDevAttrHostNumaMemoryPoolsSupported] = 1,
     [cudaDevAttrHostMemoryPoolsSupported] = 1,
+    [CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
 };
 
@@ -143,6 +144,8 @@ static bool came_later(int attribute, int *since, int *before) {
         return *since = 80, true;
     case cudaDevAttrMemSyncDomainCount:
         *before = 1;
+        return *since = 90, true;
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
         return *since = 90, true;
     default:
         return false;

@@ -218,7 +218,7 @@ static bool has_memory(unsigned flags) {
 /* Makes an array that has a handle, but is in no list and not charged to the device; NULL without
  * memory. */
 static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
-                                const struct cudaExtent *extent, unsigned flags) {
+                                const struct cudaExtent *extent, unsigned flags, bool has_bytes) {
     acu_sim_array *array = calloc(1, sizeof *array);
     if (!array)
         return NULL;
@@ -232,19 +232,19 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     array->depth = extent->depth ? extent->depth : 1;
     array->element = acu_sim_array_format_size(desc);
     array->pitch = array->width * array->element;
-    if (has_memory(flags))
+    if (has_bytes)
         array->bytes = calloc(array->height * array->depth, array->pitch);
-    if ((array->bytes || !has_memory(flags)) && acu_sim_set_add(&array_handles, array))
+    if ((array->bytes || !has_bytes) && acu_sim_set_add(&array_handles, array))
         return array;
     free(array->bytes);
     free(array);
     return NULL;
 }
 
-/* Prepares an array, or all of its levels, for memory that the program maps; returns false without
- * memory. */
+/* Prepares an array, or all of its levels, for memory that the program maps, unless there are
+ * bytes; returns false without memory. */
 static bool add_memory(acu_sim_array *const *levels, unsigned count) {
-    if (has_memory(levels[0]->flags))
+    if (levels[0]->bytes)
         return true;
     acu_sim_array_memory *memory = acu_sim_array_memory_new(levels, count);
     for (unsigned i = 0; memory && i < count; i++)
@@ -269,7 +269,7 @@ static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFo
     const size_t size = allocation_size(desc, extent, flags);
     if (!acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
-    acu_sim_array *array = new_array(device, desc, extent, flags);
+    acu_sim_array *array = new_array(device, desc, extent, flags, has_memory(flags));
     if (!array || !add_memory(&array, 1)) {
         if (array)
             free_array(array);
@@ -371,22 +371,47 @@ static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, un
     return levels < 1 ? 1 : levels > most ? most : levels;
 }
 
-/* Makes the levels; returns false without memory, and the caller frees what was made. */
+/* Makes the levels, with bytes or for memory that is mapped; returns false without memory, and the
+ * caller frees what was made. */
 static bool make_levels(mipmapped *m, const struct cudaChannelFormatDesc *desc,
-                        const struct cudaExtent *extent, unsigned flags, unsigned levels) {
+                        const struct cudaExtent *extent, unsigned flags, unsigned levels,
+                        bool has_bytes) {
     m->levels = calloc(levels, sizeof(acu_sim_array *));
     for (unsigned i = 0; m->levels && i < levels; i++) {
         const struct cudaExtent e = level_extent(extent, flags, i);
-        const size_t size = allocation_size(desc, &e, flags);
+        const size_t size = has_bytes ? allocation_size(desc, &e, flags) : 0;
         if (!acu_sim_memory_charge(m->device, size))
             return false;
         m->taken += size;
-        if (!(m->levels[i] = new_array(m->device, desc, &e, flags)))
+        if (!(m->levels[i] = new_array(m->device, desc, &e, flags, has_bytes)))
             return false;
         m->levels[i]->is_level = true;
         m->level_count++;
     }
     return m->levels && add_memory(m->levels, levels) && acu_sim_set_add(&mipmap_handles, m);
+}
+
+static mipmapped *new_mipmap(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                             const struct cudaExtent *extent, unsigned flags, unsigned levels,
+                             bool is_own) {
+    mipmapped *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->device = device;
+    m->where = SIM_CALLER;
+    if (make_levels(m, desc, extent, flags, levels, is_own && has_memory(flags)))
+        return m;
+    free_mipmap(m);
+    return NULL;
+}
+
+/* Adds a mipmapped array to the list; returns its handle. */
+static cudaMipmappedArray_t publish(mipmapped *m) {
+    m->next = mipmaps;
+    if (mipmaps)
+        mipmaps->before = m;
+    mipmaps = m;
+    return (cudaMipmappedArray_t)(void *)m;
 }
 
 cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
@@ -400,20 +425,32 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
     SIM_TRY(validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_kind(desc, &extent, flags));
-    mipmapped *m = calloc(1, sizeof *m);
+    mipmapped *m =
+        new_mipmap(device, desc, &extent, flags, clamp_levels(&extent, flags, numLevels), true);
     if (!m)
         return cudaErrorMemoryAllocation;
-    m->device = device;
-    m->where = SIM_CALLER;
-    if (!make_levels(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
-        free_mipmap(m);
+    *mipmappedArray = publish(m);
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, size_t size,
+                                    acu_sim_device *device,
+                                    const struct cudaExternalMemoryMipmappedArrayDesc *image,
+                                    cudaMipmappedArray_t *mipmap) {
+    SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags));
+    SIM_TRY(validate_kind(&image->formatDesc, &image->extent, image->flags));
+    mipmapped *m = new_mipmap(device, &image->formatDesc, &image->extent, image->flags,
+                              clamp_levels(&image->extent, image->flags, image->numLevels), false);
+    if (!m)
         return cudaErrorMemoryAllocation;
+    acu_sim_array_memory *memory = m->levels[0]->memory;
+    if (memory->shape.size > size) {
+        free_mipmap(m);
+        return cudaErrorInvalidValue;
     }
-    m->next = mipmaps;
-    if (mipmaps)
-        mipmaps->before = m;
-    mipmaps = m;
-    *mipmappedArray = (cudaMipmappedArray_t)(void *)m;
+    memory->external = external; /* whose reference the caller has taken */
+    memory->whole = bytes;
+    *mipmap = publish(m);
     return cudaSuccess;
 }
 

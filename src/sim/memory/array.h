@@ -33,6 +33,13 @@ const acu_sim_array *acu_sim_array_mipmap_level(cudaMipmappedArray_const_t handl
 acu_sim_array *const *acu_sim_array_mipmap_levels(cudaMipmappedArray_const_t handle,
                                                   unsigned *count);
 
+/* Makes a mipmapped array of memory of another API, whose image has at most `size` bytes from
+ * `bytes` on. Where this succeeds, a reference to the memory is the array's. */
+cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, size_t size,
+                                    acu_sim_device *device,
+                                    const struct cudaExternalMemoryMipmappedArrayDesc *image,
+                                    cudaMipmappedArray_t *mipmap);
+
 /* Returns the bytes of an element; 0 if no array can have this format. */
 size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc);
 

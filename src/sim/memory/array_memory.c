@@ -8,6 +8,7 @@
 #include "sim/cuda_bodies.h"
 #include "sim/device/device.h"
 #include "sim/memory/array.h"
+#include "sim/memory/external_memory.h"
 #include "sim/memory/memory.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -52,6 +53,8 @@ void acu_sim_array_memory_release(acu_sim_array_memory *memory) {
     acu_sim_memory_wait_for_moves();
     for (size_t i = 0; memory->pieces && i < piece_count(memory); i++)
         acu_sim_created_let_go(memory->pieces[i].of);
+    if (memory->external)
+        acu_sim_external_release(memory->external);
     free(memory->pieces);
     free(memory);
 }
@@ -59,7 +62,7 @@ void acu_sim_array_memory_release(acu_sim_array_memory *memory) {
 /* An array with deferred mapping is mapped as a whole. */
 bool acu_sim_array_memory_is_there(const acu_sim_array *array) {
     const acu_sim_array_memory *m = array->memory;
-    return !m || array->flags & cudaArraySparse || (m->pieces && m->pieces[0].of);
+    return !m || m->whole || array->flags & cudaArraySparse || (m->pieces && m->pieces[0].of);
 }
 
 char *acu_sim_array_memory_at(const acu_sim_array *level, size_t x, size_t y, size_t z,
@@ -68,6 +71,8 @@ char *acu_sim_array_memory_at(const acu_sim_array *level, size_t x, size_t y, si
     const size_t offset = acu_sim_array_offset(level, x, y, z);
     const acu_sim_array_piece *piece = m->pieces ? &m->pieces[offset / SIM_PIECE] : NULL;
     *run = SIM_PIECE_RUN - x % SIM_PIECE_RUN;
+    if (m->whole)
+        return m->whole + offset;
     return piece && piece->of ? piece->bytes + offset % SIM_PIECE : NULL;
 }
 
@@ -126,7 +131,7 @@ static acu_sim_array *const *find_levels(const CUarrayMapInfo *info, unsigned *c
     if (info->resourceType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
         levels = acu_sim_array_mipmap_levels(
             (cudaMipmappedArray_const_t)(void *)info->resource.mipmap, count);
-        return levels && levels[0]->memory ? levels : NULL;
+        return levels && levels[0]->memory && !levels[0]->memory->external ? levels : NULL;
     }
     *count = 1;
     *only = acu_sim_array_of((cudaArray_const_t)(void *)info->resource.array);

@@ -1,4 +1,5 @@
-/* The memory that a program maps to sparse arrays and arrays with deferred mapping. */
+/* The memory that a program maps to sparse arrays and arrays with deferred mapping, and images of
+ * other APIs. */
 #ifndef ACU_SIM_MEMORY_ARRAY_MEMORY_H
 #define ACU_SIM_MEMORY_ARRAY_MEMORY_H
 
@@ -15,6 +16,8 @@ typedef struct acu_sim_array_memory {
     unsigned refs; /* of the array, and of operations that map and unmap */
     acu_sim_array_shape shape;
     acu_sim_array_piece *pieces; /* NULL: nothing was mapped yet */
+    acu_sim_external *external;  /* what has all of the memory, with a reference; or NULL */
+    char *whole;                 /* where that memory begins */
 } acu_sim_array_memory;
 
 /* Lays levels out, and makes what is mapped to them: nothing. Returns NULL without memory. */

@@ -13,6 +13,7 @@
 #include "sim/memory/array.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -239,6 +240,10 @@ static cudaError_t validate(const struct cudaMemcpy3DParms *copy, const copy_opt
     SIM_TRY(validate_direction(to, from, copy->kind));
     SIM_TRY(validate_access(to, options->named_devices, true));
     SIM_TRY(validate_access(from, options->named_devices, false));
+    if (from->range && from->range->multicast)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the source is a multicast object, which is read by the multimem "
+                          "instructions of kernels only");
     SIM_TRY(validate_known(to, "destination", options->named_devices));
     return validate_known(from, "source", options->named_devices);
 }
@@ -294,20 +299,28 @@ static void copy_row(const acu_sim_layout *to, const acu_sim_layout *from, size_
     }
 }
 
+/* Returns false if a device has bound no memory to the multicast object that is written. */
+static bool copy_plain_row(const acu_sim_layout *to, const acu_sim_layout *from, size_t y,
+                           size_t z) {
+    char *at = to->at + z * to->slice + y * to->pitch;
+    memmove(at, from->at + z * from->slice + y * from->pitch, to->width);
+    return acu_sim_multicast_spread(at, to->width);
+}
+
 static cudaError_t run(acu_sim_op *op) {
     const struct cudaExtent *extent = &op->with.copy.params.extent;
     acu_sim_layout to = {0}, from = {0};
     const bool found = find_bytes(op, &to, &from);
+    bool bound = true;
     for (size_t z = 0; found && z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
             if (to.array || from.array)
                 copy_row(&to, &from, y, z);
             else
-                memmove(to.at + z * to.slice + y * to.pitch,
-                        from.at + z * from.slice + y * from.pitch, to.width);
+                bound = copy_plain_row(&to, &from, y, z) && bound;
     const bool lacks_memory = (to.array && !is_there(&to)) || (from.array && !is_there(&from));
     acu_sim_memory_move_end();
-    if (found)
+    if (found && bound)
         return cudaSuccess;
     /* An array to which no memory is mapped ends the context in another way than an address. */
     return lacks_memory ? cudaErrorLaunchFailure : cudaErrorIllegalAddress;

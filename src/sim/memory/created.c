@@ -9,6 +9,7 @@
 #include "sim/caller.h"
 #include "sim/device/device.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/set.h"
 #include "sim/shared_file.h"
 
@@ -17,8 +18,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { GRANULARITY = 2 << 20 };
 
 /* All of it; under the lock. */
 static acu_sim_created *memories;
@@ -54,12 +53,14 @@ static void settle(acu_sim_created *memory) {
             *at = memory->next;
             break;
         }
-    if (!memory->on_host && !memory->imported)
+    if (!memory->on_host && !memory->imported && !memory->multicast)
         memory->device->used -= memory->size;
+    acu_sim_multicast *multicast = memory->multicast;
     if (memory->bytes)
         munmap(memory->bytes, memory->size);
     close(memory->file);
     free(memory);
+    acu_sim_multicast_free(multicast);
 }
 
 void acu_sim_created_hold(acu_sim_created *memory) {
@@ -158,8 +159,8 @@ _Static_assert(sizeof(about) <= sizeof((acu_sim_shared_note *)0)->about, "the no
 
 /* Returns a file for such memory, of which other processes learn what it is; -1 if there is none.
  */
-static int new_shared_file(size_t size, const CUmemAllocationProp *p,
-                           const acu_sim_device *device) {
+static int new_shared_file(size_t size, const CUmemAllocationProp *p, const acu_sim_device *device,
+                           uint32_t kind, uint64_t *tag) {
     const about what = {.type = (int32_t)p->type,
                         .location_type = (int32_t)p->location.type,
                         .location_id = p->location.id,
@@ -167,9 +168,11 @@ static int new_shared_file(size_t size, const CUmemAllocationProp *p,
                         .compression = p->allocFlags.compressionType,
                         .rdma = p->allocFlags.gpuDirectRDMACapable,
                         .for_arrays = p->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL};
-    acu_sim_shared_note note = {.kind = SIM_SHARED_CREATED, .device = device->index, .size = size};
+    acu_sim_shared_note note = {.kind = kind, .device = device->index, .size = size};
     memcpy(note.about, &what, sizeof what);
-    return acu_sim_shared_file_new(&note);
+    const int file = acu_sim_shared_file_new(&note);
+    *tag = note.tag;
+    return file;
 }
 
 /* Makes memory of a file, which it then owns; NULL without memory, or if the file is none. */
@@ -196,12 +199,26 @@ static acu_sim_created *new_created(int file, size_t size, const CUmemAllocation
     return memories = memory;
 }
 
+/* Makes memory with a file of its own, which a note says of what kind it is if it can be shared;
+ * NULL without memory. */
+static acu_sim_created *create(size_t size, const CUmemAllocationProp *properties,
+                               acu_sim_device *device, uint32_t kind) {
+    uint64_t tag = 0;
+    const int file = properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
+                         ? new_file(size)
+                         : new_shared_file(size, properties, device, kind, &tag);
+    acu_sim_created *made = new_created(file, size, properties, device);
+    if (made)
+        made->tag = tag;
+    return made;
+}
+
 cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
                                                   const CUmemAllocationProp *prop,
                                                   CUmemAllocationGranularity_flags option) {
     if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
         return cudaErrorInvalidValue;
-    *granularity = GRANULARITY; /* for memory of all properties */
+    *granularity = SIM_GRANULARITY; /* for memory of all properties */
     return cudaSuccess;
 }
 
@@ -210,23 +227,36 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
     acu_sim_device *device;
     if (!handle || !prop || flags)
         return SIM_REFUSE(cudaErrorInvalidValue, "handle or prop is NULL, or flags is not 0");
-    if (!size || size % GRANULARITY)
+    if (!size || size % SIM_GRANULARITY)
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "the size must be a multiple of the granularity, which is %zu bytes",
-                          (size_t)GRANULARITY);
+                          (size_t)SIM_GRANULARITY);
     CUmemAllocationProp properties = *prop;
     SIM_TRY(settle_properties(&properties, &device));
     const bool on_host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
     if (!on_host && !acu_sim_memory_charge(device, size))
         return cudaErrorMemoryAllocation;
-    const int file = properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE
-                         ? new_file(size)
-                         : new_shared_file(size, &properties, device);
-    acu_sim_created *made = new_created(file, size, &properties, device);
+    acu_sim_created *made = create(size, &properties, device, SIM_SHARED_CREATED);
     if (!made) {
         device->used -= on_host ? 0 : size;
         return cudaErrorMemoryAllocation;
     }
+    *handle = (uintptr_t)made;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size,
+                                          unsigned asked, CUmemGenericAllocationHandle *handle) {
+    CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = (CUmemAllocationHandleType)asked,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+    };
+    SIM_TRY(settle_handles(&properties));
+    acu_sim_created *made = create(size, &properties, acu_sim_device_at(0), SIM_SHARED_MULTICAST);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    made->multicast = multicast;
     *handle = (uintptr_t)made;
     return cudaSuccess;
 }
@@ -243,8 +273,10 @@ cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
 cudaError_t acu_sim_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                            CUmemGenericAllocationHandle handle) {
     const acu_sim_created *memory = created_of(handle);
-    if (!prop || !memory)
-        return cudaErrorInvalidValue;
+    if (!prop || !memory || memory->multicast)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "prop is NULL, or the handle is not one of memory: a multicast object "
+                          "has no properties of memory");
     *prop = memory->properties;
     return cudaSuccess;
 }
@@ -287,6 +319,20 @@ static CUmemAllocationProp properties_in(const acu_sim_shared_note *note) {
                        .usage = what.for_arrays ? CU_MEM_CREATE_USAGE_TILE_POOL : 0}};
 }
 
+/* An object is known to its own process only, where each import is the same handle once more. */
+static cudaError_t import_multicast(const acu_sim_shared_note *note,
+                                    CUmemGenericAllocationHandle *handle) {
+    for (acu_sim_created *memory = memories; memory; memory = memory->next)
+        if (memory->multicast && memory->tag == note->tag) {
+            memory->held++;
+            *handle = (uintptr_t)memory;
+            return cudaSuccess;
+        }
+    return SIM_REFUSE(cudaErrorNotSupported,
+                      "the descriptor is one of a multicast object of another process, which the "
+                      "simulator does not have");
+}
+
 /* The descriptor stays the program's. The memory is charged to the process that created it. */
 cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
                                                    void *osHandle,
@@ -304,6 +350,8 @@ cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle 
     if (acu_sim_shared_file_read(descriptor, SIM_SHARED_POOL, &note))
         return SIM_REFUSE(cudaErrorNotSupported, "descriptor %d is of a pool, not of memory",
                           descriptor);
+    if (acu_sim_shared_file_read(descriptor, SIM_SHARED_MULTICAST, &note))
+        return import_multicast(&note, handle);
     if (!acu_sim_shared_file_read(descriptor, SIM_SHARED_CREATED, &note))
         return SIM_REFUSE(cudaErrorUnknown,
                           "descriptor %d is not one of cuMemExportToShareableHandle()", descriptor);
@@ -324,15 +372,27 @@ cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle 
 
 /* ---- reset and leaks ---- */
 
-/* Memory goes with its device. Its mappings are gone already. */
+/* Unbinds something that the device has bound to a multicast object; returns false if there is
+ * nothing any more. */
+static bool unbind_one(const acu_sim_device *device) {
+    for (acu_sim_created *memory = memories; memory; memory = memory->next)
+        if (memory->multicast && acu_sim_multicast_unbind_one(memory->multicast, device->index))
+            return true;
+    return false;
+}
+
+/* Memory goes with its device. Its mappings are gone already. Each time the list may change. */
 static void reset_device(acu_sim_device *device) {
-    acu_sim_created *next;
-    for (acu_sim_created *memory = memories; memory; memory = next) {
-        next = memory->next;
-        if (memory->device == device) {
+    while (unbind_one(device))
+        ;
+    for (acu_sim_created *memory = memories; memory;) {
+        const bool goes = memory->device == device && memory->held;
+        acu_sim_created *next = memory->next;
+        if (goes) {
             memory->held = 0;
             settle(memory);
         }
+        memory = goes ? memories : next;
     }
 }
 
@@ -340,8 +400,10 @@ static int leaks(int print) {
     int count = 0;
     for (const acu_sim_created *memory = memories; memory; memory = memory->next, count++)
         if (print)
-            acu_sim_caller_report(memory->imported ? "imported memory" : "created memory", memory,
-                                  memory->size, memory->where);
+            acu_sim_caller_report(memory->multicast  ? "multicast object"
+                                  : memory->imported ? "imported memory"
+                                                     : "created memory",
+                                  memory, memory->size, memory->where);
     return count;
 }
 

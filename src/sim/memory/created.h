@@ -6,6 +6,10 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
+enum { SIM_GRANULARITY = 2 << 20 }; /* of all created memory, and of multicast objects */
+
+typedef struct acu_sim_multicast acu_sim_multicast;
+
 typedef struct acu_sim_created {
     unsigned held;   /* references of the program */
     uint64_t mapped; /* references of mappings, also to arrays */
@@ -15,8 +19,11 @@ typedef struct acu_sim_created {
     acu_sim_device *device; /* the device that has the memory, or was current when it was made */
     CUmemAllocationProp properties; /* as CUDA reports them */
     bool on_host;
-    bool imported;     /* of a descriptor: its bytes are not charged to the device */
-    bool for_arrays;   /* it can be mapped to arrays, and to nothing else */
+    bool imported;   /* of a descriptor: its bytes are not charged to the device */
+    bool for_arrays; /* it can be mapped to arrays, and to nothing else */
+    /* What makes it a multicast object, which it owns; NULL: it is memory. */
+    acu_sim_multicast *multicast;
+    uint64_t tag;      /* of the file, where that can be shared; else 0 */
     const void *where; /* the call that created or imported it */
     struct acu_sim_created *next;
 } acu_sim_created;
@@ -27,6 +34,10 @@ acu_sim_created *acu_sim_created_held(CUmemGenericAllocationHandle handle);
  * An array's memory is made for that. */
 acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
                                             const acu_sim_device *device);
+/* Makes created memory that is a multicast object, with a reference of the program, and owns
+ * `multicast` then. Returns an error if there is no memory, or for such handles. */
+cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size,
+                                          unsigned handles, CUmemGenericAllocationHandle *handle);
 /* Returns where the simulator accesses the bytes; NULL without memory. They stay there as long as
  * there are references to the memory. */
 char *acu_sim_created_bytes(acu_sim_created *memory);

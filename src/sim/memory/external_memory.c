@@ -9,6 +9,7 @@
 
 #include "sim/caller.h"
 #include "sim/device/device.h"
+#include "sim/memory/array.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 struct acu_sim_external {
-    unsigned refs; /* one of the program's, and one of each buffer */
+    unsigned refs; /* one of the program's, and one of each buffer and image */
     acu_sim_device *device;
     char *bytes;       /* the mapping of the file */
     size_t size;       /* bytes */
@@ -209,4 +210,22 @@ acu_sim_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaExternalMemory_t ex
     if (!devPtr || !bufferDesc)
         return cudaErrorInvalidValue;
     return map(external, bufferDesc, devPtr);
+}
+
+/* ---- images ---- */
+
+/* The image lies as on a GPU: in blocks, as the elements of arrays with deferred mapping. */
+cudaError_t acu_sim_cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc) {
+    acu_sim_external *external = external_of(extMem);
+    if (!external)
+        return cudaErrorInvalidResourceHandle;
+    if (!mipmap || !mipmapDesc || mipmapDesc->offset >= external->size)
+        return cudaErrorInvalidValue;
+    SIM_TRY(acu_sim_array_map_image(external, external->bytes + mipmapDesc->offset,
+                                    external->size - (size_t)mipmapDesc->offset, external->device,
+                                    mipmapDesc, mipmap));
+    external->refs++;
+    return cudaSuccess;
 }

@@ -8,6 +8,7 @@
 #include "sim/device/need.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -55,10 +56,14 @@ static cudaError_t run(acu_sim_op *op) {
     acu_sim_memory_move_begin();
     to.at = acu_sim_layout_bytes(&to, true, true);
     pthread_mutex_unlock(&acu_sim_lock);
-    for (size_t y = 0; to.at && y < fill->height; y++)
+    bool bound = true;
+    for (size_t y = 0; to.at && y < fill->height; y++) {
         fill_row(to.at + y * to.pitch, fill);
+        bound = acu_sim_multicast_spread(to.at + y * to.pitch, fill->width * fill->elementSize) &&
+                bound;
+    }
     acu_sim_memory_move_end();
-    return to.at ? cudaSuccess : cudaErrorIllegalAddress;
+    return to.at && bound ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 static bool is_element_size(unsigned size) {

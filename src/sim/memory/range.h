@@ -50,7 +50,8 @@ struct acu_sim_range {
         bytes; /* of mapped memory: where the bytes are; NULL: in the device's view, or at `base` */
     uint64_t access, writes; /* of mapped memory: which devices may access and write it, as bits */
     uint64_t id;             /* no other range has had it */
-    bool sync_memops;        /* copies of the memory do not return before they are done */
+    bool multicast;   /* of a multicast object: bytes reach the memory that devices have bound */
+    bool sync_memops; /* copies of the memory do not return before they are done */
 
     bool freed;     /* freed in stream order: no longer the program's */
     bool dormant;   /* a graph's memory that is not allocated at the moment */

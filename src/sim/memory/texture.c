@@ -1,7 +1,7 @@
 /*
- * Texture and surface objects: handles with the descriptors that they were made of. Nothing samples
- * a texture, because kernels are C functions here. An object belongs to the context that was
- * current, and so do the arrays that it can be made of.
+ * Texture and surface objects: handles with the descriptors that they were made of; sample.c reads
+ * them. An object belongs to the context that was current, and so do the arrays that it can be made
+ * of.
  */
 #include "sim/memory/texture.h"
 
@@ -15,16 +15,7 @@
 
 #include <stdlib.h>
 
-typedef struct object {
-    acu_sim_device *device;
-    const acu_sim_context *context;
-    struct cudaResourceDesc resource;
-    struct cudaTextureDesc texture;
-    bool is_surface; /* false: a texture */
-    struct cudaResourceViewDesc view;
-    const void *where; /* where the program made the object */
-    struct object *next, *before;
-} object;
+typedef acu_sim_texture object;
 
 static object *objects;
 static acu_sim_set handles;
@@ -33,6 +24,10 @@ static acu_sim_set handles;
 static object *object_of(unsigned long long handle, bool is_surface) {
     object *o = (object *)(uintptr_t)handle;
     return acu_sim_set_has(&handles, o) && o->is_surface == is_surface ? o : NULL;
+}
+
+const acu_sim_texture *acu_sim_texture_of(unsigned long long handle, bool is_surface) {
+    return object_of(handle, is_surface);
 }
 
 /* Adds a copy of the object to all objects; NULL without memory. */

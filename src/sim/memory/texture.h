@@ -5,6 +5,20 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
+typedef struct acu_sim_texture {
+    acu_sim_device *device;
+    const acu_sim_context *context;
+    struct cudaResourceDesc resource;
+    struct cudaTextureDesc texture;
+    bool is_surface; /* false: a texture */
+    struct cudaResourceViewDesc view;
+    const void *where; /* where the program made the object */
+    struct acu_sim_texture *next, *before;
+} acu_sim_texture;
+
+/* Returns the object of a handle; NULL if there is no such object, or one of the other sort. */
+const acu_sim_texture *acu_sim_texture_of(unsigned long long handle, bool is_surface);
+
 extern const acu_sim_noun acu_sim_texture_noun;
 
 #endif

@@ -15,13 +15,12 @@
 #include "sim/device/device.h"
 #include "sim/device/need.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
 #include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
-
-enum { GRANULARITY = 2 << 20 };
 
 typedef struct acu_sim_reservation reservation;
 typedef acu_sim_mapping mapping;
@@ -33,7 +32,7 @@ static mapping *mappings;
 /* ---- reserving ---- */
 
 static bool is_multiple(size_t size) {
-    return size && size % GRANULARITY == 0;
+    return size && size % SIM_GRANULARITY == 0;
 }
 
 static reservation *reservation_of(uintptr_t address, size_t size) {
@@ -64,7 +63,7 @@ static void *map_aligned(size_t size, size_t alignment) {
 static cudaError_t reserve(size_t size, size_t alignment, uintptr_t *base) {
     reservation *r = calloc(1, sizeof *r);
     void *at = r ? map_aligned(size, alignment) : NULL;
-    void *shadow = at ? map_aligned(size, GRANULARITY) : NULL;
+    void *shadow = at ? map_aligned(size, SIM_GRANULARITY) : NULL;
     if (!shadow) {
         if (at)
             munmap(at, size);
@@ -97,7 +96,7 @@ static void free_reservation(reservation *r) {
 static bool continues(const mapping *a, const mapping *b) {
     return b && a->in == b->in && a->base + a->size == b->base && a->access == b->access &&
            a->writes == b->writes && a->of->device == b->of->device &&
-           a->of->on_host == b->of->on_host;
+           a->of->on_host == b->of->on_host && !a->of->multicast == !b->of->multicast;
 }
 
 static bool add_range(const mapping *first, size_t size) {
@@ -109,6 +108,7 @@ static bool add_range(const mapping *first, size_t size) {
                              .kind = first->of->on_host ? SIM_PINNED : SIM_DEVICE,
                              .device = first->of->device,
                              .flags = cudaHostAllocPortable, /* as CUDA reports it */
+                             .multicast = first->of->multicast != NULL,
                              .bytes = first->in->shadow + (first->base - first->in->base),
                              .access = first->access,
                              .writes = first->writes};
@@ -145,24 +145,31 @@ static bool set_host_access(mapping *m, CUmemAccess_flags flags) {
         any ? MAP_SHARED | MAP_FIXED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     if (flags == m->host)
         return true;
-    if (mmap((void *)m->base, m->size, protection, how, any ? m->of->file : -1, 0) == MAP_FAILED)
+    if (mmap((void *)m->base, m->size, protection, how, any ? m->of->file : -1,
+             any ? (off_t)m->offset : 0) == MAP_FAILED)
         return false;
     m->host = flags;
     return true;
 }
 
-static cudaError_t map(reservation *in, uintptr_t base, acu_sim_created *of, size_t size) {
+static cudaError_t map(reservation *in, uintptr_t base, acu_sim_created *of, size_t offset,
+                       size_t size) {
     mapping *m = calloc(1, sizeof *m), **at = &mappings;
     void *shadow = in->shadow + (base - in->base);
-    if (!m || mmap(shadow, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, of->file, 0) ==
-                  MAP_FAILED) {
+    if (!m || mmap(shadow, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, of->file,
+                   (off_t)offset) == MAP_FAILED) {
         free(m);
         return cudaErrorMemoryAllocation;
     }
     while (*at && (*at)->base < base)
         at = &(*at)->next;
-    *m = (mapping){
-        .in = in, .of = of, .base = base, .size = size, .id = acu_sim_range_new_id(), .next = *at};
+    *m = (mapping){.in = in,
+                   .of = of,
+                   .base = base,
+                   .size = size,
+                   .offset = offset,
+                   .id = acu_sim_range_new_id(),
+                   .next = *at};
     *at = m;
     acu_sim_created_hold(of);
     return cudaSuccess;
@@ -197,6 +204,17 @@ const acu_sim_mapping *acu_sim_virtual_mapping_at(const void *address) {
     return mapping_in((uintptr_t)address, 1);
 }
 
+const acu_sim_mapping *acu_sim_virtual_mapping_of_bytes(const char *at, size_t *before) {
+    for (const mapping *m = mappings; m; m = m->next) {
+        const char *first = m->in->shadow + (m->base - m->in->base);
+        if ((uintptr_t)at - (uintptr_t)first < m->size) {
+            *before = (size_t)(at - first);
+            return m;
+        }
+    }
+    return NULL;
+}
+
 /* Returns whether a mapping begins where these addresses do, and one ends where they do. CUDA looks
  * at no more: there may be gaps between the two. */
 static bool are_mappings(uintptr_t base, size_t size) {
@@ -221,7 +239,7 @@ cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t al
     (void)addr; /* the program may wish for an address, and CUDA need not heed it */
     if (!ptr || !is_multiple(size) || alignment & (alignment - 1) || flags)
         return cudaErrorInvalidValue;
-    SIM_TRY(reserve(size, alignment > GRANULARITY ? alignment : GRANULARITY, &base));
+    SIM_TRY(reserve(size, alignment > SIM_GRANULARITY ? alignment : SIM_GRANULARITY, &base));
     *ptr = base;
     return cudaSuccess;
 }
@@ -260,6 +278,27 @@ cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ha
     return cudaSuccess;
 }
 
+/* Of a multicast object a part can be mapped, once all devices were added. */
+static cudaError_t map_multicast(uintptr_t base, size_t size, size_t offset,
+                                 CUmemGenericAllocationHandle handle) {
+    const acu_sim_created *object = acu_sim_created_held(handle);
+    if (base % SIM_GRANULARITY || size % SIM_GRANULARITY || offset % SIM_GRANULARITY ||
+        offset > object->size || size > object->size - offset)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the address, the size and the offset in a multicast object must be "
+                          "multiples of the granularity, and inside of its %zu bytes",
+                          object->size);
+    SIM_TRY(acu_sim_multicast_wait(handle));
+    reservation *in = reservation_of(base, size);
+    if (!in)
+        return refuse_unreserved(base, size);
+    return mapping_in(base, size)
+               ? SIM_REFUSE(cudaErrorInvalidValue,
+                            "memory is mapped to a part of the addresses at %p already",
+                            (void *)base)
+               : map(in, base, acu_sim_created_held(handle), offset, size);
+}
+
 /* All of the memory is mapped, or nothing. */
 cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                              CUmemGenericAllocationHandle handle, unsigned long long flags) {
@@ -271,17 +310,19 @@ cudaError_t acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                           "addresses that was not released");
     if (!in)
         return refuse_unreserved((uintptr_t)ptr, size);
+    if (memory->multicast)
+        return map_multicast((uintptr_t)ptr, size, offset, handle);
     if (offset || size != memory->size)
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the whole memory of %zu bytes is mapped or nothing: offset must be 0, "
                           "and size the memory's",
                           memory->size);
-    return ptr % GRANULARITY || mapping_in((uintptr_t)ptr, size)
+    return ptr % SIM_GRANULARITY || mapping_in((uintptr_t)ptr, size)
                ? SIM_REFUSE(cudaErrorInvalidValue,
                             "memory is mapped to a part of the addresses at %p already, or they "
                             "are no multiple of the granularity",
                             (void *)(uintptr_t)ptr)
-               : map(in, (uintptr_t)ptr, memory, size);
+               : map(in, (uintptr_t)ptr, memory, 0, size);
 }
 
 /* Waits for all work, because it may use the memory. Addresses without a mapping are accepted. */
@@ -316,6 +357,14 @@ static bool has_device_memory(uintptr_t base, size_t size) {
     return false;
 }
 
+/* Returns whether a multicast object is at the addresses to which the device was not added. */
+static bool has_multicast_without(uintptr_t base, size_t size, int device) {
+    for (const mapping *m = mapping_in(base, size); m && m->base < base + size; m = m->next)
+        if (m->of->multicast && !acu_sim_multicast_has(m->of->multicast, device))
+            return true;
+    return false;
+}
+
 static cudaError_t validate_access(const CUmemAccessDesc *desc) {
     if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
@@ -345,6 +394,11 @@ static cudaError_t set_access(uintptr_t base, size_t size, const CUmemAccessDesc
     if (grants_to_host(desc) && has_device_memory(base, size))
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the host cannot have access to memory of a device");
+    if (!is_of_host(&desc->location) && desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+        has_multicast_without(base, size, desc->location.id))
+        return SIM_REFUSE(cudaErrorIllegalState,
+                          "a multicast object is mapped there to which device %d was not added",
+                          desc->location.id);
     for (mapping *m = mappings; m; m = m->next)
         if (m->base >= base && m->base < base + size) {
             if (!is_of_host(&desc->location))

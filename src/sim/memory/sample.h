@@ -1,0 +1,31 @@
+/*
+ * What a texture returns for a place: coordinates become texels and weights, as on a GPU, and the
+ * texels are read and mixed. Inputs and outputs are those of PTX's tex and tld4.
+ */
+#ifndef ACU_SIM_MEMORY_SAMPLE_H
+#define ACU_SIM_MEMORY_SAMPLE_H
+
+#include <anycuda/sim.h>
+
+#include "sim/memory/texture.h"
+
+/* Where a sample is taken. */
+typedef struct acu_sim_place {
+    acu_sim_geometry geometry;
+    unsigned layer;
+    float at[3];
+    int texel[3]; /* the same, of a fetch */
+} acu_sim_place;
+
+/* Samples with the level of detail that is given, or that derivatives give. */
+acu_sim_texel acu_sim_sample_level(const acu_sim_texture *texture, const acu_sim_place *place,
+                                   float level);
+acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *texture, const acu_sim_place *place,
+                                  const float dx[3], const float dy[3]);
+acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *texture, const acu_sim_place *place,
+                                   int level);
+/* Returns one component of the four texels that a linear filter would mix. */
+acu_sim_texel acu_sim_sample_gather(const acu_sim_texture *texture, const acu_sim_place *place,
+                                    unsigned component);
+
+#endif

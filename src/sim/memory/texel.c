@@ -1,0 +1,219 @@
+/* The texels of a texture. */
+#include "sim/memory/texel.h"
+
+#include "sim/memory/array.h"
+#include "sim/memory/range.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- where they are ---- */
+
+/* Returns what a view's format is as an array's; CUDA's numbers are of 1, 2 and 4 channels of each
+ * type. */
+static struct cudaChannelFormatDesc format_of_view(enum cudaResourceViewFormat view) {
+    static const struct {
+        unsigned char bits, kind;
+    } types[] = {{8, cudaChannelFormatKindUnsigned},  {8, cudaChannelFormatKindSigned},
+                 {16, cudaChannelFormatKindUnsigned}, {16, cudaChannelFormatKindSigned},
+                 {32, cudaChannelFormatKindUnsigned}, {32, cudaChannelFormatKindSigned},
+                 {16, cudaChannelFormatKindFloat},    {32, cudaChannelFormatKindFloat}};
+    const unsigned number = (unsigned)view - cudaResViewFormatUnsignedChar1, channels = number % 3;
+    const int bits = types[number / 3].bits;
+    return (struct cudaChannelFormatDesc){bits, channels > 0 ? bits : 0, channels > 1 ? bits : 0,
+                                          channels > 1 ? bits : 0,
+                                          (enum cudaChannelFormatKind)types[number / 3].kind};
+}
+
+/* Restricts the image to a view: its format, levels and layers. */
+static void apply_view(const struct cudaResourceViewDesc *view, acu_sim_image *image) {
+    if (view->format > cudaResViewFormatNone && view->format <= cudaResViewFormatFloat4)
+        image->format = format_of_view(view->format);
+    if (image->levels && view->firstMipmapLevel < image->level_count) {
+        const unsigned last = view->lastMipmapLevel < image->level_count ? view->lastMipmapLevel
+                                                                         : image->level_count - 1;
+        image->levels += view->firstMipmapLevel;
+        image->level_count = last - view->firstMipmapLevel + 1;
+    }
+    if (view->firstLayer < image->layer_count && view->lastLayer > 0) {
+        const unsigned last = view->lastLayer < image->layer_count ? view->lastLayer
+                                                                   : image->layer_count - 1;
+        image->first_layer = view->firstLayer;
+        image->layer_count = last - view->firstLayer + 1;
+    }
+}
+
+void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
+    const struct cudaResourceDesc *r = &t->resource;
+    *image = (acu_sim_image){.level_count = 1,
+                             .as_fractions = t->texture.readMode == cudaReadModeNormalizedFloat,
+                             .srgb = t->texture.sRGB != 0};
+    switch (r->resType) {
+    case cudaResourceTypeArray:
+        image->only = acu_sim_array_of(r->res.array.array);
+        break;
+    case cudaResourceTypeMipmappedArray:
+        image->levels = acu_sim_array_mipmap_levels(r->res.mipmap.mipmap, &image->level_count);
+        image->only = image->levels ? image->levels[0] : NULL;
+        break;
+    case cudaResourceTypeLinear:
+        image->format = r->res.linear.desc;
+        image->memory = r->res.linear.devPtr;
+        image->element = acu_sim_array_format_size(&image->format);
+        image->width = r->res.linear.sizeInBytes / image->element;
+        image->height = 1;
+        break;
+    case cudaResourceTypePitch2D:
+        image->format = r->res.pitch2D.desc;
+        image->memory = r->res.pitch2D.devPtr;
+        image->element = acu_sim_array_format_size(&image->format);
+        image->width = r->res.pitch2D.width;
+        image->height = r->res.pitch2D.height;
+        image->pitch = r->res.pitch2D.pitchInBytes;
+        break;
+    }
+    if (image->only)
+        image->format = image->only->desc;
+    image->layer_count = image->only ? (unsigned)image->only->depth : 1;
+    if (image->only && t->view.width)
+        apply_view(&t->view, image);
+}
+
+acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
+    const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
+    return a ? (acu_sim_size){a->width, a->height, a->depth}
+             : (acu_sim_size){image->width, image->height, 1};
+}
+
+/* Copies the bits of an element; memory that is not there reads as zero. */
+static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y, size_t z,
+                      unsigned char bits[16]) {
+    const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
+    const char *from = NULL;
+    size_t run, size = a ? a->element : image->element;
+    memset(bits, 0, 16);
+    if (!a)
+        from = image->memory + y * image->pitch + x * size;
+    else if (a->bytes)
+        from = a->bytes + (z * a->height + y) * a->pitch + x * size;
+    else
+        from = acu_sim_array_memory_at(a, x * size, y, z, &run);
+    const acu_sim_range *range = a ? NULL : acu_sim_range_overlapping((uintptr_t)from, size);
+    if (!a)
+        from = range ? acu_sim_range_bytes(range, from) : NULL;
+    if (from)
+        memcpy(bits, from, size);
+}
+
+/* ---- what their bits mean ---- */
+
+static float half_to_float(unsigned half) {
+    const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
+    float value = exponent == 0    ? ldexpf((float)fraction, -24)
+                  : exponent == 31 ? (fraction ? NAN : INFINITY)
+                                   : ldexpf((float)(fraction | 1024), (int)exponent - 25);
+    return half & 0x8000u ? -value : value;
+}
+
+typedef enum meaning {
+    WHOLE_SIGNED,
+    WHOLE_UNSIGNED,
+    REAL,
+    FRACTION_SIGNED,
+    FRACTION_UNSIGNED
+} meaning;
+
+static meaning meaning_of(const acu_sim_image *image) {
+    const int kind = (int)image->format.f;
+    if (kind == cudaChannelFormatKindFloat)
+        return REAL;
+    if (kind == cudaChannelFormatKindSigned)
+        return image->as_fractions ? FRACTION_SIGNED : WHOLE_SIGNED;
+    if (kind == cudaChannelFormatKindUnsigned)
+        return image->as_fractions ? FRACTION_UNSIGNED : WHOLE_UNSIGNED;
+    return kind >= cudaChannelFormatKindSignedNormalized8X1 ? FRACTION_SIGNED : FRACTION_UNSIGNED;
+}
+
+bool acu_sim_image_is_float(const acu_sim_image *image) {
+    return meaning_of(image) >= REAL;
+}
+
+double acu_sim_image_most(const acu_sim_image *image) {
+    const meaning means = meaning_of(image);
+    return means == FRACTION_UNSIGNED && !image->srgb ? 65535
+           : means == FRACTION_SIGNED                 ? 32767
+                                                      : 0;
+}
+
+/* Such numbers have 11 bits, and none less than 2^-24; adding and subtracting a number whose last
+ * bit counts 1 rounds to a whole number. */
+float acu_sim_image_half(double value) {
+    const double round = 0x1.8p52;
+    int exponent;
+    (void)frexp(value, &exponent);
+    exponent = exponent < -13 ? -13 : exponent;
+    const volatile double sum = ldexp(value, 11 - exponent) + round;
+    return (float)ldexp(sum - round, exponent - 11);
+}
+
+/* What an H100 makes of sRGB's 256 values: halves, of which some have 8 bits only. */
+static const unsigned short linear_of_srgb[256] = {
+    0,      0x0d00, 0x1100, 0x1378, 0x1500, 0x1640, 0x1780, 0x1858, 0x1900, 0x19a0, 0x1a40, 0x1ad8,
+    0x1b80, 0x1c20, 0x1c80, 0x1ce8, 0x1d50, 0x1dc0, 0x1e30, 0x1ea8, 0x1f30, 0x1fb0, 0x2018, 0x2060,
+    0x20b0, 0x20f8, 0x2148, 0x21a0, 0x21f0, 0x2248, 0x22a8, 0x2300, 0x2360, 0x23d0, 0x2418, 0x2450,
+    0x2488, 0x24c0, 0x24f8, 0x2530, 0x2570, 0x25b0, 0x25f0, 0x2630, 0x2670, 0x26b8, 0x2700, 0x2748,
+    0x2790, 0x27e0, 0x2818, 0x2840, 0x2868, 0x2890, 0x28b8, 0x28e0, 0x2910, 0x2940, 0x2968, 0x2998,
+    0x29c8, 0x29f8, 0x2a28, 0x2a60, 0x2a90, 0x2ac0, 0x2b00, 0x2b30, 0x2b60, 0x2ba0, 0x2bd0, 0x2c08,
+    0x2c28, 0x2c40, 0x2c60, 0x2c80, 0x2ca0, 0x2cc0, 0x2ce0, 0x2d00, 0x2d20, 0x2d48, 0x2d68, 0x2d88,
+    0x2db0, 0x2dd0, 0x2df8, 0x2e18, 0x2e40, 0x2e68, 0x2e88, 0x2eb0, 0x2ed8, 0x2f00, 0x2f28, 0x2f50,
+    0x2f80, 0x2fa0, 0x2fd0, 0x3000, 0x3010, 0x3028, 0x3040, 0x3058, 0x3070, 0x3088, 0x30a0, 0x30b8,
+    0x30d0, 0x30e8, 0x3100, 0x3118, 0x3130, 0x3148, 0x3160, 0x3180, 0x3198, 0x31b0, 0x31d0, 0x31e8,
+    0x3200, 0x3220, 0x3238, 0x3258, 0x3270, 0x3290, 0x32b0, 0x32c8, 0x32e8, 0x3308, 0x3328, 0x3340,
+    0x3360, 0x3380, 0x33a0, 0x33c0, 0x33e0, 0x3400, 0x3410, 0x3420, 0x3430, 0x3440, 0x3450, 0x3468,
+    0x3478, 0x3488, 0x3498, 0x34a8, 0x34c0, 0x34d0, 0x34e0, 0x34f0, 0x3508, 0x3518, 0x3528, 0x3540,
+    0x3550, 0x3568, 0x3578, 0x3590, 0x35a0, 0x35b0, 0x35c8, 0x35e0, 0x35f0, 0x3608, 0x3618, 0x3630,
+    0x3640, 0x3658, 0x3670, 0x3688, 0x3698, 0x36b0, 0x36c8, 0x36d8, 0x36f0, 0x3708, 0x3720, 0x3738,
+    0x3750, 0x3768, 0x3780, 0x3790, 0x37b0, 0x37c0, 0x37e0, 0x37f0, 0x3808, 0x3810, 0x3820, 0x3828,
+    0x3838, 0x3848, 0x3850, 0x3860, 0x3868, 0x3878, 0x3888, 0x3890, 0x38a0, 0x38b0, 0x38b8, 0x38c8,
+    0x38d8, 0x38e0, 0x38f0, 0x3900, 0x3908, 0x3918, 0x3928, 0x3938, 0x3948, 0x3950, 0x3960, 0x3970,
+    0x3980, 0x3990, 0x3998, 0x39a8, 0x39b8, 0x39c8, 0x39d8, 0x39e8, 0x39f8, 0x3a08, 0x3a18, 0x3a28,
+    0x3a38, 0x3a48, 0x3a58, 0x3a68, 0x3a78, 0x3a88, 0x3a98, 0x3aa8, 0x3ab8, 0x3ac8, 0x3ad8, 0x3ae8,
+    0x3af8, 0x3b08, 0x3b18, 0x3b28, 0x3b40, 0x3b50, 0x3b60, 0x3b70, 0x3b80, 0x3b90, 0x3ba0, 0x3bb8,
+    0x3bd0, 0x3be0, 0x3bf0, 0x3c00};
+
+static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits[16]) {
+    const struct cudaChannelFormatDesc *f = &image->format;
+    const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
+    const size_t size = (size_t)f->x / 8;
+    const meaning means = meaning_of(image);
+    acu_sim_texel texel = {{0}};
+    for (int i = 0; i < channels; i++) {
+        unsigned raw = 0;
+        memcpy(&raw, bits + (size_t)i * size, size);
+        const unsigned sign = 1u << (f->x - 1);
+        const int whole = (int)((raw ^ sign) - sign);
+        const float most = (float)(sign - 1u);
+        if (means == WHOLE_UNSIGNED)
+            texel.u[i] = raw;
+        else if (means == WHOLE_SIGNED)
+            texel.i[i] = whole;
+        else if (means == REAL && f->x == 16)
+            texel.f[i] = half_to_float(raw);
+        else if (means == REAL)
+            texel.u[i] = raw;
+        else if (means == FRACTION_SIGNED)
+            texel.f[i] = (float)whole / most < -1 ? -1 : (float)whole / most;
+        else
+            texel.f[i] = (float)raw / (most * 2 + 1);
+        if (image->srgb && i < 3 && f->x == 8 && means == FRACTION_UNSIGNED)
+            texel.f[i] = half_to_float(linear_of_srgb[raw]);
+    }
+    return texel;
+}
+
+acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
+                                  size_t z) {
+    unsigned char bits[16];
+    read_bits(image, level, x, y, z, bits);
+    return decode(image, bits);
+}

@@ -1,0 +1,41 @@
+/* The texels of a texture: where they are, and what their bits mean. */
+#ifndef ACU_SIM_MEMORY_TEXEL_H
+#define ACU_SIM_MEMORY_TEXEL_H
+
+#include <anycuda/sim.h>
+
+#include "sim/memory/array.h"
+#include "sim/memory/texture.h"
+
+/* What a texture reads: levels, and how their elements are read. */
+typedef struct acu_sim_image {
+    struct cudaChannelFormatDesc format;
+    bool as_fractions; /* integers become floats */
+    bool srgb;
+    acu_sim_array *const *levels; /* NULL: memory */
+    acu_sim_array *only;          /* where `levels` leads without a mipmap */
+    unsigned level_count;
+    unsigned first_layer, layer_count;
+    const char *memory;
+    size_t width, height, pitch, element; /* of memory */
+} acu_sim_image;
+
+/* The size of a level, at least 1 in each direction. */
+typedef struct acu_sim_size {
+    size_t width, height, depth;
+} acu_sim_size;
+
+void acu_sim_image_of(const acu_sim_texture *texture, acu_sim_image *image);
+acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level);
+/* Returns whether texels are floats, or become floats, so that they can be mixed. */
+bool acu_sim_image_is_float(const acu_sim_image *image);
+/* Returns the integer that means 1, in the 16 bits in which fractions are mixed; 0 where texels are
+ * mixed as floats. */
+double acu_sim_image_most(const acu_sim_image *image);
+/* Rounds to a number that 16 bits can represent. */
+float acu_sim_image_half(double value);
+/* Reads a texel that is there. */
+acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
+                                  size_t z);
+
+#endif

@@ -1,0 +1,278 @@
+/* Pitched buffers: how they are made, viewed, sliced and cloned, and regions of them. */
+#include "kernels.h"
+
+#include <anycuda/cudart.h>
+
+static acu_stream *stream;
+
+static int start(void **state) {
+    int code = begin_kernels(state);
+    acu_quarantine(100);
+    return acu_stream_create(0, NULL, &stream) || code;
+}
+
+static int stop(void **state) {
+    int code = acu_stream_release(stream);
+    acu_quarantine(0);
+    return nothing_left(state) || code;
+}
+
+static acu_pitched_layout layout_of(acu_buffer *buffer) {
+    acu_pitched_layout layout;
+    OK(acu_buffer_get_layout(buffer, &layout));
+    return layout;
+}
+
+/* The pitch that CUDA chooses for rows of so many bytes. */
+static size_t pitch_of_cuda(size_t bytes) {
+    void *memory = NULL;
+    size_t pitch = 0;
+    assert_int_equal(cudaMallocPitch(&memory, &pitch, bytes, 4), 0);
+    assert_int_equal(cudaFree(memory), 0);
+    return pitch;
+}
+
+static void every_row_begins_where_cuda_would_have_it(void **state) {
+    (void)state;
+    static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED,
+                                       ACU_MEMORY_MANAGED};
+    static const size_t widths[] = {1, 100, 128, 129, 1000};
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        for (size_t n = 0; n < COUNT(widths); n++) {
+            acu_buffer *buffer = NULL;
+            const acu_extent e = {widths[n], 5, 3};
+            const acu_buffer_options options = {.memory = kinds[i]};
+            OK(acu_buffer_create_pitched(stream, ACU_F32, e, &options, &buffer));
+            const acu_pitched_layout l = layout_of(buffer);
+            assert_memory_equal(&l.extent, &e, sizeof e);
+            assert_int_equal(l.row_pitch, pitch_of_cuda(widths[n] * sizeof(float)));
+            assert_int_equal(l.slice_height, 5);
+            assert_int_equal(acu_buffer_memory(buffer), kinds[i]);
+            assert_true(acu_buffer_bytes(buffer) == 15 * l.row_pitch);
+            assert_int_equal((uintptr_t)acu_buffer_raw(buffer) % 256, 0);
+            OK(acu_buffer_release(buffer));
+        }
+}
+
+static void elements_of_any_size_have_pitched_rows(void **state) {
+    (void)state;
+    for (size_t size = 1; size < 40; size += 3) {
+        unsigned char host[40 * 7 * 3], back[sizeof host];
+        acu_buffer *buffer = NULL;
+        const acu_extent e = {7, 3, 1};
+        OK(acu_buffer_create_pitched(stream, ACU_BYTES(size), e, NULL, &buffer));
+        const acu_region all = {.buffer = buffer};
+        for (size_t i = 0; i < sizeof host; i++)
+            host[i] = (unsigned char)(i * 7 + size);
+        memset(back, 0, sizeof back);
+        OK(acu_region_write(&all, e, (void *)host));
+        OK(acu_region_read(&all, e, (void *)back));
+        assert_memory_equal(back, host, size * 21);
+        OK(acu_buffer_release(buffer));
+    }
+}
+
+/* A buffer of 6 x 4 x 3 floats, each of which is 100 z + 10 y + x. */
+static const acu_extent box = {6, 4, 3};
+
+static float value(size_t x, size_t y, size_t z) {
+    return (float)(100 * z + 10 * y + x);
+}
+
+static acu_buffer *numbered_box(void) {
+    acu_buffer *buffer = NULL;
+    float host[3][4][6];
+    for (size_t z = 0; z < 3; z++)
+        for (size_t y = 0; y < 4; y++)
+            for (size_t x = 0; x < 6; x++)
+                host[z][y][x] = value(x, y, z);
+    OK(acu_buffer_create_pitched(stream, ACU_F32, box, NULL, &buffer));
+    const acu_region all = {.buffer = buffer};
+    OK(acu_region_write(&all, box, &host[0][0][0]));
+    return buffer;
+}
+
+static void expect_box(acu_buffer *buffer, acu_extent e, acu_position first) {
+    float back[72];
+    const acu_region all = {.buffer = buffer};
+    OK(acu_region_read(&all, e, back));
+    for (size_t z = 0, i = 0; z < e.depth; z++)
+        for (size_t y = 0; y < e.height; y++)
+            for (size_t x = 0; x < e.width; x++, i++)
+                assert_true(back[i] == value(first.x + x, first.y + y, first.z + z));
+}
+
+static void regions_of_pitched_buffers_know_the_pitch(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *b = NULL;
+    float back[4], flat[6];
+    const acu_region part = {.buffer = a, .at = {1, 2, 1}};
+    OK(acu_region_read(&part, ((acu_extent){2, 1, 2}), back));
+    assert_true(back[0] == 121 && back[1] == 122 && back[2] == 221 && back[3] == 222);
+    OK(acu_buffer_create_pitched(stream, ACU_F32, (acu_extent){2, 2, 2}, NULL, &b));
+    const acu_region corner = {.buffer = b}, inner = {.buffer = a, .at = {3, 1, 1}};
+    OK(acu_region_copy(&corner, &inner, (acu_extent){2, 2, 2}, NULL));
+    expect_box(b, (acu_extent){2, 2, 2}, (acu_position){3, 1, 1});
+    OK(acu_region_fill(&part, ((acu_extent){1, 1, 1}), &(float){-1}));
+    OK(acu_region_read(&part, ((acu_extent){2, 1, 1}), back));
+    assert_true(back[0] == -1 && back[1] == 122);
+    /* With a pitch of its own, the region is one of the memory. */
+    const acu_region run = {.buffer = a, .row_pitch = layout_of(a).row_pitch * 2};
+    OK(acu_region_read(&run, ((acu_extent){1, 6, 1}), flat));
+    assert_true(flat[0] == 0 && flat[1] == 20 && flat[2] == 100 && flat[5] == 220);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+}
+
+static void pitched_buffers_describe_their_rows(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box();
+    char text[160], rows[64];
+    snprintf(rows, sizeof rows, "6 x 4 x 3, row pitch %zu", layout_of(a).row_pitch);
+    assert_true(acu_buffer_describe(a, text, sizeof text) < sizeof text);
+    assert_non_null(strstr(text, rows));
+    OK(acu_buffer_release(a));
+}
+
+static void regions_end_at_the_extent(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box();
+    float back[100];
+    static const acu_position at[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {SIZE_MAX, 0, 0}};
+    for (size_t i = 0; i < COUNT(at); i++) {
+        const acu_region r = {.buffer = a, .at = at[i]};
+        FAILS(acu_region_read(&r, box, back), ACU_ERROR_RANGE, "the buffer's extent is {6, 4, 3}");
+    }
+    const acu_region all = {.buffer = a};
+    FAILS(acu_region_read(&all, ((acu_extent){7, 1, 1}), back), ACU_ERROR_RANGE, "extent");
+    OK(acu_buffer_release(a));
+}
+
+static void slices_are_rows_or_slices(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *rows = NULL, *slices = NULL, *row = NULL;
+    OK(acu_buffer_slice_pitched(a, (acu_position){0, 1, 2}, (acu_extent){6, 2, 1}, &rows));
+    OK(acu_buffer_slice_pitched(a, (acu_position){0, 0, 1}, (acu_extent){6, 4, 2}, &slices));
+    OK(acu_buffer_slice_pitched(slices, (acu_position){0, 3, 1}, (acu_extent){6, 1, 1}, &row));
+    const size_t pitch = layout_of(a).row_pitch;
+    assert_true((char *)acu_buffer_raw(rows) == (char *)acu_buffer_raw(a) + 9 * pitch);
+    assert_int_equal(acu_buffer_bytes(rows), 2 * pitch);
+    assert_int_equal(acu_buffer_bytes(slices), 8 * pitch);
+    OK(acu_buffer_release(a)); /* the slices keep the memory */
+    expect_box(rows, (acu_extent){6, 2, 1}, (acu_position){0, 1, 2});
+    expect_box(slices, (acu_extent){6, 4, 2}, (acu_position){0, 0, 1});
+    expect_box(row, (acu_extent){6, 1, 1}, (acu_position){0, 3, 2});
+    /* What a slice sets, it sets in its own rows. */
+    OK(acu_buffer_zero(row, NULL));
+    expect_box(rows, (acu_extent){6, 2, 1}, (acu_position){0, 1, 2});
+    OK(acu_buffer_release(rows));
+    OK(acu_buffer_release(slices));
+    OK(acu_buffer_release(row));
+}
+
+static void slices_are_checked(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *plain = numbers_on(stream, 8), *slice = NULL;
+    static const struct {
+        acu_position at;
+        acu_extent extent;
+    } wrong[] = {
+        {{1, 0, 0}, {5, 1, 1}}, {{0, 0, 0}, {5, 1, 1}}, {{0, 1, 0}, {6, 3, 2}},
+        {{0, 2, 0}, {6, 3, 1}}, {{0, 0, 2}, {6, 4, 2}}, {{0, SIZE_MAX, 0}, {6, 2, 1}},
+    };
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        FAILS(acu_buffer_slice_pitched(a, wrong[i].at, wrong[i].extent, &slice), ACU_ERROR_RANGE,
+              "no whole rows");
+    FAILS(acu_buffer_slice_pitched(a, (acu_position){0, 0, 0}, (acu_extent){6, 0, 1}, &slice),
+          ACU_ERROR_ARGUMENT, "has a 0");
+    FAILS(acu_buffer_slice_pitched(plain, (acu_position){0, 0, 0}, (acu_extent){8, 1, 1}, &slice),
+          ACU_ERROR_ARGUMENT, "not pitched");
+    assert_null(slice);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(plain));
+}
+
+static void clones_have_the_same_rows(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *rows = NULL, *clone = NULL;
+    OK(acu_buffer_slice_pitched(a, (acu_position){0, 1, 2}, (acu_extent){6, 3, 1}, &rows));
+    OK(acu_buffer_clone(rows, NULL, &clone));
+    OK(acu_buffer_zero(a, NULL));
+    expect_box(clone, (acu_extent){6, 3, 1}, (acu_position){0, 1, 2});
+    assert_int_equal(layout_of(clone).row_pitch, layout_of(a).row_pitch);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(rows));
+    OK(acu_buffer_release(clone));
+}
+
+/* Memory that CUDA made with a pitch becomes a pitched buffer, which frees it. */
+static void raw_pitched_memory_is_adopted(void **state) {
+    (void)state;
+    struct cudaPitchedPtr raw;
+    acu_buffer *memory = NULL, *view = NULL;
+    const struct cudaExtent bytes = {6 * sizeof(float), 4, 3};
+    assert_int_equal(cudaMalloc3D(&raw, bytes), 0);
+    OK(acu_buffer_adopt(stream, ACU_F32, raw.ptr, raw.pitch / sizeof(float) * 12, ACU_MEMORY_DEVICE,
+                        &memory));
+    const acu_pitched_layout layout = {box, raw.pitch, raw.ysize};
+    OK(acu_buffer_reinterpret_pitched(memory, &layout, &view));
+    OK(acu_buffer_release(memory));
+    assert_true(acu_buffer_raw(view) == raw.ptr);
+    acu_buffer *from = numbered_box();
+    const acu_region here = {.buffer = view}, there = {.buffer = from};
+    OK(acu_region_copy(&here, &there, box, NULL));
+    expect_box(view, box, (acu_position){0, 0, 0});
+    OK(acu_buffer_release(from));
+    OK(acu_buffer_release(view));
+}
+
+static void views_are_checked(void **state) {
+    (void)state;
+    acu_buffer *a = numbers_on(stream, 24), *view = NULL;
+    acu_pitched_layout l = {{3, 4, 2}, 0, 0};
+    OK(acu_buffer_reinterpret_pitched(a, &l, &view)); /* without gaps */
+    l = layout_of(view);
+    assert_true(l.row_pitch == 12 && l.slice_height == 4);
+    OK(acu_buffer_release(view));
+    l = (acu_pitched_layout){{3, 4, 2}, 12, 5};
+    FAILS(acu_buffer_reinterpret_pitched(a, &l, &view), ACU_ERROR_RANGE, "byte 108");
+    l = (acu_pitched_layout){{3, 4, 2}, 8, 0};
+    FAILS(acu_buffer_reinterpret_pitched(a, &l, &view), ACU_ERROR_RANGE, "a row of the view");
+    l = (acu_pitched_layout){{3, 4, 2}, 12, 3};
+    FAILS(acu_buffer_reinterpret_pitched(a, &l, &view), ACU_ERROR_RANGE, "a slice of the view");
+    l = (acu_pitched_layout){{3, 4, 1}, 13, 0};
+    FAILS(acu_buffer_reinterpret_pitched(a, &l, &view), ACU_ERROR_DTYPE, "not aligned");
+    l = (acu_pitched_layout){{3, 0, 1}, 12, 0};
+    FAILS(acu_buffer_reinterpret_pitched(a, &l, &view), ACU_ERROR_ARGUMENT, "has a 0");
+    assert_null(view);
+    l = layout_of(a);
+    assert_true(l.extent.width == 24 && l.extent.height == 1 && l.row_pitch == 96);
+    const acu_extent huge = {SIZE_MAX / 4, 2, 2}, wide = {SIZE_MAX, 1, 1}, none = {0, 1, 1};
+    FAILS(acu_buffer_create_pitched(stream, ACU_F32, huge, NULL, &view), ACU_ERROR_OVERFLOW,
+          "more than can be addressed");
+    FAILS(acu_buffer_create_pitched(stream, ACU_F32, wide, NULL, &view), ACU_ERROR_OVERFLOW,
+          "more");
+    FAILS(acu_buffer_create_pitched(stream, ACU_F32, none, NULL, &view), ACU_ERROR_ARGUMENT, "a 0");
+    FAILS(acu_buffer_create_pitched(stream, 0x99, box, NULL, &view), ACU_ERROR_DTYPE, "0x99");
+    assert_null(view);
+    OK(acu_buffer_release(a));
+}
+
+#undef TEST
+#define TEST(function) SAFE_TEST(function, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(every_row_begins_where_cuda_would_have_it),
+        TEST(elements_of_any_size_have_pitched_rows),
+        TEST(regions_of_pitched_buffers_know_the_pitch),
+        TEST(pitched_buffers_describe_their_rows),
+        TEST(regions_end_at_the_extent),
+        TEST(slices_are_rows_or_slices),
+        TEST(slices_are_checked),
+        TEST(clones_have_the_same_rows),
+        TEST(raw_pitched_memory_is_adopted),
+        TEST(views_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* Multicast objects by raw calls: what each refuses, and what becomes of the memory. */
+#include "driver_test.h"
+
+#include <pthread.h>
+
+enum { CHUNK = 2 << 20 };
+
+static CUmemGenericAllocationHandle object_for(unsigned devices, size_t chunks) {
+    CUmemGenericAllocationHandle object = 0;
+    const CUmulticastObjectProp p = {.numDevices = devices, .size = chunks * CHUNK};
+    OK(cuMulticastCreate(&object, &p));
+    return object;
+}
+
+static CUmemGenericAllocationHandle memory_on(int device, size_t chunks) {
+    CUmemGenericAllocationHandle memory = 0;
+    const CUmemAllocationProp p = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                   .location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}}};
+    OK(cuMemCreate(&memory, chunks * CHUNK, &p, 0));
+    return memory;
+}
+
+static CUdeviceptr reserved(size_t chunks) {
+    CUdeviceptr at = 0;
+    OK(cuMemAddressReserve(&at, chunks * CHUNK, 0, 0, 0));
+    return at;
+}
+
+static void give_access(CUdeviceptr at, size_t chunks, int device) {
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {device}},
+                                    CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    OK(cuMemSetAccess(at, chunks * CHUNK, &access, 1));
+}
+
+static CUdeviceptr mapped(CUmemGenericAllocationHandle what, size_t chunks, int device) {
+    const CUdeviceptr at = reserved(chunks);
+    OK(cuMemMap(at, chunks * CHUNK, 0, what, 0));
+    give_access(at, chunks, device);
+    return at;
+}
+
+static void unmap(CUdeviceptr at, size_t chunks) {
+    OK(cuMemUnmap(at, chunks * CHUNK));
+    OK(cuMemAddressFree(at, chunks * CHUNK));
+}
+
+TEST(objects_that_are_refused) {
+    size_t step = 0;
+    CUmemGenericAllocationHandle object = 0;
+    CUmulticastObjectProp p = {.numDevices = 2, .size = CHUNK};
+    OK(cuMulticastGetGranularity(&step, &p, CU_MULTICAST_GRANULARITY_MINIMUM));
+    assert_int_equal(step, CHUNK);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastGetGranularity(&step, &p, 2));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastGetGranularity(NULL, &p, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(NULL, &p));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, NULL));
+    p.size++;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &p));
+    expect_reason("multiple of the granularity");
+    p = (CUmulticastObjectProp){.numDevices = 0, .size = CHUNK};
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &p));
+    p = (CUmulticastObjectProp){.numDevices = 1, .size = CHUNK, .flags = 1};
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &p));
+    assert_int_equal(object, 0);
+}
+
+TEST(devices_that_are_refused) {
+    const CUmemGenericAllocationHandle object = object_for(1, 1), memory = memory_on(0, 1);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(memory, 0));
+    expect_reason("not one of cuMulticastCreate()");
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMulticastAddDevice(object, 2));
+    OK(cuMulticastAddDevice(object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 1));
+    expect_reason("for 1 devices");
+    OK(cuMemRelease(object));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastAddDevice(object, 1));
+    OK(cuMemRelease(memory));
+}
+
+TEST(bindings_that_are_refused) {
+    const CUmemGenericAllocationHandle object = object_for(1, 2), memory = memory_on(0, 2);
+    const CUmemGenericAllocationHandle far = memory_on(1, 1);
+    CUmemAllocationProp p;
+    OK(cuMulticastAddDevice(object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, 0, CHUNK, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 1, memory, 0, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, 1, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, CHUNK, memory, 0, 2 * CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, CHUNK, 2 * CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, object, 0, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(memory, 0, memory, 0, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMulticastBindMem(object, 0, far, 0, CHUNK, 0));
+    expect_reason("which was not added");
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem_v2(object, 1, 0, memory, 0, CHUNK, 0));
+    OK(cuMulticastBindMem_v2(object, 0, 0, memory, CHUNK, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+    expect_reason("bound memory there already");
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastUnbind(object, 0, CHUNK, CHUNK));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMulticastUnbind(object, 2, 0, CHUNK));
+    OK(cuMulticastUnbind(object, 0, 0, CHUNK));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastUnbind(object, 0, 0, CHUNK));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationPropertiesFromHandle(&p, object));
+    OK(cuMemRelease(object));
+    OK(cuMemRelease(memory));
+    OK(cuMemRelease(far));
+}
+
+TEST(mappings_that_are_refused) {
+    const CUmemGenericAllocationHandle object = object_for(1, 2);
+    const CUmemAccessDesc other = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}},
+                                   CU_MEM_ACCESS_FLAGS_PROT_READ};
+    const CUdeviceptr at = reserved(4);
+    OK(cuMulticastAddDevice(object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 3 * CHUNK, 0, object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 2 * CHUNK, CHUNK, object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 1, object, 0));
+    OK(cuMemMap(at, CHUNK, CHUNK, object, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 0, object, 0));
+    SAYS(CUDA_ERROR_ILLEGAL_STATE, cuMemSetAccess(at, CHUNK, &other, 1));
+    expect_reason("device 1 was not added");
+    OK(cuMemUnmap(at, CHUNK));
+    OK(cuMemAddressFree(at, 4 * CHUNK));
+    OK(cuMemRelease(object));
+}
+
+/* Memory that is bound, and an object that is mapped, live on when they are released. */
+TEST(copies_and_fills_reach_all) {
+    char back[4] = "";
+    const CUmemGenericAllocationHandle object = object_for(2, 1);
+    CUdeviceptr seen[2];
+    OK(cuMulticastAddDevice(object, 0));
+    OK(cuMulticastAddDevice(object, 1));
+    for (int device = 0; device < 2; device++) {
+        const CUmemGenericAllocationHandle memory = memory_on(device, 1);
+        OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+        seen[device] = mapped(memory, 1, 0);
+        OK(cuMemRelease(memory));
+    }
+    const CUdeviceptr at = mapped(object, 1, 0);
+    OK(cuMemRelease(object));
+    OK(cuMemcpyHtoD(at + 100, "abc", 4));
+    OK(cuMemsetD8(at + 101, 'x', 1));
+    for (int device = 0; device < 2; device++) {
+        OK(cuMemcpyDtoH(back, seen[device] + 100, 4));
+        assert_string_equal(back, "axc");
+    }
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(back, at + 100, 4));
+    expect_reason("a multicast object, which is read by the multimem instructions");
+    unmap(at, 1);
+    unmap(seen[0], 1);
+    unmap(seen[1], 1);
+}
+
+/* Memory of a pool, and what is mapped, by their addresses. */
+TEST(addresses_are_bound) {
+    char byte = 0;
+    void *pooled = NULL;
+    const CUmemGenericAllocationHandle object = object_for(1, 2), memory = memory_on(0, 1);
+    const CUdeviceptr seen = mapped(memory, 1, 0);
+    OK(cuMulticastAddDevice(object, 0));
+    OK(cudaMallocAsync(&pooled, CHUNK, NULL));
+    const CUdeviceptr at = mapped(object, 2, 0);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, at, CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, seen, 2 * CHUNK, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr_v2(object, 1, 0, seen, CHUNK, 0));
+    OK(cuMulticastBindAddr(object, 0, seen, CHUNK, 0));
+    OK(cuMulticastBindAddr_v2(object, 0, CHUNK, (CUdeviceptr)(uintptr_t)pooled, CHUNK, 0));
+    OK(cuMemsetD8(at, 5, 2 * CHUNK));
+    OK(cuMemcpyDtoH(&byte, seen + CHUNK - 1, 1));
+    assert_int_equal(byte, 5);
+    OK(cudaMemcpy(&byte, (char *)pooled + CHUNK - 1, 1, cudaMemcpyDeviceToHost));
+    assert_int_equal(byte, 5);
+    unmap(at, 2);
+    OK(cuMemRelease(object));
+    OK(cudaFreeAsync(pooled, NULL));
+    OK(cudaDeviceSynchronize());
+    unmap(seen, 1);
+    OK(cuMemRelease(memory));
+}
+
+/* A guess, as a GPU's answer is not known: the write faults. */
+TEST(a_write_where_a_device_has_bound_nothing) {
+    OK(cudaFree(NULL));
+    const CUmemGenericAllocationHandle object = object_for(2, 1), memory = memory_on(0, 1);
+    OK(cuMulticastAddDevice(object, 0));
+    OK(cuMulticastAddDevice(object, 1));
+    OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+    const CUdeviceptr at = mapped(object, 1, 0);
+    (void)cuMemsetD8Async(at, 1, 1, 0);
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+}
+
+static void *add_second(void *object) {
+    OK(cuMulticastAddDevice(*(CUmemGenericAllocationHandle *)object, 1));
+    return NULL;
+}
+
+TEST(binding_and_mapping_wait_for_the_last_device) {
+    pthread_t thread;
+    CUmemGenericAllocationHandle object = object_for(2, 1);
+    const CUmemGenericAllocationHandle memory = memory_on(0, 1);
+    OK(cuMulticastAddDevice(object, 0));
+    assert_int_equal(pthread_create(&thread, NULL, add_second, &object), 0);
+    OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    OK(cuMemRelease(object));
+    object = object_for(2, 1);
+    OK(cuMulticastAddDevice(object, 0));
+    assert_int_equal(pthread_create(&thread, NULL, add_second, &object), 0);
+    unmap(mapped(object, 1, 0), 1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    OK(cuMemRelease(object));
+    OK(cuMemRelease(memory));
+}
+
+/* What is bound goes with its device, also if the other one goes first. */
+TEST(devices_are_reset) {
+    const CUmemGenericAllocationHandle object = object_for(2, 1);
+    for (int device = 0; device < 2; device++) {
+        const CUmemGenericAllocationHandle memory = memory_on(device, 1);
+        OK(cuMulticastAddDevice(object, device));
+        if (device == 1)
+            OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+    }
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceReset());
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemRelease(object));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(objects_that_are_refused),
+        C(devices_that_are_refused),
+        C(bindings_that_are_refused),
+        C(mappings_that_are_refused),
+        C(copies_and_fills_reach_all),
+        C(addresses_are_bound),
+        T(a_write_where_a_device_has_bound_nothing),
+        C(binding_and_mapping_wait_for_the_last_device),
+        C(devices_are_reset),
+    };
+    return RUN(tests);
+}
