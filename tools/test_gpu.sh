@@ -54,6 +54,22 @@ build_safe() {
     done
 }
 
+# Memory and semaphores of Vulkan, which the machine with the GPU may or may not have.
+has_vulkan() {
+    printf '#include <vulkan/vulkan.h>\n' | "$cc" -E -x c - >/dev/null 2>&1
+}
+
+build_vulkan() {
+    if ! has_vulkan; then
+        echo "no vulkan/vulkan.h: tests/vulkan/ is left out" >&2
+        return
+    fi
+    define=$more objects vulkan "$root"/tests/vulkan/*.c
+    program tests/vulkan "$build"/objects/vulkan/*.o
+    define=-I$root/tests/vulkan objects external "$root/bench/external.c" "$root/bench/pairs.c"
+    program external "$build"/objects/external/*.o "$build/objects/vulkan/vulkan.o" "$build"/objects/sim/*.o
+}
+
 # What is timed: the same loops over anycuda and over NVIDIA's library, which is linked, so one program for each runtime;
 # the safe layer over the raw calls, through any of them; and the simulator, which does the same as one of them.
 build_bench() {
@@ -93,6 +109,7 @@ build_all() {
         program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
     done
     build_safe
+    build_vulkan
     build_bench
 }
 

@@ -117,14 +117,19 @@ static void use_large_pages(const acu_sim_range *range) {
 }
 
 acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
-    size_t taken = acu_sim_memory_rounded(size) + acu_sim_guard_size();
+    return acu_sim_memory_new_range_past(device, 0, size);
+}
+
+acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
+    size_t taken =
+        acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
     if (!base)
         base = find_gap(device, device->base, end, taken);
     if (!base)
         return NULL;
-    acu_sim_range *range = acu_sim_range_new(base, size, SIM_DEVICE, device, NULL);
+    acu_sim_range *range = acu_sim_range_new(base + past, size, SIM_DEVICE, device, NULL);
     if (!range)
         return NULL;
     device->cursor = base + taken - device->base;
