@@ -5,6 +5,8 @@
 
 #include <anycuda/cudart.h>
 
+#include <pthread.h>
+
 static acu_stream *stream;
 
 /* ---- what the kernels do, on the simulator ---- */
@@ -414,6 +416,33 @@ static void without_kernels_no_error_stays(void **state) {
     OK(acu_buffer_release(b));
 }
 
+static void *transpose_alone(void *failures) {
+    acu_stream *mine = stream_on(0);
+    acu_buffer *a = numbers_on(mine, SIDE * SIDE), *b = numbers_on(mine, SIDE * SIDE);
+    float *back = malloc(sizeof(float[SIDE * SIDE]));
+    int wrong = acu_buffer_copy_strided(b, a, &transposition, NULL);
+    wrong += acu_buffer_read(b, back, SIDE * SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        wrong += back[i] != (float)(i % SIDE * SIDE + i / SIDE);
+    free(back);
+    wrong += acu_buffer_release(a) + acu_buffer_release(b) + acu_stream_release(mine);
+    __atomic_add_fetch((int *)failures, wrong != 0, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void threads_may_need_a_kernel_at_the_same_time(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    int failures = 0;
+    for (size_t round = 0; round < 5; round++) {
+        for (size_t i = 0; i < COUNT(threads); i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, transpose_alone, &failures), 0);
+        for (size_t i = 0; i < COUNT(threads); i++)
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    assert_int_equal(failures, 0);
+}
+
 /* The kernels are the library's: only the stream is the program's. */
 static void kernels_are_no_objects_of_the_program(void **state) {
     (void)state;
@@ -478,6 +507,7 @@ int main(void) {
         WITH_KERNELS(any_shape_is_copied_by_kernels),
         WITH_KERNELS(a_captured_transposition_is_one_node),
         WITH_KERNELS(a_stream_may_go_while_its_kernel_runs),
+        WITH_KERNELS(threads_may_need_a_kernel_at_the_same_time),
         WITH_KERNELS(kernels_are_no_objects_of_the_program),
         WITH_KERNELS(long_copies_are_several_kernels),
     };
