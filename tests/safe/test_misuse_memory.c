@@ -104,6 +104,8 @@ static void buffers_that_grow(void **state) {
     acu_buffer *made = NULL;
     HANDLE(acu_buffer_create_growable(bad, ACU_U8, 1, 8, &made));
     NOT_NULL(acu_buffer_create_growable(good.stream, ACU_U8, 1, 8, NULL));
+    HANDLE(acu_buffer_create_growable_with(bad, ACU_U8, 1, 8, NULL, &made));
+    NOT_NULL(acu_buffer_create_growable_with(good.stream, ACU_U8, 1, 8, NULL, NULL));
     HANDLE(acu_buffer_grow(bad, 8));
     HANDLE(acu_buffer_shrink(bad, 0));
     assert_null(made);

@@ -126,7 +126,8 @@ int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype 
                           const void *element, acu_stream **on) {
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, dtype, element, 0));
     ACU_TRY(acu_buffer_choose_stream(call, buffer, on));
-    if (buffer->object.device == (*on)->object.device)
+    const acu_device there = (*on)->object.device;
+    if (buffer->object.device == there || acu_storage_is_open_to(buffer->storage, there, true))
         return 0;
     return acu_fail_on(call, buffer, ACU_ERROR_DEVICE,
                        "the buffer belongs to device %d, the stream to device %d",

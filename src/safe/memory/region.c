@@ -340,7 +340,7 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
 }
 
 static int copy_with_host(const char *call, host_copy *c) {
-    acu_rows region, host;
+    acu_rows region = {NULL, 0, 0}, host = {NULL, 0, 0};
     ACU_TRY(find_both(call, c, &region, &host));
     acu_buffer *buffer = c->region->buffer;
     const bool on_host = acu_buffer_is_host_memory(buffer);

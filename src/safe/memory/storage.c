@@ -452,6 +452,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->piece = NULL;
     s->cache = NULL;
     s->fill = r->fill;
+    s->access_of = r->access_of;
     s->capacity = s->filled = 0;
     s->plain = false;
     s->not_freed = 0;
@@ -462,6 +463,11 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     acu_object_add_owner(s->owner);
     acu_object_add_owner(s->allocator);
     return s;
+}
+
+bool acu_storage_is_open_to(const acu_storage *s, int device, bool writes) {
+    const acu_access access = s->access_of ? s->access_of(s, device) : ACU_ACCESS_NONE;
+    return access == ACU_ACCESS_READ_WRITE || (access == ACU_ACCESS_READ && !writes);
 }
 
 /* Uses memory that is there already. Where the host can reach it, its address is the same there. */
