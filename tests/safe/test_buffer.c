@@ -390,6 +390,21 @@ static void the_hosts_on_the_default_stream_of_another_device(void **state) {
     OK(acu_stream_release(far));
 }
 
+/* What is not CUDA's is cloned into what CUDA can allocate. */
+static void clones_of_plain_host_memory(void **state) {
+    (void)state;
+    float numbers[] = {1, 2, 3}, back[3] = {0};
+    acu_buffer *buffer = NULL, *clone = NULL;
+    OK(acu_buffer_wrap(stream, ACU_F32, numbers, 3, ACU_MEMORY_HOST, &buffer));
+    OK(acu_buffer_clone(buffer, NULL, &clone));
+    OK(acu_buffer_release(buffer));
+    numbers[0] = 9;
+    assert_int_equal(acu_buffer_memory(clone), ACU_MEMORY_PINNED);
+    OK(acu_buffer_read(clone, back, 3));
+    assert_memory_equal(back, ((float[]){1, 2, 3}), sizeof back);
+    OK(acu_buffer_release(clone));
+}
+
 static void clones(void **state) {
     (void)state;
     static const struct {
@@ -741,6 +756,7 @@ int main(void) {
         TEST(the_hosts_on_a_stream_of_another_device),
         TEST(the_hosts_on_the_default_stream_of_another_device),
         TEST(clones),
+        TEST(clones_of_plain_host_memory),
         TEST(clones_of_what_cannot_be_allocated),
         TEST(clones_on_another_device),
         TEST(moves_to_another_stream),

@@ -268,7 +268,7 @@ acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
 static acu_buffer_options options_like(const acu_buffer *buffer, const acu_stream *stream) {
     const acu_storage *s = buffer->storage;
     acu_buffer_options o = {.memory = s->memory, .flags = s->flags};
-    if (s->memory == ACU_MEMORY_REGISTERED)
+    if (s->memory == ACU_MEMORY_REGISTERED || s->memory == ACU_MEMORY_HOST)
         o = (acu_buffer_options){.memory = ACU_MEMORY_PINNED,
                                  .flags = s->flags & (unsigned)ACU_BUFFER_UNORDERED};
     if (s->memory == ACU_MEMORY_GRAPH || s->memory == ACU_MEMORY_VIRTUAL)

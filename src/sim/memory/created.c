@@ -347,6 +347,9 @@ cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle 
     if (shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return SIM_REFUSE(cudaErrorNotSupported,
                           "of handles for other processes there are file descriptors only");
+    if (acu_sim_shared_file_read(descriptor, SIM_SHARED_POOL, &note))
+        return SIM_REFUSE(cudaErrorNotSupported, "descriptor %d is of a pool, not of memory",
+                          descriptor);
     if (acu_sim_shared_file_read(descriptor, SIM_SHARED_MULTICAST, &note))
         return import_multicast(&note, handle);
     if (!acu_sim_shared_file_read(descriptor, SIM_SHARED_CREATED, &note))

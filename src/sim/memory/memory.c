@@ -117,14 +117,19 @@ static void use_large_pages(const acu_sim_range *range) {
 }
 
 acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size) {
-    size_t taken = acu_sim_memory_rounded(size) + acu_sim_guard_size();
+    return acu_sim_memory_new_range_past(device, 0, size);
+}
+
+acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size) {
+    size_t taken =
+        acu_sim_memory_rounded(past) + acu_sim_memory_rounded(size) + acu_sim_guard_size();
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
     if (!base)
         base = find_gap(device, device->base, end, taken);
     if (!base)
         return NULL;
-    acu_sim_range *range = acu_sim_range_new(base, size, SIM_DEVICE, device, NULL);
+    acu_sim_range *range = acu_sim_range_new(base + past, size, SIM_DEVICE, device, NULL);
     if (!range)
         return NULL;
     device->cursor = base + taken - device->base;
@@ -141,7 +146,7 @@ void acu_sim_memory_free_range(acu_sim_range *range) {
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) & ~(page - 1);
     from = (from + page - 1) & ~(page - 1);
-    if (to > from && !acu_sim_guard_size())
+    if (to > from && !acu_sim_guard_size() && !range->bytes)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
     acu_sim_range_remove(range);
 }
@@ -483,7 +488,7 @@ static void free_now(acu_sim_range *range) {
 /* Waits for the work that may use the range: that of its context or device. Host memory may be used
  * on any device. Frees of a pool's memory do not wait. The lock is given up meanwhile. */
 static void wait_for_users(const acu_sim_range *range) {
-    if (range->pool)
+    if (range->pool && !range->pool->imported)
         return;
     if (range->kind == SIM_DEVICE && range->context)
         acu_sim_stream_wait_context(range->context);
@@ -494,7 +499,7 @@ static void wait_for_users(const acu_sim_range *range) {
 /* Returns whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
 static bool can_free(const acu_sim_range *range, bool host) {
     return range->kind != SIM_REGISTERED && !range->of_module &&
-           (!range->bytes || range->external) &&
+           (!range->bytes || range->external || range->pool) &&
            host == (range->kind == SIM_PINNED && !range->pool);
 }
 
@@ -502,7 +507,7 @@ static bool can_free(const acu_sim_range *range, bool host) {
 static const char *freeing_call(const acu_sim_range *range) {
     if (range->of_module)
         return NULL;
-    if (range->bytes && !range->external)
+    if (range->bytes && !range->external && !range->pool)
         return range->ipc ? "cudaIpcCloseMemHandle" : "cuMemUnmap";
     return range->kind == SIM_REGISTERED               ? "cudaHostUnregister"
            : range->kind == SIM_PINNED && !range->pool ? "cudaFreeHost"
@@ -625,7 +630,7 @@ static int leaks(int print) {
     for (const acu_sim_range *range = acu_sim_range_next(0); range;
          range = acu_sim_range_next(range->base + range->size))
         if (!range->freed && !range->dormant && !range->of_module &&
-            (!range->bytes || range->external || range->ipc)) {
+            (!range->bytes || range->external || range->ipc || range->pool)) {
             count++;
             if (print)
                 acu_sim_caller_report(range->ipc ? "opened memory" : names[range->kind],

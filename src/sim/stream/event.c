@@ -301,6 +301,21 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     return cudaSuccess;
 }
 
+bool acu_sim_event_last_record(const acu_sim_event *event, acu_sim_op **op) {
+    const uint64_t last = event->shared ? acu_sim_shared_event_last(event->shared) : 0;
+    *op = event->record;
+    if (event->shared && !(event->record && event->record->record == last)) {
+        *op = NULL;
+        if (!is_pending(event))
+            return true;
+        *op = acu_sim_shared_event_wait_op(event->shared, last);
+        return *op;
+    }
+    if (*op)
+        (*op)->refs++;
+    return true;
+}
+
 /* Makes a stream wait for the last record, of whichever process. */
 static cudaError_t wait_for_shared(acu_sim_stream *stream, acu_sim_shared_event *shared) {
     acu_sim_op *op = acu_sim_shared_event_wait_op(shared, acu_sim_shared_event_last(shared));
