@@ -31,11 +31,6 @@ static inline size_t acu_pitched_count(const acu_buffer *buffer) {
  */
 int acu_pitched_make(const char *call, const acu_pitched_layout *layout, acu_buffer **buffer);
 
-/* Makes a pitched buffer with elements of another type, whose memory is aligned for it, in the same
- * rows. Returns 0 or a failure recorded for `call`. */
-int acu_pitched_reinterpret(const char *call, const acu_buffer *buffer, acu_dtype dtype,
-                            acu_buffer **view);
-
 /* Where the elements of a region, or of the host, lie. */
 typedef struct acu_rows {
     char *at;     /* the first element */
