@@ -428,9 +428,11 @@ static int give(acu_allocator *base, acu_stream *stream, const acu_given *given)
 static struct acu_storage *reuse(acu_allocator *base, acu_stream *stream, acu_dtype dtype,
                                  size_t count) {
     acu_cache *cache = NULL;
-    if (!acu_cache_is_usual() || find_cache(caching(base), stream, NULL, &cache))
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX ||
+        !acu_cache_is_usual() || find_cache(caching(base), stream, NULL, &cache))
         return NULL;
-    return acu_cache_reuse(cache, dtype, count);
+    return acu_cache_reuse(cache, dtype, count, bytes);
 }
 
 static void keep(acu_allocator *base, acu_storage *s) {

@@ -150,20 +150,14 @@ static inline acu_storage *acu_cache_take_large(acu_cache *cache, size_t bytes) 
     return s;
 }
 
-/* Returns a storage that was ready, for so many elements; NULL, with nothing done, where there is
- * none or the size is unusual. */
-static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count) {
-    size_t bytes = 0;
-    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX)
-        return NULL;
+/* Returns a storage that was ready, for so many elements of so many bytes, which are not 0; NULL:
+ * there is none. */
+static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count,
+                                           size_t bytes) {
     acu_storage *s = ACU_LIKELY(bytes <= ACU_SMALL) ? acu_cache_take(cache, acu_size_class(bytes))
                                                     : acu_cache_take_large(cache, bytes);
-    if (!s)
-        return NULL;
-    s->first.dtype = dtype;
-    s->first.count = count;
-    s->first.object.references = 1;
-    __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
+    if (s)
+        acu_storage_renew(s, dtype, count);
     return s;
 }
 
