@@ -169,6 +169,31 @@ static void another_stream_waits_for_nothing_it_need_not(void **state) {
     }
 }
 
+/* What is ready on a stream is another one's only after its work, too. */
+static void ready_memory_waits_for_its_work(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1 * MIB, 12 * MIB};
+    blocker at;
+    acu_quarantine(0);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        acu_allocator *a = caching(ACU_ALLOCATOR_DEVICE);
+        OK(acu_allocator_set_current(a));
+        acu_buffer *mine = NULL, *theirs = NULL;
+        OK(acu_buffer_create(stream, ACU_U8, sizes[i], &mine));
+        void *address = acu_buffer_raw(mine);
+        block_stream(&at, stream);
+        OK(acu_buffer_zero(mine, NULL));
+        OK(acu_buffer_release(mine));
+        OK(acu_buffer_create(other, ACU_U8, sizes[i], &theirs));
+        assert_ptr_not_equal(acu_buffer_raw(theirs), address);
+        unblock_stream(&at);
+        OK(acu_buffer_release(theirs));
+        OK(acu_allocator_clear_current(0));
+        OK(acu_allocator_release(a));
+    }
+    acu_quarantine(64);
+}
+
 /* At the limit a stream waits for the other one's work rather than have no memory. */
 static void at_the_limit_a_stream_waits(void **state) {
     (void)state;
@@ -700,6 +725,7 @@ int main(void) {
         WITH_STREAMS(pieces_are_divided_and_joined),
         WITH_STREAMS(ready_memory_is_joined),
         WITH_STREAMS(another_stream_waits_for_nothing_it_need_not),
+        WITH_STREAMS(ready_memory_waits_for_its_work),
         WITH_STREAMS(at_the_limit_a_stream_waits),
         WITH_STREAMS(a_release_waits_for_other_streams),
         WITH_STREAMS(memory_outlives_its_stream),

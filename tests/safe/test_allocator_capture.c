@@ -111,6 +111,137 @@ static void memory_of_a_graph_is_its_own(void **state) {
     }
 }
 
+/* ---- used again within a capture ---- */
+
+static void fill_on(acu_buffer *buffer, unsigned char value, acu_stream *on) {
+    OK(acu_buffer_fill_typed(buffer, ACU_U8, &value, on));
+}
+
+static acu_graph *end_and_launch(void) {
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_stream_end_capture(stream, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    return graph;
+}
+
+/* What was released in the capture is used again there: a graph needs as much as it uses at once.
+ */
+static void a_capture_uses_its_memory_again(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        acu_buffer *results[5];
+        const void *at = NULL;
+        use_source(sources[i]);
+        for (size_t k = 0; k < COUNT(results); k++)
+            results[k] = buffer_on(stream, BYTES);
+        OK(acu_stream_begin_capture(noted(stream), NULL));
+        for (size_t k = 0; k < COUNT(results); k++) {
+            acu_buffer *temporary = buffer_on(stream, BYTES);
+            assert_true(k == 0 || acu_buffer_raw(temporary) == at);
+            at = acu_buffer_raw(temporary);
+            fill(temporary, (unsigned char)(k + 1));
+            OK(acu_buffer_copy(results[k], temporary, NULL));
+            OK(acu_buffer_release(temporary));
+        }
+        acu_graph *graph = end_and_launch();
+        for (size_t k = 0; k < COUNT(results); k++) {
+            expect(results[k], (unsigned char)(k + 1));
+            OK(acu_buffer_release(results[k]));
+        }
+        OK(acu_graph_release(graph));
+        end_source();
+    }
+}
+
+/* Another stream of the capture uses the memory late; its own stream comes after that. */
+static void memory_waits_for_the_captures_other_streams(void **state) {
+    (void)state;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    acu_buffer *first = buffer_on(stream, BYTES), *second = buffer_on(stream, BYTES);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *temporary = buffer_on(stream, BYTES);
+    const void *at = acu_buffer_raw(temporary);
+    fill(temporary, 7);
+    OK(acu_stream_fork(stream, &other, 1));
+    OK(acu_stream_call_function(other, work_50_ms, NULL));
+    OK(acu_buffer_copy(first, temporary, other));
+    OK(acu_buffer_release(temporary));
+    temporary = buffer_on(stream, BYTES);
+    assert_ptr_equal(acu_buffer_raw(temporary), at);
+    fill(temporary, 9);
+    OK(acu_buffer_copy(second, temporary, NULL));
+    OK(acu_buffer_release(temporary));
+    OK(acu_stream_join(stream, &other, 1));
+    acu_graph *graph = end_and_launch();
+    expect(first, 7);
+    expect(second, 9);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(first));
+    OK(acu_buffer_release(second));
+    end_source();
+}
+
+/* The first use of memory that is used again may be on another stream, which comes after the work
+ * that used it before. */
+static void another_stream_comes_after_earlier_work(void **state) {
+    (void)state;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    acu_buffer *first = buffer_on(stream, BYTES), *second = buffer_on(stream, BYTES);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *temporary = buffer_on(stream, BYTES);
+    const void *at = acu_buffer_raw(temporary);
+    OK(acu_stream_fork(stream, &other, 1));
+    OK(acu_stream_call_function(stream, work_50_ms, NULL));
+    fill(temporary, 7);
+    OK(acu_buffer_copy(first, temporary, NULL));
+    OK(acu_buffer_release(temporary));
+    temporary = buffer_on(stream, BYTES);
+    assert_ptr_equal(acu_buffer_raw(temporary), at);
+    fill_on(temporary, 9, other);
+    OK(acu_buffer_copy(second, temporary, other));
+    OK(acu_buffer_release(temporary));
+    OK(acu_stream_join(stream, &other, 1));
+    acu_graph *graph = end_and_launch();
+    expect(first, 7);
+    expect(second, 9);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(first));
+    OK(acu_buffer_release(second));
+    end_source();
+}
+
+/* A buffer that the program, a slice or a node has still is not used again. */
+static void what_is_kept_is_not_used_again(void **state) {
+    (void)state;
+    acu_buffer *slice = NULL;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *sliced = buffer_on(stream, BYTES), *held = buffer_on(stream, BYTES);
+    OK(acu_buffer_slice(sliced, BYTES - 10, 10, &slice));
+    fill(sliced, 5);
+    fill(held, 6);
+    OK(acu_buffer_release(sliced));
+    acu_buffer *next = buffer_on(stream, BYTES);
+    assert_false(overlap(next, acu_buffer_raw(slice), 10));
+    assert_false(overlap(next, acu_buffer_raw(held), BYTES));
+    fill(next, 8);
+    acu_graph *graph = end_and_launch();
+    expect(slice, 5);
+    expect(held, 6);
+    expect(next, 8);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(slice));
+    OK(acu_buffer_release(held));
+    OK(acu_buffer_release(next));
+    end_source();
+}
+
+/* ---- afterwards ---- */
+
 /* When the graph is gone, its memory is its stream's. */
 static void memory_comes_back_with_the_graphs_end(void **state) {
     (void)state;
@@ -277,6 +408,10 @@ static void the_limit_holds_in_a_capture(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_STREAMS(memory_of_a_graph_is_its_own),
+        WITH_STREAMS(a_capture_uses_its_memory_again),
+        WITH_STREAMS(memory_waits_for_the_captures_other_streams),
+        WITH_STREAMS(another_stream_comes_after_earlier_work),
+        WITH_STREAMS(what_is_kept_is_not_used_again),
         WITH_STREAMS(memory_comes_back_with_the_graphs_end),
         WITH_STREAMS(a_captured_buffer_lives_on),
         WITH_STREAMS(others_allocate_meanwhile),

@@ -53,6 +53,7 @@ typedef struct acu_storage {
     uint64_t freed;          /* the number of the last use, while it is ready */
     struct acu_allocator *allocator; /* where the memory comes from, with a reference; or NULL */
     struct acu_piece *piece;         /* of a caching allocator; else NULL */
+    struct acu_storage *next_made;   /* of the same capture, which is an owner */
     char *host; /* the host's address; NULL if the host cannot reach the memory */
     int device; /* ordinal */
     acu_memory memory;
