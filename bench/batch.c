@@ -14,7 +14,7 @@
 enum { COPIES = 100, BYTES = 256, APART = 512, QUEUED = 4 };
 
 static acu_stream *stream;
-static cudaStream_t raw_stream;
+static cudaStream_t raw_stream, other_stream;
 static acu_buffer *from, *to, *pinned, *pieces[2][COPIES];
 static acu_copy copies[COPIES];
 static void *raw_to[COPIES];
@@ -35,11 +35,19 @@ static void raw_loop(long calls) {
             OK(cudaMemcpyAsync(raw_to[i], raw_from[i], sizes[i], cudaMemcpyDefault, raw_stream));
 }
 
-static void raw_batch(long calls) {
+static void raw_batch_on(cudaStream_t on, long calls) {
     size_t first = 0;
     struct cudaMemcpyAttributes in_order = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
     for (long n = 0; n < calls; n++)
-        OK(cudaMemcpyBatchAsync(raw_to, raw_from, sizes, COPIES, &in_order, &first, 1, raw_stream));
+        OK(cudaMemcpyBatchAsync(raw_to, raw_from, sizes, COPIES, &in_order, &first, 1, on));
+}
+
+static void raw_batch(long calls) {
+    raw_batch_on(raw_stream, calls);
+}
+
+static void raw_batch_elsewhere(long calls) {
+    raw_batch_on(other_stream, calls);
 }
 
 static void safe_loop(long calls) {
@@ -56,6 +64,7 @@ static void safe_batch(long calls) {
 
 static void synchronize(void) {
     OK(cudaStreamSynchronize(raw_stream));
+    OK(cudaStreamSynchronize(other_stream));
     OK(acu_stream_synchronize(stream));
 }
 
@@ -76,8 +85,11 @@ static void compare_all(const char *where) {
     snprintf(name, sizeof name, "a loop of acu_buffer_copy_range %s, against the same", where);
     compare(name, raw_loop, safe_loop, QUEUED, synchronize);
     snprintf(name, sizeof name, "acu_batch_copy %s, against cudaMemcpyBatchAsync", where);
-    if (has_batches)
-        compare(name, raw_batch, safe_batch, QUEUED, synchronize);
+    if (!has_batches)
+        return;
+    compare(name, raw_batch, safe_batch, QUEUED, synchronize);
+    snprintf(name, sizeof name, "noise: cudaMemcpyBatchAsync %s, on another stream", where);
+    compare(name, raw_batch, raw_batch_elsewhere, QUEUED, synchronize);
 }
 
 int main(void) {
@@ -89,6 +101,7 @@ int main(void) {
     acu_quarantine(0); /* as in a release build */
     OK(acu_stream_create(0, NULL, &stream));
     OK(cudaStreamCreate(&raw_stream));
+    OK(cudaStreamCreate(&other_stream));
     OK(acu_buffer_create(stream, ACU_U8, (size_t)COPIES * APART, &from));
     OK(acu_buffer_create(stream, ACU_U8, (size_t)COPIES * APART, &to));
     print_header("raw", "safe");
@@ -116,6 +129,7 @@ int main(void) {
     OK(acu_buffer_release(pinned));
     OK(acu_buffer_release(to));
     OK(cudaStreamDestroy(raw_stream));
+    OK(cudaStreamDestroy(other_stream));
     OK(acu_stream_release(stream));
     return 0;
 }

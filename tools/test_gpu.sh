@@ -48,9 +48,26 @@ build_safe() {
     # Those that CMake lists as tests on any CUDA; the others play CUDA's calls themselves.
     for test in $(sed -n 's/^\(safe\|kernel\)_test(\([a-z_]*\).*/\2/p' "$root/tests/safe/CMakeLists.txt"); do
         program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
-            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build"/objects/tests/scenarios*.o \
+            "$build/objects/tests/kernels.o" "$build/objects/tests/processes.o" "$build"/objects/tests/misuse.o \
+            "$build"/objects/tests/scenarios*.o \
             "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
     done
+}
+
+# Memory and semaphores of Vulkan, which the machine with the GPU may or may not have.
+has_vulkan() {
+    printf '#include <vulkan/vulkan.h>\n' | "$cc" -E -x c - >/dev/null 2>&1
+}
+
+build_vulkan() {
+    if ! has_vulkan; then
+        echo "no vulkan/vulkan.h: tests/vulkan/ is left out" >&2
+        return
+    fi
+    define=$more objects vulkan "$root"/tests/vulkan/*.c
+    program tests/vulkan "$build"/objects/vulkan/*.o
+    define=-I$root/tests/vulkan objects external "$root/bench/external.c" "$root/bench/pairs.c"
+    program external "$build"/objects/external/*.o "$build/objects/vulkan/vulkan.o" "$build"/objects/sim/*.o
 }
 
 # What is timed: the same loops over anycuda and over NVIDIA's library, which is linked, so one program for each runtime;
@@ -92,6 +109,7 @@ build_all() {
         program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
     done
     build_safe
+    build_vulkan
     build_bench
 }
 

@@ -155,12 +155,34 @@ ACU_CHECKED acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t 
                                                  acu_stream *stream, acu_dtype dtype, size_t count,
                                                  acu_buffer **buffer);
 
+/** How the memory of a buffer that grows is made; all zero is ordinary memory of the device. */
+typedef struct acu_growable_options {
+    bool on_host; /* the host's, which the host may use, too */
+    acu_physical_options
+        physical;   /* how its pieces are made: handles, compression, the NUMA node */
+    unsigned flags; /* ACU_BUFFER_UNORDERED */
+} acu_growable_options;
+
+/**
+ * Makes a buffer as acu_buffer_create_growable() does, of any physical memory; the caller owns it.
+ * `options` may be NULL.
+ *
+ * acu_virtual_get_mappings() lists the pieces, which acu_physical_export() shares one by one.
+ * acu_buffer_get_host() works if the memory is the host's. Errors: those of
+ * acu_buffer_create_growable() and of acu_physical_create(), and ACU_ERROR_ARGUMENT for other
+ * flags.
+ */
+ACU_CHECKED acu_result acu_buffer_create_growable_with(acu_stream *stream, acu_dtype dtype,
+                                                       size_t count, size_t capacity,
+                                                       const acu_growable_options *options,
+                                                       acu_buffer **buffer);
+
 /**
  * Returns the range that the buffer lies on, and which stays the buffer's; NULL where the buffer's
  * memory is not ACU_MEMORY_VIRTUAL.
  *
- * acu_virtual_set_access() with this range lets another device use the address of the buffer, also
- * what the buffer grows by. acu_launch() and the fills still want a stream of the buffer's device.
+ * acu_virtual_set_access() with this range lets another device use the buffer, also what the buffer
+ * grows by: in launches and fills on that device's streams, and in captured copies.
  * A range that is retained longer than its buffer keeps the memory, and nothing else can be done.
  */
 acu_virtual *acu_buffer_virtual(const acu_buffer *buffer);

@@ -3,7 +3,7 @@
 
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
-    enum { LARGE = 2 << 18 };
+    enum { LARGE = 2 << 20 };
     static const unsigned char many[LARGE];
     float numbers[16] = {1, 2, 3}, back[16] = {0};
     const void *host;

@@ -124,6 +124,16 @@ static void regions_of_pitched_buffers_know_the_pitch(void **state) {
     OK(acu_buffer_release(b));
 }
 
+static void pitched_buffers_describe_their_rows(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box();
+    char text[160], rows[64];
+    snprintf(rows, sizeof rows, "6 x 4 x 3, row pitch %zu", layout_of(a).row_pitch);
+    assert_true(acu_buffer_describe(a, text, sizeof text) < sizeof text);
+    assert_non_null(strstr(text, rows));
+    OK(acu_buffer_release(a));
+}
+
 static void regions_end_at_the_extent(void **state) {
     (void)state;
     acu_buffer *a = numbered_box();
@@ -195,6 +205,24 @@ static void clones_have_the_same_rows(void **state) {
     OK(acu_buffer_release(clone));
 }
 
+/* The slice height of a single slice is no memory. */
+static void a_view_may_be_higher_than_its_memory(void **state) {
+    (void)state;
+    acu_buffer *a = numbers_on(stream, 24), *view = NULL, *clone = NULL;
+    const acu_pitched_layout high = {{6, 4, 1}, 24, SIZE_MAX};
+    float back[24];
+    OK(acu_buffer_reinterpret_pitched(a, &high, &view));
+    OK(acu_buffer_clone(view, NULL, &clone));
+    const acu_region all = {.buffer = clone};
+    OK(acu_region_read(&all, high.extent, back));
+    for (int i = 0; i < 24; i++)
+        assert_true(back[i] == (float)i);
+    assert_int_equal(acu_buffer_count(clone), 24);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(view));
+    OK(acu_buffer_release(clone));
+}
+
 /* Memory that CUDA made with a pitch becomes a pitched buffer, which frees it. */
 static void raw_pitched_memory_is_adopted(void **state) {
     (void)state;
@@ -256,10 +284,12 @@ int main(void) {
         TEST(every_row_begins_where_cuda_would_have_it),
         TEST(elements_of_any_size_have_pitched_rows),
         TEST(regions_of_pitched_buffers_know_the_pitch),
+        TEST(pitched_buffers_describe_their_rows),
         TEST(regions_end_at_the_extent),
         TEST(slices_are_rows_or_slices),
         TEST(slices_are_checked),
         TEST(clones_have_the_same_rows),
+        TEST(a_view_may_be_higher_than_its_memory),
         TEST(raw_pitched_memory_is_adopted),
         TEST(views_are_checked),
     };

@@ -4,6 +4,8 @@
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
+#include <unistd.h>
+
 static acu_stream *stream;
 static size_t step;
 
@@ -566,6 +568,103 @@ static void is_shrunk_during_no_capture(void **state) {
     OK(acu_stream_release(other));
 }
 
+/* ---- with options ---- */
+
+static void grows_in_memory_of_the_host(void **state) {
+    (void)state;
+    size_t unused;
+    acu_buffer *buffer = NULL;
+    float *host = NULL, *again = NULL;
+    const acu_growable_options options = {.on_host = true};
+    if (acu_physical_get_granularity(ACU_DEVICE_HOST, NULL, &unused, NULL)) {
+        print_message("no physical memory of the host: %s\n", acu_last_error_message());
+        skip();
+    }
+    OK(acu_buffer_create_growable_with(stream, ACU_F32, 8, 4 * step, &options, &buffer));
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_get_host(buffer, (void **)&host));
+    assert_true(host[7] == 0);
+    host[7] = 2.5f;
+    OK(acu_buffer_grow(buffer, 2 * step));
+    OK(acu_buffer_get_host(buffer, (void **)&again));
+    assert_ptr_equal(again, host);
+    again[2 * step - 1] = 3.5f;
+    OK(acu_buffer_read(buffer, &(float){0}, 1));
+    assert_true(again[7] == 2.5f);
+    OK(acu_buffer_release(buffer));
+}
+
+static void its_pieces_can_be_shared(void **state) {
+    (void)state;
+    int descriptor = -1;
+    size_t count = 2;
+    acu_mapping pieces[2];
+    acu_physical *same = NULL;
+    acu_buffer *buffer = NULL;
+    const acu_growable_options options = {.physical.handles = 1, .flags = ACU_BUFFER_UNORDERED};
+    OK(acu_buffer_create_growable_with(stream, ACU_U8, step, 4 * step, &options, &buffer));
+    OK(acu_buffer_grow(buffer, 2 * step));
+    OK(acu_virtual_get_mappings(acu_buffer_virtual(buffer), pieces, &count));
+    assert_int_equal(count, 2);
+    OK(acu_physical_export(pieces[1].physical, &descriptor));
+    OK(acu_physical_import(descriptor, step, &same));
+    assert_int_equal(close(descriptor), 0);
+    OK(acu_physical_release(same));
+    OK(acu_buffer_release(buffer));
+}
+
+static void wrong_options_of_a_buffer_that_grows(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    const acu_growable_options flags = {.flags = ACU_BUFFER_PORTABLE},
+                               handles = {.physical.handles = 2}, node = {.physical.node = 1};
+    FAILS(acu_buffer_create_growable_with(stream, ACU_U8, 1, 8, &flags, &buffer),
+          ACU_ERROR_ARGUMENT, "options.flags is 0x4");
+    FAILS(acu_buffer_create_growable_with(stream, ACU_U8, 1, 8, &handles, &buffer),
+          ACU_ERROR_ARGUMENT, "options.handles is 2");
+    FAILS(acu_buffer_create_growable_with(stream, ACU_U8, 1, 8, &node, &buffer), ACU_ERROR_ARGUMENT,
+          "only ACU_DEVICE_HOST has NUMA nodes");
+    assert_null(buffer);
+}
+
+/* ---- on another device ---- */
+
+/* Streams of the device with access launch kernels on the buffer, and fill it; what they do is
+ * ordered with the rest. */
+static void another_device_uses_what_it_has_access_to(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    bool can = false;
+    float back = 0, two = 2;
+    acu_buffer *buffer = NULL;
+    acu_stream *far = stream_on(1);
+    acu_kernel *scale = kernel_on(1, "scale");
+    const acu_grid grid = acu_grid_1d(8, 8);
+    OK(acu_buffer_create_growable(stream, ACU_F32, 8, step, &buffer));
+    FAILS(acu_buffer_fill_typed(buffer, ACU_F32, &two, far), ACU_ERROR_DEVICE, "device 1");
+    FAILS(acu_launch(far, scale, grid, acu_inout(buffer), 3.0f, 8), ACU_ERROR_DEVICE,
+          "a buffer on device 0");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_virtual_set_access()"));
+    OK(acu_device_can_access_peer(1, 0, &can));
+    if (can) {
+        acu_virtual *range = acu_buffer_virtual(buffer);
+        OK(acu_virtual_set_access(range, 1, ACU_ACCESS_READ));
+        FAILS(acu_launch(far, scale, grid, acu_inout(buffer), 3.0f, 8), ACU_ERROR_DEVICE,
+              "a buffer on device 0");
+        FAILS(acu_buffer_zero(buffer, far), ACU_ERROR_DEVICE, "device 1");
+        OK(acu_virtual_set_access(range, 1, ACU_ACCESS_READ_WRITE));
+        OK(acu_buffer_zero(buffer, NULL));
+        OK(acu_buffer_fill_typed(buffer, ACU_F32, &two, far));
+        OK(acu_launch(far, scale, grid, acu_inout(buffer), 3.0f, 8));
+        OK(acu_buffer_grow(buffer, 16));
+        OK(acu_buffer_read(buffer, &back, 1));
+        assert_true(back == 6);
+    }
+    OK(acu_kernel_release(scale));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(far));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RANGE_TEST(life),
@@ -592,6 +691,10 @@ int main(void) {
         RANGE_TEST(a_piece_that_cannot_be_unmapped),
         RANGE_TEST(too_large_a_capacity),
         RANGE_TEST(is_shrunk_during_no_capture),
+        RANGE_TEST(grows_in_memory_of_the_host),
+        RANGE_TEST(its_pieces_can_be_shared),
+        RANGE_TEST(wrong_options_of_a_buffer_that_grows),
+        RANGE_TEST(another_device_uses_what_it_has_access_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

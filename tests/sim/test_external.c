@@ -111,7 +111,9 @@ TEST(what_is_no_semaphore) {
     FAILS(cudaErrorInvalidValue, cudaImportExternalSemaphore(&handle, &desc));
     desc.handle.fd = acu_sim_semaphore_export(semaphore);
     desc.type = types[1];
-    FAILS(cudaErrorInvalidValue, cudaImportExternalSemaphore(&handle, &desc)); /* no timeline */
+    OK(cudaImportExternalSemaphore(&handle, &desc)); /* no timeline, which CUDA does not see */
+    OK(cudaDestroyExternalSemaphore(handle));
+    desc.handle.fd = acu_sim_semaphore_export(semaphore);
     desc.type = cudaExternalSemaphoreHandleTypeOpaqueWin32;
     FAILS(cudaErrorNotSupported, cudaImportExternalSemaphore(&handle, &desc));
     desc.type = (enum cudaExternalSemaphoreHandleType)99;
@@ -374,8 +376,6 @@ TEST(what_is_no_memory) {
     FAILS(cudaErrorUnknown, cudaImportExternalMemory(&memory, &desc));
     assert_int_equal(close(desc.handle.fd), -1); /* taken all the same, as GPUs do */
     desc.handle.fd = acu_sim_memory_export(SIZE);
-    desc.size = SIZE + 1;
-    FAILS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
     desc.size = 0;
     FAILS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
     desc.size = SIZE;
@@ -406,6 +406,57 @@ TEST(what_is_no_memory) {
     munmap(seen, SIZE);
 }
 
+/* As GPUs answered: the size is looked at when something is mapped. */
+TEST(memory_of_any_size) {
+    cudaExternalMemory_t memory;
+    char *at;
+    const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                      .handle.fd = acu_sim_memory_export(SIZE),
+                                                      .size = 1ull << 40u};
+    struct cudaExternalMemoryBufferDesc buffer = {.size = SIZE + 1};
+    OK(cudaImportExternalMemory(&memory, &desc));
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    buffer = (struct cudaExternalMemoryBufferDesc){.offset = 65, .size = SIZE - 65};
+    OK(cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    assert_int_equal((uintptr_t)at % 512, 65);
+    OK(cudaMemset(at, 1, SIZE - 65));
+    FAILS(cudaErrorInvalidValue, cudaMemset(at, 1, SIZE - 64));
+    OK(cudaFree(at));
+    OK(cudaDestroyExternalMemory(memory));
+}
+
+TEST(dedicated_memory_is_mapped_from_its_beginning) {
+    cudaExternalMemory_t memory;
+    char *at;
+    const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                      .handle.fd = acu_sim_memory_export(SIZE),
+                                                      .size = SIZE,
+                                                      .flags = cudaExternalMemoryDedicated};
+    struct cudaExternalMemoryBufferDesc buffer = {.offset = 512, .size = 8};
+    OK(cudaImportExternalMemory(&memory, &desc));
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    buffer.offset = 0;
+    OK(cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    OK(cudaFree(at));
+    OK(cudaDestroyExternalMemory(memory));
+}
+
+TEST(an_import_breaks_a_capture) {
+    cudaExternalMemory_t memory;
+    cudaGraph_t graph;
+    const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                      .handle.fd = acu_sim_memory_export(SIZE),
+                                                      .size = SIZE};
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    FAILS(cudaErrorStreamCaptureUnsupported, cudaImportExternalMemory(&memory, &desc));
+    FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    OK(cudaImportExternalMemory(&memory, &desc));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    FAILS(cudaErrorStreamCaptureUnsupported, cudaDestroyExternalMemory(memory));
+    FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    OK(cudaDestroyExternalMemory(memory));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         S(a_timeline),
@@ -422,6 +473,9 @@ int main(void) {
         S(memory_is_shared),
         S(a_reset_takes_it_back),
         S(what_is_no_memory),
+        S(memory_of_any_size),
+        S(dedicated_memory_is_mapped_from_its_beginning),
+        S(an_import_breaks_a_capture),
     };
     return RUN(tests);
 }

@@ -4,7 +4,7 @@
  *
  * On a GPU that is NVIDIA's Vulkan, without a window; on the simulator Mesa's, which computes on
  * the CPU and exports memory only. The program needs nothing but libc, because a GPU's machine may
- * have no more.
+ * have no more; what it prints of each test looks as cmocka's, for tests/gpu/suites.py.
  */
 #include "vulkan.h"
 
@@ -333,12 +333,12 @@ static void run(const test *one, bool on_gpu) {
                       : one->gpu && !on_gpu ? "Mesa's own layouts are not known to the simulator"
                                             : NULL;
     if (why) {
-        printf("skipped %s: %s\n", one->name, why);
+        printf("%s: %s\n[  SKIPPED ] %s\n", one->name, why, one->name);
         skips++;
         return;
     }
     one->run();
-    printf("%s %s\n", failures > before ? "FAILED" : "passed", one->name);
+    printf("[%s ] %s\n", failures > before ? "  FAILED " : "       OK", one->name);
     (void)fflush(stdout);
 }
 
@@ -349,7 +349,8 @@ int main(void) {
         return SKIPPED;
     }
     const bool on_gpu = !acu_loaded(ACU_CUDART)->is_sim;
-    const char *why = vulkan_open(on_gpu ? info.uuid : NULL);
+    const char *why = getenv("ANYCUDA_TESTS_SERIAL") ? "a tool for CUDA knows nothing of Vulkan"
+                                                     : vulkan_open(on_gpu ? info.uuid : NULL);
     if (why) {
         printf("skipped: %s\n", why);
         return SKIPPED;

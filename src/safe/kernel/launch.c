@@ -342,6 +342,13 @@ static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
     return buffer->object.device != kernel->object.device && acu_buffer_is_device_memory(buffer);
 }
 
+/* Returns whether it is in another device's memory, to which the kernel's has no such access. */
+static inline bool is_out_of_reach(const acu_kernel *kernel, const acu_buffer *buffer,
+                                   bool writes) {
+    return !ACU_LIKELY(!is_elsewhere(kernel, buffer)) &&
+           !acu_storage_is_open_to(buffer->storage, kernel->object.device, writes);
+}
+
 /* A program without textures does not link their class; then no handle is a texture's. */
 const acu_class *acu_arg_class(const acu_arg *arg) {
     static const acu_class texture = {"texture", NULL, NULL, NULL},
@@ -362,7 +369,9 @@ static int refuse_handle(const char *call, const acu_kernel *kernel, size_t i, c
         acu_fail_hint("the %s is argument %zu of %s", kind->name, i, kernel->name);
         return acu_object_refuse(call, object, kind);
     }
-    if (KIND(arg->kind) & BUFFERS)
+    if ((KIND(arg->kind) & BUFFERS) && arg->value.buffer->storage->access_of)
+        acu_fail_hint("acu_virtual_set_access() lets a device read, or read and write, the range");
+    else if (KIND(arg->kind) & BUFFERS)
         acu_fail_hint(
             "where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
     return acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
@@ -411,7 +420,8 @@ static inline bool add_argument(acu_prepared_launch *p, size_t i, const acu_arg 
         return false;
     if (KIND(arg->kind) & BUFFERS) {
         acu_buffer *buffer = arg->value.buffer;
-        if (!acu_is(buffer, &acu_buffer_class) || is_elsewhere(p->kernel, buffer))
+        if (!acu_is(buffer, &acu_buffer_class) ||
+            is_out_of_reach(p->kernel, buffer, arg->kind != ACU_ARG_IN))
             return false;
         p->params[i] = &buffer->pointer;
         p->uses[p->use_count].buffer = buffer;

@@ -30,6 +30,17 @@ typedef struct share {
     device_kernels *of;
 } share;
 
+/* A kernel and its module do not count as the program's objects, unless a graph keeps them. */
+enum { COUNTED = 2 };
+
+static int release_kernel(acu_kernel *kernel) {
+    if (!kernel)
+        return 0;
+    for (int i = 0; i < COUNTED; i++)
+        acu_object_count_up(kernel->object.device);
+    return acu_object_release(NULL, kernel, &acu_kernel_class);
+}
+
 static int destroy_share(acu_object *object) {
     device_kernels *of = ((share *)object)->of, last = {.streams = 0};
     int code = 0;
@@ -40,8 +51,7 @@ static int destroy_share(acu_object *object) {
     }
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; i < (size_t)ACU_STRIDED_KINDS * WORDS; i++) {
-        const int released =
-            acu_object_release(NULL, last.kernels[i / WORDS][i % WORDS], &acu_kernel_class);
+        const int released = release_kernel(last.kernels[i / WORDS][i % WORDS]);
         code = code ? code : released;
     }
     return code;
@@ -97,6 +107,8 @@ static acu_kernel *load(acu_strided_kind kind, unsigned word, int device) {
     }
     acu_thread_restore(mode);
     free(text);
+    for (int i = 0; kernel && i < COUNTED; i++)
+        acu_object_count_down(device);
     return kernel;
 }
 
@@ -104,18 +116,27 @@ static unsigned index_of(unsigned word) {
     return (unsigned)__builtin_ctz(word);
 }
 
-/* Returns a kernel that the stream keeps; NULL where there is none. */
+/* Returns a kernel that the stream keeps; NULL where there is none. Loading may call the program's
+ * function for failures, so that the lock is not held meanwhile; another thread may be faster. */
 static acu_kernel *find_kernel(acu_strided_kind kind, unsigned word, acu_stream *on) {
-    acu_kernel *kernel = NULL;
+    const unsigned index = index_of(word);
     pthread_mutex_lock(&lock);
     device_kernels *of = kernels_for(on);
-    if (of && !of->kernels[kind][index_of(word)] && !of->refused[kind][index_of(word)]) {
-        of->kernels[kind][index_of(word)] = load(kind, word, on->object.device);
-        of->refused[kind][index_of(word)] = !of->kernels[kind][index_of(word)];
-    }
-    if (of && !of->refused[kind][index_of(word)])
-        kernel = of->kernels[kind][index_of(word)];
+    acu_kernel *kernel = of ? of->kernels[kind][index] : NULL;
+    const bool refused = !of || of->refused[kind][index];
     pthread_mutex_unlock(&lock);
+    if (kernel || refused)
+        return refused ? NULL : kernel;
+    acu_kernel *loaded = load(kind, word, on->object.device);
+    pthread_mutex_lock(&lock);
+    if (!of->kernels[kind][index]) {
+        of->kernels[kind][index] = loaded;
+        of->refused[kind][index] = !loaded;
+        loaded = NULL;
+    }
+    kernel = of->kernels[kind][index];
+    pthread_mutex_unlock(&lock);
+    (void)release_kernel(loaded);
     return kernel;
 }
 
@@ -181,14 +202,33 @@ static unsigned fastest_in_source(const acu_strided_layout *l) {
     return fastest;
 }
 
+/* Returns whether words of 1 or 2 bytes can be moved 4 bytes at a time: those that lie together are
+ * whole groups, and every other step, and both addresses, are multiples of 4. */
+static bool can_pack(const acu_strided_copy *c, const acu_strided_layout *l, unsigned word,
+                     unsigned down) {
+    const acu_strided_dim fast = l->dims[0], slow = l->dims[down];
+    uint64_t bits = ((uintptr_t)c->to_buffer->pointer + (uintptr_t)l->to_at) |
+                    ((uintptr_t)c->from_buffer->pointer + (uintptr_t)l->from_at);
+    bits |= (uint64_t)fast.from | (uint64_t)slow.to | (uint64_t)fast.count * word |
+            (uint64_t)slow.count * word;
+    for (unsigned i = 1; i < l->rank; i++)
+        if (i != down)
+            bits |= (uint64_t)l->dims[i].to | (uint64_t)l->dims[i].from;
+    return word < 4 && fast.to == (int64_t)word && slow.from == (int64_t)word && bits % 4 == 0;
+}
+
 /* Makes the layout one of tiles, if the source's fastest dimension is another one than the
- * destination's and both are long enough; returns false where they are not. */
-static bool make_tiles(acu_strided_layout *l, unsigned word, size_t *tiles) {
+ * destination's and both are long enough. Returns the kind of kernel, and the number of tiles. */
+static acu_strided_kind make_tiles(const acu_strided_copy *c, acu_strided_layout *l, unsigned word,
+                                   size_t *tiles) {
     enum { SHORT = 8 };
-    const unsigned side = acu_strided_side(word), down = fastest_in_source(l);
+    const unsigned down = fastest_in_source(l);
     if (down == 0 || l->dims[0].from == 0 || l->dims[0].count < SHORT ||
         l->dims[down].count < SHORT)
-        return false;
+        return ACU_STRIDED_EACH;
+    const acu_strided_kind kind =
+        can_pack(c, l, word, down) ? ACU_STRIDED_PACKED : ACU_STRIDED_TILE;
+    const unsigned side = acu_strided_side(kind, word);
     const acu_strided_dim fast = l->dims[0], slow = l->dims[down];
     for (unsigned i = down; i > 1; i--)
         l->dims[i] = l->dims[i - 1];
@@ -203,7 +243,7 @@ static bool make_tiles(acu_strided_layout *l, unsigned word, size_t *tiles) {
     *tiles = 1;
     for (unsigned i = 0; i < l->rank; i++)
         *tiles *= l->dims[i].count;
-    return true;
+    return kind;
 }
 
 /* ---- launches ---- */
@@ -222,8 +262,7 @@ static bool launch_words(const acu_strided_copy *c, unsigned word, acu_strided_l
                          acu_stream *on) {
     const size_t by_block = (size_t)ACU_STRIDED_THREADS * acu_strided_words(word);
     size_t blocks = (l->total + by_block - 1) / by_block;
-    const acu_strided_kind kind =
-        make_tiles(l, word, &blocks) ? ACU_STRIDED_TILE : ACU_STRIDED_EACH;
+    const acu_strided_kind kind = make_tiles(c, l, word, &blocks);
     acu_kernel *kernel = find_kernel(kind, word, on);
     if (!kernel)
         return false;
@@ -262,9 +301,10 @@ static bool launch_part(const acu_strided_copy *c, unsigned word, acu_stream *on
     return first && launch_part(&part, word, on);
 }
 
-/* Returns whether kernels on the stream's device may use the memory by the buffer's address. */
+/* Returns whether the memory is that of the stream's device. Kernels reach other memory, too, but
+ * not all of it, and slowly. */
 static bool is_in_reach(const acu_buffer *buffer, const acu_stream *on) {
-    return buffer->object.device == on->object.device && !acu_buffer_is_host_memory(buffer);
+    return buffer->object.device == on->object.device && acu_buffer_is_device_memory(buffer);
 }
 
 bool acu_strided_launch(const acu_strided_copy *copy, acu_stream *on) {

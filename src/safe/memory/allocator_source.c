@@ -60,7 +60,7 @@ int acu_source_open(acu_caching *a, acu_allocator_source wanted) {
     if (!code)
         code = find_total(a);
     if (!code && a->source == ACU_ALLOCATOR_VIRTUAL)
-        code = acu_physical_step(device, &a->step);
+        code = acu_physical_step(device, NULL, &a->step);
     return code;
 }
 
@@ -173,7 +173,7 @@ static int open_range(acu_caching *a, acu_heap *heap) {
         return no_memory();
     segment->room = round_up(a->total, a->step);
     int code =
-        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, &segment->range);
+        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, NULL, &segment->range);
     if (code) {
         free(segment);
         return code;

@@ -137,6 +137,15 @@ static bool reads_another(const acu_batch_element *e) {
     return e->from && e->from->storage != e->to->storage;
 }
 
+/* Returns whether the uses of an element are those of the one before, which stand for both. */
+static bool repeats_uses(const acu_batch_pack *p, size_t i) {
+    if (i == 0)
+        return false;
+    const acu_batch_element *e = &p->elements[i], *before = &p->elements[i - 1];
+    return e->to->storage == before->to->storage &&
+           (e->from ? e->from->storage : NULL) == (before->from ? before->from->storage : NULL);
+}
+
 /* Begins the uses of an element; where that fails, none has begun. */
 static int begin_uses(const acu_batch_element *e, acu_stream *stream, uint64_t versions[2]) {
     int code = acu_storage_begin_use(e->to->storage, stream, true, &versions[0]);
@@ -153,6 +162,8 @@ static int end_uses(const acu_batch_pack *p, size_t count, acu_stream *stream) {
     int code = 0;
     for (size_t i = 0; i < count; i++) {
         const acu_batch_element *e = &p->elements[i];
+        if (repeats_uses(p, i))
+            continue;
         int to = acu_storage_end_use(e->to->storage, stream, true, p->versions[i][0]);
         int from = reads_another(e)
                        ? acu_storage_end_use(e->from->storage, stream, false, p->versions[i][1])
@@ -171,7 +182,8 @@ static int run_pack(acu_batch *b, acu_batch_pack *p) {
     int code = 0;
     size_t begun = 0;
     for (; begun < p->count && !code; begun += code == 0)
-        code = begin_uses(&p->elements[begun], b->stream, p->versions[begun]);
+        if (!repeats_uses(p, begun))
+            code = begin_uses(&p->elements[begun], b->stream, p->versions[begun]);
     guard.changed = false;
     if (!code)
         code = acu_guard_enter(&guard, b->stream->object.device);

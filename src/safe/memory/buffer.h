@@ -84,6 +84,7 @@ typedef struct acu_rows_fill {
     const unsigned char *bytes; /* the element */
     size_t width, height;       /* elements of a row, rows; neither is 0 */
     size_t pitch;               /* bytes from a row to the next one; ignored where there is one */
+    enum cudaMemcpyKind kind;   /* of copies within the memory */
 } acu_rows_fill;
 
 /* Checks that the buffer can be filled with such an element on the stream; `*on` becomes the

@@ -79,7 +79,7 @@ static int fill_columns(const acu_rows_fill *f, size_t count, cudaStream_t on) {
     const size_t word = f->size % 4 == 0 ? 4 : 1;
     int code = 0;
     for (size_t i = 0; i < f->size && !code; i++) {
-        const acu_rows_fill column = {f->at + i, word, f->bytes + i, 1, count, f->size};
+        const acu_rows_fill column = {f->at + i, word, f->bytes + i, 1, count, f->size, f->kind};
         if (i % word == 0 && fill_words(&column, on, &code))
             i += word - 1;
         else
@@ -94,13 +94,12 @@ static int fill_by_doubling(const acu_rows_fill *f, cudaStream_t on) {
     int code = fill_columns(f, first, on);
     for (size_t done = first, more; done < f->width && !code; done += more) {
         more = done < f->width - done ? done : f->width - done;
-        code = (int)cudaMemcpyAsync(f->at + done * f->size, f->at, more * f->size,
-                                    cudaMemcpyDefault, on);
+        code = (int)cudaMemcpyAsync(f->at + done * f->size, f->at, more * f->size, f->kind, on);
     }
     for (size_t done = 1, more; done < f->height && !code; done += more) {
         more = done < f->height - done ? done : f->height - done;
         code = (int)cudaMemcpy2DAsync(f->at + done * f->pitch, f->pitch, f->at, f->pitch,
-                                      f->width * f->size, more, cudaMemcpyDefault, on);
+                                      f->width * f->size, more, f->kind, on);
     }
     return code;
 }
@@ -127,7 +126,8 @@ int acu_buffer_check_fill(const char *call, const acu_buffer *buffer, acu_dtype 
                           const void *element, acu_stream **on) {
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, dtype, element, 0));
     ACU_TRY(acu_buffer_choose_stream(call, buffer, on));
-    if (buffer->object.device == (*on)->object.device)
+    const acu_device there = (*on)->object.device;
+    if (buffer->object.device == there || acu_storage_is_open_to(buffer->storage, there, true))
         return 0;
     return acu_fail_on(call, buffer, ACU_ERROR_DEVICE,
                        "the buffer belongs to device %d, the stream to device %d",
@@ -142,7 +142,8 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
                                 .size = acu_dtype_size(buffer->dtype),
                                 .bytes = element,
                                 .width = buffer->count,
-                                .height = 1};
+                                .height = 1,
+                                .kind = acu_buffer_copy_kind(buffer, buffer)};
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &what};
     return buffer->count == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
 }

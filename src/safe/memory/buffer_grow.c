@@ -19,7 +19,7 @@ static int fill_range(acu_storage *s, void **at) {
 
 /* Reserves addresses for so many elements; returns 0 or a failure recorded for `call`. */
 static int reserve(const char *call, acu_device device, acu_dtype dtype, size_t capacity,
-                   acu_virtual **range) {
+                   const acu_growable_options *o, acu_virtual **range) {
     const size_t size = acu_dtype_size(dtype);
     size_t bytes = 0;
     if (size == 0)
@@ -29,32 +29,57 @@ static int reserve(const char *call, acu_device device, acu_dtype dtype, size_t 
                         "a capacity of %zu elements of %zu bytes is more than can be addressed",
                         capacity, size);
     ACU_TRY(acu_physical_begin(call, &device));
-    const int code = acu_virtual_reserve_for_buffer(device, bytes, range);
+    ACU_TRY(acu_physical_check_options(call, o->on_host ? ACU_DEVICE_HOST : device, &o->physical));
+    const int code = acu_virtual_reserve_for_buffer(device, bytes, o, range);
     if (code == cudaErrorMemoryAllocation)
         acu_fail_hint("there are no addresses for a capacity of %zu bytes: choose a smaller one",
                       bytes);
     return acu_outcome(call, NULL, code);
 }
 
-acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
-                                      size_t capacity, acu_buffer **buffer) {
+static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                  size_t capacity, const acu_growable_options *o, acu_buffer **buffer) {
     acu_virtual *range = NULL;
-    ACU_NEED_POINTER(buffer);
+    if (!buffer)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
-    ACU_TRY(acu_stream_check(__func__, stream));
-    ACU_REQUIRE(count <= capacity && capacity > 0, ACU_ERROR_RANGE,
-                "the capacity is %zu, but the buffer begins with %zu elements", capacity, count);
-    ACU_TRY(reserve(__func__, stream->object.device, dtype, capacity, &range));
-    const acu_storage_request request = {.stream = stream,
-                                         .dtype = dtype,
-                                         .count = count,
-                                         .options = {.memory = ACU_MEMORY_VIRTUAL},
-                                         .owner = &range->object,
-                                         .fill = fill_range,
-                                         .capacity = capacity};
-    const int code = acu_storage_new(__func__, &request, buffer);
+    ACU_TRY(acu_stream_check(call, stream));
+    if (count > capacity || capacity == 0)
+        return acu_fail(call, "", ACU_ERROR_RANGE,
+                        "the capacity is %zu, but the buffer begins with %zu elements", capacity,
+                        count);
+    if (o->flags & ~(unsigned)ACU_BUFFER_UNORDERED)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.flags is 0x%x: a buffer that grows can be ACU_BUFFER_UNORDERED",
+                        o->flags);
+    ACU_TRY(reserve(call, stream->object.device, dtype, capacity, o, &range));
+    const acu_storage_request request = {
+        .stream = stream,
+        .dtype = dtype,
+        .count = count,
+        .options = {.memory = ACU_MEMORY_VIRTUAL, .flags = o->flags},
+        .owner = &range->object,
+        .fill = fill_range,
+        .capacity = capacity,
+        .access_of = acu_virtual_access_of};
+    const int code = acu_storage_new(call, &request, buffer);
+    if (!code && o->on_host)
+        (*buffer)->storage->host = range->pointer;
     acu_virtual_cleanup(&range); /* the storage is an owner now, if there is one */
     return code;
+}
+
+static const acu_growable_options ordinary;
+
+acu_result acu_buffer_create_growable(acu_stream *stream, acu_dtype dtype, size_t count,
+                                      size_t capacity, acu_buffer **buffer) {
+    return create(__func__, stream, dtype, count, capacity, &ordinary, buffer);
+}
+
+acu_result acu_buffer_create_growable_with(acu_stream *stream, acu_dtype dtype, size_t count,
+                                           size_t capacity, const acu_growable_options *options,
+                                           acu_buffer **buffer) {
+    return create(__func__, stream, dtype, count, capacity, options ? options : &ordinary, buffer);
 }
 
 /* ---- growing and shrinking ---- */

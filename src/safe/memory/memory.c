@@ -160,8 +160,8 @@ acu_result acu_memory_get_range(const void *address, size_t bytes, acu_memory_ra
     ACU_NEED_POINTER(range);
     *range = nothing_known;
     ACU_REQUIRE(bytes > 0, ACU_ERROR_RANGE, "'bytes' is 0");
-    const int code = (int)cudaMemRangeGetAttribute(
-        &mostly, sizeof mostly, cudaMemRangeAttributeReadMostly, address, bytes);
+    const int code = (int)cudaMemRangeGetAttribute(&mostly, sizeof mostly,
+                                                   cudaMemRangeAttributeReadMostly, address, bytes);
     if (code == cudaErrorInvalidValue)
         acu_fail_hint("only managed memory has such attributes; acu_memory_get_info() tells what "
                       "memory an address is in");

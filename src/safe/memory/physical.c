@@ -10,9 +10,12 @@
 
 static int destroy_physical(acu_object *object) {
     const acu_physical *physical = (const acu_physical *)object;
-    if (!physical->owned || acu_is_unloading())
-        return 0;
-    return acu_forgive_unloading(acu_translate_driver(cuMemRelease(physical->raw)));
+    int code = 0;
+    if (physical->owned && !acu_is_unloading())
+        code = acu_forgive_unloading(acu_translate_driver(cuMemRelease(physical->raw)));
+    if (physical->lease)
+        (void)acu_object_release(NULL, physical->lease, physical->lease->was);
+    return code;
 }
 
 static void describe_physical(const acu_object *object, acu_description *d) {
@@ -69,7 +72,7 @@ int acu_physical_begin(const char *call, acu_device *device) {
     return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
-static int check_options(const char *call, acu_device device, const acu_physical_options *o) {
+int acu_physical_check_options(const char *call, acu_device device, const acu_physical_options *o) {
     const unsigned known = (unsigned)ACU_SHARE_FILE_DESCRIPTOR | (unsigned)ACU_SHARE_FABRIC;
     if (o->handles & ~known)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
@@ -87,8 +90,8 @@ static int granularity_of(const CUmemAllocationProp *p, CUmemAllocationGranulari
     return acu_translate_driver(cuMemGetAllocationGranularity(bytes, p, which));
 }
 
-int acu_physical_step(int device, size_t *bytes) {
-    const CUmemAllocationProp p = properties_of(device, &ordinary);
+int acu_physical_step(acu_device device, const acu_physical_options *options, size_t *bytes) {
+    const CUmemAllocationProp p = properties_of(device, options ? options : &ordinary);
     return granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, bytes);
 }
 
@@ -97,7 +100,7 @@ acu_result acu_physical_get_granularity(acu_device device, const acu_physical_op
     size_t ignored;
     const acu_physical_options *o = options ? options : &ordinary;
     ACU_TRY(acu_physical_begin(__func__, &device));
-    ACU_TRY(check_options(__func__, device, o));
+    ACU_TRY(acu_physical_check_options(__func__, device, o));
     const CUmemAllocationProp p = properties_of(device, o);
     ACU_TRY(OUTCOME(
         NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, least ? least : &ignored)));
@@ -121,8 +124,9 @@ static int take(const CUmemAllocationProp *p, size_t bytes, acu_physical **physi
     return 0;
 }
 
-int acu_physical_take(int device, size_t bytes, acu_physical **physical) {
-    const CUmemAllocationProp p = properties_of(device, &ordinary);
+int acu_physical_take(acu_device device, const acu_physical_options *options, size_t bytes,
+                      acu_physical **physical) {
+    const CUmemAllocationProp p = properties_of(device, options);
     return take(&p, bytes, physical);
 }
 
@@ -133,7 +137,7 @@ acu_result acu_physical_create(acu_device device, size_t bytes, const acu_physic
     ACU_NEED_POINTER(physical);
     *physical = NULL;
     ACU_TRY(acu_physical_begin(__func__, &device));
-    ACU_TRY(check_options(__func__, device, o));
+    ACU_TRY(acu_physical_check_options(__func__, device, o));
     const CUmemAllocationProp p = properties_of(device, o);
     ACU_TRY(OUTCOME(NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &step)));
     ACU_REQUIRE(bytes > 0 && bytes % step == 0, ACU_ERROR_RANGE,

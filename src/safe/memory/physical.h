@@ -13,21 +13,25 @@ struct acu_physical {
     CUmemGenericAllocationHandle raw;
     size_t bytes;
     CUmemLocation location;
-    bool owned; /* the raw handle is given up with this one */
+    bool owned;        /* the raw handle is given up with this one */
+    acu_object *lease; /* of a share's: ends after the raw handle; with a reference, or NULL */
 };
 
 extern ACU_OURS const acu_class acu_physical_class;
 
-/* Makes ordinary memory of a device, whose size is right, with the caller as owner. Returns 0, or a
- * recorded code. */
-int acu_physical_take(int device, size_t bytes, acu_physical **physical);
+/* Makes memory of a device, or of ACU_DEVICE_HOST, whose size is right, with the caller as owner.
+ * Returns 0, or a recorded code. */
+int acu_physical_take(acu_device device, const acu_physical_options *options, size_t bytes,
+                      acu_physical **physical);
+/* Returns 0 if there can be such options, or a failure recorded for `call`. */
+int acu_physical_check_options(const char *call, acu_device device, const acu_physical_options *o);
 
 /* Prepares the driver for calls about memory of the device, or of ACU_DEVICE_HOST, and replaces
  * ACU_DEVICE_CURRENT by the ordinal. Returns 0 or a failure recorded for `call`. */
 int acu_physical_begin(const char *call, acu_device *device);
 
-/* Asks of what number of bytes the size of ordinary memory of a device must be a multiple. Returns
- * 0 or a recorded code. */
-int acu_physical_step(int device, size_t *bytes);
+/* Asks of what number of bytes the size of such memory must be a multiple; `options` may be NULL.
+ * Returns 0 or a recorded code. */
+int acu_physical_step(acu_device device, const acu_physical_options *options, size_t *bytes);
 
 #endif

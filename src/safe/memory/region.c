@@ -340,7 +340,7 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
 }
 
 static int copy_with_host(const char *call, host_copy *c) {
-    acu_rows region, host;
+    acu_rows region = {NULL, 0, 0}, host = {NULL, 0, 0};
     ACU_TRY(find_both(call, c, &region, &host));
     acu_buffer *buffer = c->region->buffer;
     const bool on_host = acu_buffer_is_host_memory(buffer);
@@ -395,7 +395,7 @@ static int copy_first_slice(const fill *f, cudaStream_t on) {
                                     .from_pitch = r->pitch,
                                     .to_slice = f->slice,
                                     .from_slice = f->slice,
-                                    .kind = cudaMemcpyDefault};
+                                    .kind = r->kind};
         code = acu_rows_copy_on(&copy, false, on);
     }
     return code;
@@ -421,7 +421,8 @@ acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dt
                .bytes = element,
                .width = extent.width,
                .height = extent.height,
-               .pitch = r.pitch},
+               .pitch = r.pitch,
+               .kind = acu_buffer_copy_kind(buffer, buffer)},
               extent.depth,
               r.slice};
     if (f.slice == f.rows.height * f.rows.pitch) {

@@ -2,6 +2,7 @@
 #include "safe/memory/storage.h"
 #include "safe/base/active_capture.h"
 #include "safe/memory/allocator.h"
+#include "safe/memory/region.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -193,6 +194,15 @@ __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **a
     return code;
 }
 
+/* Records the same with what CUDA said, which may be more: that an error was injected. */
+static int explain_refusal(const acu_storage *s, bool trimmed) {
+    char said[ACU_MESSAGE_SIZE / 2], why[ACU_MESSAGE_SIZE / 2];
+    snprintf(said, sizeof said, "%s", acu_last_error_message());
+    const int code = explain_no_room(s, trimmed);
+    snprintf(why, sizeof why, "%s", acu_last_error_message());
+    return acu_record(code, "%s%s%s", why, *said ? "; " : "", said);
+}
+
 ACU_COLD static int allocate_again(acu_storage *s, void **at) {
     acu_guard guard;
     bool trimmed = false;
@@ -203,7 +213,7 @@ ACU_COLD static int allocate_again(acu_storage *s, void **at) {
         code = allocate_once(s, at);
     }
     if (code == cudaErrorMemoryAllocation)
-        code = explain_no_room(s, trimmed);
+        code = explain_refusal(s, trimmed);
     acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;
@@ -397,13 +407,18 @@ static const char *const memory_names[] = {
     [ACU_MEMORY_HOST] = "host"};
 
 /* The storage is alive as long as the buffer is. */
+static void describe_layout(const acu_pitched_layout *l, acu_description *d) {
+    acu_describe(d, "%zu x %zu x %zu, row pitch %zu", l->extent.width, l->extent.height,
+                 l->extent.depth, l->row_pitch);
+}
+
 static void describe_buffer(const acu_object *object, acu_description *d) {
     const acu_buffer *buffer = (const acu_buffer *)object;
     const acu_storage *s = buffer->storage;
     acu_describe(d, "%zu x %s", buffer->count, acu_dtype_name(buffer->dtype));
     acu_describe(d, "%s memory at %p", memory_names[s->memory], (const void *)buffer->pointer);
     if (buffer->pitched)
-        acu_describe(d, "pitched");
+        describe_layout(acu_pitched_layout_of(buffer), d);
     if (!s->owned && !s->owner && s->memory != ACU_MEMORY_GRAPH)
         acu_describe(d, "wrapped");
     if (acu_has(s->flags, ACU_BUFFER_UNORDERED))
@@ -448,6 +463,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->cache = NULL;
     s->next_made = NULL;
     s->fill = r->fill;
+    s->access_of = r->access_of;
     s->capacity = s->filled = 0;
     s->plain = false;
     s->not_freed = 0;
@@ -458,6 +474,11 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     acu_object_add_owner(s->owner);
     acu_object_add_owner(s->allocator);
     return s;
+}
+
+bool acu_storage_is_open_to(const acu_storage *s, int device, bool writes) {
+    const acu_access access = s->access_of ? s->access_of(s, device) : ACU_ACCESS_NONE;
+    return access == ACU_ACCESS_READ_WRITE || (access == ACU_ACCESS_READ && !writes);
 }
 
 /* Uses memory that is there already. Where the host can reach it, its address is the same there. */

@@ -65,6 +65,9 @@ typedef struct acu_storage {
      * 0, or a recorded code, with nothing changed. NULL: the memory does not grow. */
     int (*fill)(struct acu_storage *storage, void **at);
     size_t capacity, filled; /* bytes that the memory can grow to, and that are there */
+    /* Of memory to which the program gives devices access: what one may do. NULL: only the memory's
+     * own device is known to use it. */
+    acu_access (*access_of)(const struct acu_storage *storage, int device);
     pthread_mutex_t lock;
     uint64_t version;       /* under the lock */
     unsigned use_count;     /* under the lock */
@@ -83,6 +86,8 @@ static inline bool acu_buffer_is_host_memory(const acu_buffer *buffer) {
     return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED ||
            memory == ACU_MEMORY_HOST;
 }
+/* Returns whether the program has given the device access to memory of another one. */
+bool acu_storage_is_open_to(const acu_storage *storage, int device, bool writes) ACU_COLD;
 /* Returns whether the memory is its device's alone: others reach it only if they were allowed to.
  */
 static inline bool acu_buffer_is_device_memory(const acu_buffer *buffer) {
@@ -157,6 +162,7 @@ typedef struct acu_storage_request {
     acu_object *owner; /* the object that has the memory, to be kept alive; or NULL */
     int (*fill)(acu_storage *storage, void **at); /* as that of the storage */
     size_t capacity;                              /* elements that the memory can grow to */
+    acu_access (*access_of)(const acu_storage *storage, int device); /* as that of the storage */
 } acu_storage_request;
 
 /* Makes memory with a first buffer on it, which the caller owns; returns 0, or a failure recorded

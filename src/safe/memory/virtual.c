@@ -231,14 +231,12 @@ static int new_virtual(int device, size_t bytes, size_t step, acu_virtual **out)
     return 0;
 }
 
-/* Reserves the addresses of a new range. */
-static int reserve(int device, size_t bytes, const acu_virtual_options *o, acu_virtual **out) {
-    size_t step = 0;
+/* Reserves the addresses of a new range; sizes are multiples of `step`. */
+static int reserve(int device, size_t bytes, size_t step, const acu_virtual_options *o,
+                   acu_virtual **out) {
     CUdeviceptr at = 0;
     acu_virtual *v = NULL;
-    int code = acu_physical_step(device, &step);
-    if (code)
-        return code;
+    int code = 0;
     if (bytes > PTRDIFF_MAX - step)
         return acu_record(ACU_ERROR_OVERFLOW, "%zu bytes are more than can be addressed", bytes);
     bytes = (bytes + step - 1) / step * step;
@@ -268,15 +266,29 @@ acu_result acu_virtual_reserve(acu_device device, size_t bytes, const acu_virtua
     ACU_REQUIRE(bytes > 0, ACU_ERROR_RANGE, "'bytes' is 0");
     ACU_REQUIRE(!(o->alignment & (o->alignment - 1)), ACU_ERROR_ARGUMENT,
                 "options.alignment is %zu, which is no power of two", o->alignment);
-    return OUTCOME(NULL, reserve(device, bytes, o, addresses));
+    size_t step = 0;
+    ACU_TRY(OUTCOME(NULL, acu_physical_step(device, NULL, &step)));
+    return OUTCOME(NULL, reserve(device, bytes, step, o, addresses));
 }
 
-int acu_virtual_reserve_for_buffer(int device, size_t bytes, acu_virtual **addresses) {
+int acu_virtual_reserve_for_buffer(int device, size_t bytes, const acu_growable_options *options,
+                                   acu_virtual **addresses) {
     static const acu_virtual_options any;
-    int code = reserve(device, bytes, &any, addresses);
+    static const acu_growable_options ordinary;
+    const acu_growable_options *o = options ? options : &ordinary;
+    size_t step = 0;
+    int code = acu_physical_step(o->on_host ? ACU_DEVICE_HOST : device, &o->physical, &step);
     if (!code)
-        (*addresses)->of_buffer = true;
-    return code;
+        code = reserve(device, bytes, step, &any, addresses);
+    if (code)
+        return code;
+    acu_virtual *v = *addresses;
+    v->of_buffer = true;
+    v->on_host = o->on_host;
+    v->options = o->physical;
+    if (v->on_host)
+        v->access[HOST] = ACU_ACCESS_READ_WRITE;
+    return 0;
 }
 
 static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, bool owned,
@@ -292,7 +304,7 @@ static int on_raw(const char *call, acu_device device, void *raw, size_t bytes, 
         return acu_fail(call, "", cudaErrorInvalidDevice,
                         "a range is made for a device, not the host");
     acu_virtual *v = NULL;
-    int code = acu_physical_step(device, &step);
+    int code = acu_physical_step(device, NULL, &step);
     if (code)
         return acu_device_outcome(call, device, code);
     if (bytes == 0 || bytes % step)
@@ -501,7 +513,8 @@ static int extend_by(acu_virtual *v, size_t bytes) {
     acu_physical *piece = NULL;
     const size_t most = v->step < MOST ? MOST / v->step * v->step : v->step;
     bytes = (bytes + v->step - 1) / v->step * v->step;
-    int code = acu_physical_take(v->object.device, bytes < most ? bytes : most, &piece);
+    int code = acu_physical_take(v->on_host ? ACU_DEVICE_HOST : v->object.device, &v->options,
+                                 bytes < most ? bytes : most, &piece);
     if (code)
         return code;
     const acu_mapping mapping = {.at = filled(v), .bytes = piece->bytes, .physical = piece};
@@ -558,6 +571,20 @@ void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes) {
     for (size_t i = first_behind(v, at); i < v->count && v->mappings[i].at < at + bytes; i++)
         v->mappings[i].buffers--;
     pthread_mutex_unlock(&v->lock);
+}
+
+bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found) {
+    acu_virtual *v = addresses;
+    pthread_mutex_lock(&v->lock);
+    const size_t i = first_behind(v, at);
+    const bool there = i < v->count && v->mappings[i].physical && v->mappings[i].at <= at &&
+                       at + bytes <= v->mappings[i].at + v->mappings[i].bytes;
+    if (there) {
+        *found = v->mappings[i];
+        acu_object_add_owner(found->physical);
+    }
+    pthread_mutex_unlock(&v->lock);
+    return there;
 }
 
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes) {

@@ -8,13 +8,17 @@
 
 #include "safe/memory/physical.h"
 
+struct acu_storage;
+
 struct acu_virtual {
     acu_object object;
     char *pointer;
     size_t bytes;
-    size_t step;    /* the granularity of what is mapped */
-    bool owned;     /* the addresses are freed with the handle */
-    bool of_buffer; /* a buffer that grows has the range, and maps what it needs */
+    size_t step;                  /* the granularity of what is mapped */
+    bool owned;                   /* the addresses are freed with the handle */
+    bool of_buffer;               /* a buffer that grows has the range, and maps what it needs */
+    bool on_host;                 /* `of_buffer`: that is the host's */
+    acu_physical_options options; /* `of_buffer`: how it is made */
     pthread_mutex_t lock;
     acu_mapping *mappings; /* under the lock, by address, with a reference to each memory */
     size_t count, room;    /* under the lock: how many mappings there are, and fit */
@@ -24,9 +28,10 @@ struct acu_virtual {
 
 extern ACU_OURS const acu_class acu_virtual_class;
 
-/* Reserves addresses for a buffer that can grow to so many bytes; the caller owns the range.
- * Returns 0 or a recorded code. */
-int acu_virtual_reserve_for_buffer(int device, size_t bytes, acu_virtual **addresses);
+/* Reserves addresses for a buffer that can grow to so many bytes, of such memory; the caller owns
+ * the range. `options` may be NULL. Returns 0 or a recorded code. */
+int acu_virtual_reserve_for_buffer(int device, size_t bytes, const acu_growable_options *options,
+                                   acu_virtual **addresses);
 /* Maps new memory behind what is mapped, until `bytes` are. Returns 0, or a recorded code, with
  * nothing changed. */
 int acu_virtual_extend(acu_virtual *addresses, size_t bytes);
@@ -47,10 +52,17 @@ int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping 
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
+/* Finds the one mapping that has all of these bytes, and adds an owner to its memory; returns false
+ * where there is none. */
+bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found);
+
 /* Returns whether a multicast object is mapped to some of these bytes. */
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes);
 /* Returns whether all of these bytes are memory of the host, which the host may read and write. */
 bool acu_virtual_is_for_host(acu_virtual *addresses, size_t at, size_t bytes);
+
+/* Returns what a device may do with the range that the storage has memory of. */
+acu_access acu_virtual_access_of(const struct acu_storage *storage, int device);
 
 /* Returns the range that an object has memory of, as the owner of a storage; NULL if it has none.
  */

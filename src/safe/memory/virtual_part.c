@@ -23,6 +23,12 @@ acu_virtual *acu_virtual_of_owner(const acu_object *owner) {
     return acu_is(owner, &part_class) ? ((const acu_part *)owner)->of : NULL;
 }
 
+acu_access acu_virtual_access_of(const acu_storage *storage, int device) {
+    acu_access access = ACU_ACCESS_NONE;
+    acu_virtual *v = acu_virtual_of_owner(storage->owner);
+    return v && acu_virtual_get_access(v, device, &access) == 0 ? access : ACU_ACCESS_NONE;
+}
+
 /* Makes a part, with the caller as owner; returns 0 or a failure recorded for `call`. */
 static int new_part(const char *call, acu_virtual *v, size_t at, size_t bytes, acu_part **out) {
     acu_part *part = acu_object_new(call, &part_class, sizeof *part, ACU_DEVICE_CURRENT);
@@ -82,6 +88,7 @@ acu_result acu_virtual_create_buffer(acu_virtual *addresses, size_t at, acu_stre
                                          .count = count,
                                          .options = {.memory = ACU_MEMORY_VIRTUAL},
                                          .given = v->pointer + at,
+                                         .access_of = acu_virtual_access_of,
                                          .owner = &part->object};
     int code = acu_buffer_new_on(__func__, &request, buffer);
     if (!code && acu_virtual_is_for_host(v, at, bytes))

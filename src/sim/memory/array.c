@@ -149,18 +149,19 @@ static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
     return layered || extent->height || !extent->depth;
 }
 
+static const unsigned ARRAY_FLAGS =
+    cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather |
+    cudaArrayColorAttachment | cudaArraySparse | cudaArrayDeferredMapping;
+
 /* Looks at what CUDA looks at before captures. */
 static cudaError_t validate(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                             const struct cudaExtent *extent, unsigned flags) {
-    const unsigned known = cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap |
-                           cudaArrayTextureGather | cudaArrayColorAttachment | cudaArraySparse |
-                           cudaArrayDeferredMapping;
     const bool is_number = desc->f <= cudaChannelFormatKindNone;
     if (!is_shape(extent, flags))
         return cudaErrorInvalidValue;
     if (is_number && !acu_sim_array_format_size(desc))
         return cudaErrorInvalidChannelDescriptor;
-    if (flags & ~known)
+    if (flags & ~ARRAY_FLAGS)
         return cudaErrorInvalidValue;
     if (!acu_sim_knows(&acu_cudart_type_cudaChannelFormatKind, desc->f))
         return cudaErrorInvalidChannelDescriptor;
@@ -360,14 +361,19 @@ static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned 
     return e;
 }
 
-/* Returns the number of levels that an extent can have, if the program asks for so many. */
-static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, unsigned levels) {
+static unsigned most_levels(const struct cudaExtent *extent, unsigned flags) {
     size_t largest = extent->width > extent->height ? extent->width : extent->height;
     if (extent->depth > largest && !(flags & (cudaArrayLayered | cudaArrayCubemap)))
         largest = extent->depth;
     unsigned most = 1;
     while (largest >>= 1)
         most++;
+    return most;
+}
+
+/* Returns the number of levels that an extent can have, if the program asks for so many. */
+static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, unsigned levels) {
+    const unsigned most = most_levels(extent, flags);
     return levels < 1 ? 1 : levels > most ? most : levels;
 }
 
@@ -437,14 +443,19 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
                                     acu_sim_device *device,
                                     const struct cudaExternalMemoryMipmappedArrayDesc *image,
                                     cudaMipmappedArray_t *mipmap) {
-    SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags));
+    const unsigned never = cudaArraySparse | cudaArrayDeferredMapping;
+    if (image->flags & never)
+        return cudaErrorInvalidValue;
+    SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags & ARRAY_FLAGS));
     SIM_TRY(validate_kind(&image->formatDesc, &image->extent, image->flags));
+    if (image->numLevels > most_levels(&image->extent, image->flags))
+        return cudaErrorInvalidValue;
     mipmapped *m = new_mipmap(device, &image->formatDesc, &image->extent, image->flags,
-                              clamp_levels(&image->extent, image->flags, image->numLevels), false);
+                              image->numLevels ? image->numLevels : 1, false);
     if (!m)
         return cudaErrorMemoryAllocation;
     acu_sim_array_memory *memory = m->levels[0]->memory;
-    if (memory->shape.size > size) {
+    if (memory->shape.used > size) {
         free_mipmap(m);
         return cudaErrorInvalidValue;
     }

@@ -175,7 +175,8 @@ void acu_sim_array_lay_out(acu_sim_array *const *levels, unsigned count,
     }
     const size_t layer = place_wholes(levels, count, 0, (limit){0});
     set_layers(levels, count, layer);
-    shape->size = rounded(layer * acu_sim_array_layers(levels[0]), SIM_PIECE);
+    shape->used = layer * acu_sim_array_layers(levels[0]);
+    shape->size = rounded(shape->used, SIM_PIECE);
 }
 
 size_t acu_sim_array_offset(const acu_sim_array *level, size_t x, size_t y, size_t z) {

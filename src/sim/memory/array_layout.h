@@ -28,6 +28,7 @@ typedef struct acu_sim_array_place {
 /* What the levels of an array, or its only one, have in common. */
 typedef struct acu_sim_array_shape {
     size_t size; /* of all that can be mapped, in bytes */
+    size_t used; /* of that, by the elements */
     struct cudaArraySparseProperties sparse;
     size_t tail, tail_layer; /* where the tail begins, and bytes from one layer's to the next */
     size_t tail_layers;      /* how many tails there are; 0: none */

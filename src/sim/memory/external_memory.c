@@ -13,6 +13,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
+#include "sim/stream/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,10 @@
 struct acu_sim_external {
     unsigned refs; /* one of the program's, and one of each buffer and image */
     acu_sim_device *device;
-    char *bytes;       /* the mapping of the file */
-    size_t size;       /* bytes */
+    char *bytes;       /* the mapping of the file's memory */
+    size_t size;       /* bytes that can be mapped: those that are there and were imported */
+    size_t mapped;     /* bytes of the mapping */
+    bool dedicated;    /* the import said that the memory is of one buffer or image alone */
     const void *where; /* where the program imported the memory */
     acu_sim_external *next;
 };
@@ -45,7 +48,7 @@ void acu_sim_external_release(acu_sim_external *external) {
     if (--external->refs)
         return;
     acu_sim_memory_wait_for_moves();
-    munmap(external->bytes, external->size);
+    munmap(external->bytes, external->mapped);
     free(external);
 }
 
@@ -88,38 +91,40 @@ static bool find_memory(int fd, memory_part *part) {
             find_memory_of_mesa(fd, (uint64_t)file.st_size, part));
 }
 
-/* Maps a file that is memory of at least that size. CUDA closes the descriptor of any other file,
- * too. */
-static cudaError_t map_file(int fd, size_t size, char **bytes) {
+/* Maps all memory of a file. CUDA closes the descriptor of any other file, too. */
+static cudaError_t map_file(int fd, char **bytes, size_t *size) {
     memory_part part;
     if (!find_memory(fd, &part)) {
         (void)close(fd);
         return cudaErrorUnknown;
     }
-    if (size > part.size)
-        return cudaErrorInvalidValue;
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)part.offset);
+    void *at = mmap(NULL, part.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)part.offset);
     if (at == MAP_FAILED)
         return cudaErrorOperatingSystem;
     *bytes = at;
+    *size = part.size;
     return cudaSuccess;
 }
 
 static cudaError_t import(const struct cudaExternalMemoryHandleDesc *desc, acu_sim_device *device,
                           acu_sim_external **made) {
     char *bytes;
+    size_t size;
     SIM_TRY(validate(desc));
-    SIM_TRY(map_file(desc->handle.fd, (size_t)desc->size, &bytes));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
+    SIM_TRY(map_file(desc->handle.fd, &bytes, &size));
     acu_sim_external *external = calloc(1, sizeof *external);
     if (!external || !acu_sim_set_add(&handles, external)) {
-        munmap(bytes, (size_t)desc->size);
+        munmap(bytes, size);
         free(external);
         return cudaErrorMemoryAllocation;
     }
     *external = (acu_sim_external){.refs = 1,
                                    .device = device,
                                    .bytes = bytes,
-                                   .size = (size_t)desc->size,
+                                   .size = size < desc->size ? size : (size_t)desc->size,
+                                   .mapped = size,
+                                   .dedicated = desc->flags & cudaExternalMemoryDedicated,
                                    .where = SIM_CALLER,
                                    .next = imports};
     *made = imports = external;
@@ -158,6 +163,7 @@ cudaError_t acu_sim_cudaDestroyExternalMemory(cudaExternalMemory_t extMem) {
     acu_sim_external *external = external_of(extMem);
     if (!external)
         return cudaErrorInvalidResourceHandle;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
     destroy(external);
     return cudaSuccess;
 }
@@ -183,13 +189,17 @@ const acu_sim_noun acu_sim_external_memory_noun = {.reset_device = reset_device,
 
 /* ---- buffers ---- */
 
-/* Gives the buffer addresses of the device, but takes none of its memory. */
+enum { ALIGNMENT = 512 }; /* the address of a buffer is its offset, modulo this; on a GPU 64 KiB */
+
+/* Gives the buffer addresses of the device, but takes none of its memory. Of dedicated memory CUDA
+ * maps only what begins where that begins. */
 static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemoryBufferDesc *desc,
                        void **at) {
     if (desc->flags || !desc->size || desc->offset > external->size ||
-        desc->size > external->size - desc->offset)
+        desc->size > external->size - desc->offset || (external->dedicated && desc->offset))
         return cudaErrorInvalidValue;
-    acu_sim_range *range = acu_sim_memory_new_range(external->device, (size_t)desc->size);
+    acu_sim_range *range = acu_sim_memory_new_range_past(
+        external->device, (size_t)desc->offset % ALIGNMENT, (size_t)desc->size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->where = SIM_CALLER;
@@ -221,7 +231,8 @@ cudaError_t acu_sim_cudaExternalMemoryGetMappedMipmappedArray(
     acu_sim_external *external = external_of(extMem);
     if (!external)
         return cudaErrorInvalidResourceHandle;
-    if (!mipmap || !mipmapDesc || mipmapDesc->offset >= external->size)
+    if (!mipmap || !mipmapDesc || mipmapDesc->offset >= external->size ||
+        (external->dedicated && mipmapDesc->offset))
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_array_map_image(external, external->bytes + mipmapDesc->offset,
                                     external->size - (size_t)mipmapDesc->offset, external->device,

@@ -13,6 +13,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/external_memory.h"
 #include "sim/set.h"
+#include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
@@ -213,7 +214,8 @@ static acu_sim_semaphore *find(int fd) {
     return NULL;
 }
 
-/* The other types are those of other systems and of other libraries. */
+/* The other types are those of other systems and of other libraries. CUDA does not look whether a
+ * semaphore is a timeline. */
 static cudaError_t validate_type(enum cudaExternalSemaphoreHandleType type) {
     if (!acu_sim_knows(&acu_cudart_type_cudaExternalSemaphoreHandleType, type))
         return cudaErrorInvalidValue;
@@ -228,11 +230,10 @@ static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
     if (desc->flags)
         return cudaErrorInvalidValue;
     SIM_TRY(validate_type(desc->type));
+    SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_semaphore *semaphore = find(desc->handle.fd);
     if (!semaphore)
         return desc->handle.fd < 0 ? cudaErrorInvalidValue : cudaErrorUnknown;
-    if (semaphore->timeline != (desc->type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd))
-        return cudaErrorInvalidValue;
     *made = calloc(1, sizeof **made);
     if (!*made || !acu_sim_set_add(&handles, *made)) {
         free(*made);
@@ -277,6 +278,7 @@ cudaError_t acu_sim_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem)
     imported *it = imported_of(extSem);
     if (!it)
         return cudaErrorInvalidResourceHandle;
+    SIM_TRY(acu_sim_capture_allows_unsafe());
     destroy(it);
     return cudaSuccess;
 }

@@ -16,6 +16,8 @@ bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes);
 /* Makes a range of device memory at addresses that are free, without charging the device; NULL if
  * there are none, or without memory. */
 acu_sim_range *acu_sim_memory_new_range(acu_sim_device *device, size_t size);
+/* Makes such a range whose address is so many bytes past one that memory can have. */
+acu_sim_range *acu_sim_memory_new_range_past(acu_sim_device *device, size_t past, size_t size);
 /* Frees such a range, and gives the pages that are its alone back to the system. */
 void acu_sim_memory_free_range(acu_sim_range *range);
 
