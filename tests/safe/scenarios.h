@@ -10,7 +10,7 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 28 };
+enum { SCENARIOS = 29 };
 extern const scenario scenarios[SCENARIOS];
 
 /* That of scenarios_external.c. */
