@@ -152,7 +152,7 @@ static bool is_sound(const acu_share_body *b) {
     const size_t size = acu_dtype_size((acu_dtype)b->dtype);
     uint64_t bytes = 0;
     if (b->kind < ACU_SHARE_BUFFER || b->kind > ACU_SHARE_PHYSICAL || b->way < ACU_SHARE_BY_IPC ||
-        b->way > ACU_SHARE_BY_DESCRIPTOR)
+        b->way > ACU_SHARE_BY_DESCRIPTOR || (b->kind != ACU_SHARE_PHYSICAL && is_zero(b->uuid)))
         return false;
     return !buffer || (size > 0 && !__builtin_mul_overflow(b->count, size, &bytes) &&
                        bytes == b->bytes && bytes > 0 && b->offset <= PTRDIFF_MAX - bytes);
@@ -179,7 +179,7 @@ int acu_share_decode(const char *call, const void *token, size_t bytes, acu_shar
 /* The number of a device may differ from process to process (CUDA_VISIBLE_DEVICES), its UUID does
  * not. */
 int acu_share_mark_device(const char *call, acu_device device, acu_share_body *body) {
-    CUuuid uuid;
+    CUuuid uuid = {{0}};
     CUdevice raw = 0;
     if (device == ACU_DEVICE_HOST)
         return 0;
