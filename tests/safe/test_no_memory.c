@@ -186,6 +186,21 @@ static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     return acu_node_set_semaphore_signal(node, signals, MANY);
 }
 
+static acu_result sample(acu_stream *stream) {
+    const acu_format f32 = {ACU_F32, 1, ACU_ENCODING_NUMBERS};
+    const acu_extent four = {4, 4, 0};
+    ACU_AUTO(acu_array) *array = NULL;
+    ACU_AUTO(acu_array) *level = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
+    ACU_AUTO(acu_texture) *texture = NULL;
+    ACU_AUTO(acu_surface) *surface = NULL;
+    ACU_TRY(acu_array_create(stream, f32, four, ACU_ARRAY_SURFACE, &array));
+    ACU_TRY(acu_mipmap_create(stream, f32, four, 2, 0, &mipmap));
+    ACU_TRY(acu_mipmap_get_level(mipmap, 1, &level));
+    ACU_TRY(acu_texture_create(&(acu_texture_source){.array = array}, NULL, &texture));
+    return acu_surface_create(array, &surface);
+}
+
 /* Of the large buffer there is no pinned copy. */
 static acu_result transfers(acu_stream *stream) {
     enum { LARGE = 2 << 20 };
@@ -310,6 +325,7 @@ static acu_result everything(void) {
     ACU_TRY(make_rows(a));
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
+    ACU_TRY(sample(a));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));

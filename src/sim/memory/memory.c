@@ -25,6 +25,7 @@
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,12 @@ size_t acu_sim_memory_rounded(size_t size) {
 
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     uint64_t total = acu_sim_configuration()->memory;
-    if (bytes > total || device->used > total - bytes)
+    if (bytes > total || device->used > total - bytes) {
+        acu_record_reason("device %d has %" PRIu64 " of %" PRIu64 " bytes free, and %" PRIu64
+                          " more are needed",
+                          device->index, total - device->used, total, bytes);
         return false;
+    }
     device->used += bytes;
     acu_sim_budget_look(device, bytes);
     return true;
@@ -266,7 +271,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     if (size == 0)
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !(*at = new_bytes(size)))
-        return cudaErrorMemoryAllocation;
+        return SIM_REFUSE(cudaErrorMemoryAllocation, "the host has no room for %zu bytes", size);
     acu_sim_range *range = acu_sim_range_new((uintptr_t)*at, size, kind, device, where);
     if (!range) {
         free_bytes(*at, size);

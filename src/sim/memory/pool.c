@@ -117,8 +117,12 @@ const acu_sim_noun acu_sim_pool_noun = {
 bool acu_sim_pool_reserve(acu_sim_pool *pool, size_t size) {
     const uint64_t rounded = acu_sim_memory_rounded(size);
     uint64_t needed = pool->taken + rounded;
-    if (needed < rounded || (pool->props.maxSize && needed > pool->props.maxSize))
+    if (needed < rounded || (pool->props.maxSize && needed > pool->props.maxSize)) {
+        acu_record_reason("of the pool's maxSize of %zu bytes %llu are taken, and %zu more are "
+                          "needed",
+                          pool->props.maxSize, (unsigned long long)pool->taken, size);
         return false;
+    }
     if (needed <= pool->reserved)
         return true;
     if (acu_sim_pool_kind(pool) != SIM_DEVICE) {

@@ -22,8 +22,11 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     *at = NULL;
     if (size == 0)
         return cudaSuccess;
-    if (size > SIZE_MAX / 2 || !acu_sim_pool_reserve(pool, size))
-        return cudaErrorMemoryAllocation;
+    if (size > SIZE_MAX / 2)
+        return SIM_REFUSE(cudaErrorMemoryAllocation, "%zu bytes are more than can be addressed",
+                          size);
+    if (!acu_sim_pool_reserve(pool, size))
+        return cudaErrorMemoryAllocation; /* which says why */
     acu_sim_range *range = acu_sim_memory_new_range_of(acu_sim_pool_kind(pool), pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;

@@ -99,8 +99,13 @@ static bool are_valid_flags(unsigned flags) {
 }
 
 cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    if (!event || !are_valid_flags(flags))
-        return cudaErrorInvalidValue;
+    if (!event)
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the event: it is NULL");
+    if (!are_valid_flags(flags))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: there are cudaEventBlockingSync (1), "
+                          "cudaEventDisableTiming (2), and with that cudaEventInterprocess (4)",
+                          flags);
     acu_sim_event *made = new_event(acu_sim_device_now(), flags, SIM_CALLER);
     if (!made)
         return cudaErrorMemoryAllocation;
