@@ -37,8 +37,7 @@ typedef struct acu_batch_report {
 
 /** When the source of a copy is read, with CUDA's numbers (cudaMemcpySrcAccessOrder). */
 typedef enum acu_source_order {
-    ACU_SOURCE_ORDER_DEFAULT = 0,         /* in the stream's order */
-    ACU_SOURCE_ORDER_STREAM = 1,          /* the same */
+    ACU_SOURCE_ORDER_STREAM = 1,          /* in the stream's order; what 0 means, too */
     ACU_SOURCE_ORDER_DURING_API_CALL = 2, /* before the call returns */
     ACU_SOURCE_ORDER_ANY = 3              /* at any time until the copy is done */
 } acu_source_order;

@@ -4,8 +4,6 @@
  */
 #include "capture_test.h"
 
-#include <anycuda/layers.h>
-
 enum { MANY = 300 };
 
 static bool has_copies(void) {
@@ -376,37 +374,6 @@ static void what_cuda_refuses_is_found(void **state) {
     OK(acu_virtual_release(range));
 }
 
-/* As a driver does that is older than its runtime. */
-static void what_a_driver_lacks_is_done_one_by_one(void **state) {
-    (void)state;
-    acu_batch_report report = {0};
-    const acu_copy copies[] = {{.to = x, .from = y, .count = 4},
-                               {.to = x, .from = y, .to_at = 4, .from_at = 4, .count = 4}};
-    fill(y, a, 4);
-    OK(acu_inject_errors("cudaMemcpyBatchAsync@1+:36"));
-    acu_clear_error();
-    OK(acu_batch_copy(a, copies, 2, NULL, 0, &report));
-    assert_true(report.failed == 0 && report.calls == (has_copies() ? 3 : 2));
-    assert_int_equal(acu_last_error(), 0);
-    assert_int_equal(cudaPeekAtLastError(), 0);
-    OK(acu_inject_errors(NULL));
-    expect(x, 4);
-}
-
-/* Which one failed is not known, and nothing more is tried. */
-static void a_failure_of_the_whole(void **state) {
-    (void)state;
-    acu_batch_failure failure;
-    acu_batch_report report = {.failures = &failure, .room = 1};
-    const acu_copy copies[] = {{.to = x, .from = y}, {.to = y, .from = x}};
-    OK(acu_inject_errors(has_copies() ? "cudaMemcpyBatchAsync@1:719" : "cudaMemcpyAsync@1:719"));
-    FAILS(acu_batch_copy(a, copies, 2, NULL, 0, &report), 719, "error injected");
-    assert_int_equal(report.failed, 1);
-    assert_true(failure.result == 719 && failure.index == (has_copies() ? SIZE_MAX : 0));
-    OK(acu_inject_errors(NULL));
-    OK(acu_batch_copy(a, copies, 2, NULL, 0, &report));
-}
-
 /* ---- streams ---- */
 
 static void waits_for_other_streams(void **state) {
@@ -626,8 +593,6 @@ int main(void) {
         BATCH_TEST(a_capture_takes_regions),
         BATCH_TEST(a_report_names_all_that_are_wrong),
         BATCH_TEST(what_cuda_refuses_is_found),
-        BATCH_TEST(what_a_driver_lacks_is_done_one_by_one),
-        BATCH_TEST(a_failure_of_the_whole),
         BATCH_TEST(waits_for_other_streams),
         BATCH_TEST(the_legacy_stream_takes_a_loop),
         BATCH_TEST(two_devices_copy),

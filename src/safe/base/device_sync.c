@@ -16,12 +16,14 @@ void acu_device_when_idle(void (*free_all)(int device)) {
     __atomic_store_n(&when_idle, free_all, __ATOMIC_RELEASE);
 }
 
-/* Returns whether no other device has objects that may have work there: that would be waited for,
+/* Returns whether no other device has objects, which may have work there: that would be waited for,
  * too. */
 static bool is_used_alone(int device) {
-    for (int other = 0; other < ACU_WATCHED(devices); other++)
-        if (other != device && acu_object_counter(other) && acu_device_count_objects(other) > 0)
+    for (int other = 0; other < ACU_WATCHED(devices); other++) {
+        const int *objects = acu_object_counter(other);
+        if (other != device && objects && __atomic_load_n(objects, __ATOMIC_RELAXED) > 0)
             return false;
+    }
     return true;
 }
 
