@@ -48,7 +48,8 @@ build_safe() {
     # Those that CMake lists as tests on any CUDA; the others play CUDA's calls themselves.
     for test in $(sed -n 's/^\(safe\|kernel\)_test(\([a-z_]*\).*/\2/p' "$root/tests/safe/CMakeLists.txt"); do
         program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
-            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build"/objects/tests/scenarios*.o \
+            "$build/objects/tests/kernels.o" "$build/objects/tests/processes.o" "$build"/objects/tests/misuse.o \
+            "$build"/objects/tests/scenarios*.o \
             "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
     done
 }
@@ -79,6 +80,8 @@ build_bench() {
     program grow "$build"/objects/grow/*.o
     objects transfers "$root/bench/transfers.c" "$root/bench/pairs.c"
     program transfers "$build"/objects/transfers/*.o
+    objects share "$root/bench/share.c" "$root/bench/pairs.c"
+    program share "$build"/objects/share/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"

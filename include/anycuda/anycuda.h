@@ -31,6 +31,7 @@
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
 #include <anycuda/region.h>
+#include <anycuda/share.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>
 #include <anycuda/supports.h>

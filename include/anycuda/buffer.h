@@ -115,9 +115,9 @@ ACU_CHECKED acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, voi
  * caller owns it. The copy is made in the stream's order: nothing is waited for.
  *
  * The memory is of the same kind, and of the same pool if the stream's device may use it. There are
- * three exceptions: a clone of registered memory is ACU_MEMORY_PINNED, and clones of a graph's and
- * of mapped memory are ACU_MEMORY_POOL. Errors: those of acu_buffer_create_with() and
- * acu_buffer_copy(); there is no buffer then.
+ * exceptions: clones of registered and of other memory of the host are ACU_MEMORY_PINNED, and
+ * clones of a graph's and of mapped memory are ACU_MEMORY_POOL. Errors: those of
+ * acu_buffer_create_with() and acu_buffer_copy(); there is no buffer then.
  */
 ACU_CHECKED acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer **clone);
 

@@ -37,8 +37,8 @@ ACU_CHECKED acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu
  *
  * The transfer has the elements as they are at this place of the stream, whatever is written to the
  * buffer later; the buffer and the stream may be released. Each transfer has pinned memory of its
- * own, which the stream keeps afterwards for the next ones, up to 64 MiB. Where the host has no
- * pinned memory, the call waits, and the elements are in ordinary memory. Errors: ACU_ERROR_RANGE,
+ * own, which afterwards serves the next ones. Where the host has no pinned memory, the call waits,
+ * and the elements are in ordinary memory. Errors: ACU_ERROR_RANGE,
  * ACU_ERROR_HOST_MEMORY, and ACU_ERROR_CAPTURE as for acu_stream_synchronize().
  */
 ACU_CHECKED acu_result acu_buffer_read_async(acu_buffer *buffer, size_t at, size_t count,

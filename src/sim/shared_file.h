@@ -11,7 +11,13 @@
 #include <stdint.h>
 
 /* What a file is. A number is never used for anything else: other processes read it. */
-enum { SIM_SHARED_CREATED = 1, SIM_SHARED_DEVICE = 2, SIM_SHARED_EVENT = 3, SIM_SHARED_MULTICAST = 4 };
+enum {
+    SIM_SHARED_CREATED = 1,
+    SIM_SHARED_DEVICE = 2,
+    SIM_SHARED_EVENT = 3,
+    SIM_SHARED_MULTICAST = 4,
+    SIM_SHARED_POOL = 5
+};
 
 typedef struct acu_sim_shared_note {
     uint32_t kind;

@@ -812,6 +812,31 @@ static acu_result transpositions(void) {
     return acu_stream_synchronize(a);
 }
 
+/* Memory for textures, and what kernels reach it through. */
+static acu_result arrays_and_textures(void) {
+    const float numbers[4] = {1, 2, 3, 4};
+    const acu_format f32 = {ACU_F32, 1, ACU_ENCODING_NUMBERS};
+    const acu_extent two = {2, 2, 0};
+    float back[4];
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    ACU_AUTO(acu_array) *level = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
+    ACU_AUTO(acu_texture) *texture = NULL;
+    ACU_AUTO(acu_surface) *surface = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    ACU_TRY(acu_array_create(a, f32, two, ACU_ARRAY_SURFACE, &array));
+    ACU_TRY(acu_mipmap_create(a, f32, two, 0, 0, &mipmap));
+    ACU_TRY(acu_mipmap_get_level(mipmap, 0, &level));
+    ACU_TRY(acu_array_write(array, numbers, 4));
+    ACU_TRY(acu_array_copy(level, array, b));
+    ACU_TRY(acu_texture_create(&(acu_texture_source){.mipmap = mipmap}, NULL, &texture));
+    ACU_TRY(acu_surface_create(array, &surface));
+    return acu_array_read(level, back, 4);
+}
+
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
     {"closures", closures},
@@ -838,7 +863,9 @@ const scenario scenarios[] = {
     {"tensors", tensors},
     {"batches", batches},
     {"multicasts", multicasts},
+    {"shares", shares},
     {"transfers", transfers},
     {"transpositions", transpositions},
     {"other_apis", other_apis},
+    {"arrays_and_textures", arrays_and_textures},
 };

@@ -390,6 +390,34 @@ static void the_hosts_on_the_default_stream_of_another_device(void **state) {
     OK(acu_stream_release(far));
 }
 
+static void memory_ends_where_addresses_do(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    void *last = (void *)(UINTPTR_MAX - 7);
+    FAILS(acu_buffer_wrap(stream, ACU_F32, last, 100, ACU_MEMORY_HOST, &buffer), ACU_ERROR_OVERFLOW,
+          "100 elements of 4 bytes at 0xfffffffffffffff8 are more than can be addressed");
+    FAILS(acu_buffer_register(stream, ACU_U8, last, 9, 0, &buffer), ACU_ERROR_OVERFLOW,
+          "more than can be addressed");
+    FAILS(acu_buffer_adopt(stream, ACU_F32, (void *)8, SIZE_MAX / 4, ACU_MEMORY_DEVICE, &buffer),
+          ACU_ERROR_OVERFLOW, "more than can be addressed");
+    assert_null(buffer);
+}
+
+/* What is not CUDA's is cloned into what CUDA can allocate. */
+static void clones_of_plain_host_memory(void **state) {
+    (void)state;
+    float numbers[] = {1, 2, 3}, back[3] = {0};
+    acu_buffer *buffer = NULL, *clone = NULL;
+    OK(acu_buffer_wrap(stream, ACU_F32, numbers, 3, ACU_MEMORY_HOST, &buffer));
+    OK(acu_buffer_clone(buffer, NULL, &clone));
+    OK(acu_buffer_release(buffer));
+    numbers[0] = 9;
+    assert_int_equal(acu_buffer_memory(clone), ACU_MEMORY_PINNED);
+    OK(acu_buffer_read(clone, back, 3));
+    assert_memory_equal(back, ((float[]){1, 2, 3}), sizeof back);
+    OK(acu_buffer_release(clone));
+}
+
 static void clones(void **state) {
     (void)state;
     static const struct {
@@ -741,6 +769,8 @@ int main(void) {
         TEST(the_hosts_on_a_stream_of_another_device),
         TEST(the_hosts_on_the_default_stream_of_another_device),
         TEST(clones),
+        TEST(clones_of_plain_host_memory),
+        TEST(memory_ends_where_addresses_do),
         TEST(clones_of_what_cannot_be_allocated),
         TEST(clones_on_another_device),
         TEST(moves_to_another_stream),

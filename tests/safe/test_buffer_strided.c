@@ -5,11 +5,13 @@
 
 #include <anycuda/cudart.h>
 
+#include <pthread.h>
+
 static acu_stream *stream;
 
 /* ---- what the kernels do, on the simulator ---- */
 
-static int kernels_run;
+static int kernels_run, packed_run;
 
 /* Divides as the PTX does, and moves both addresses; returns the index in the dimension. */
 static uint32_t take_dim(const acu_strided_dim *d, uint32_t *rest, int64_t *to, int64_t *from) {
@@ -42,9 +44,14 @@ static void copy_each(const acu_sim_launch *launch, void *const *args, unsigned 
     }
 }
 
-static void copy_tiles(const acu_sim_launch *launch, void *const *args, unsigned word) {
+static void copy_tiles(const acu_sim_launch *launch, void *const *args, acu_strided_kind kind,
+                       unsigned word) {
     const acu_strided_layout *l = args[2];
-    const uint32_t side = acu_strided_side(word);
+    const uint32_t side = acu_strided_side(kind, word);
+    if (kind == ACU_STRIDED_PACKED) {
+        assert_true(l->across_to == (int64_t)word && l->down_from == (int64_t)word);
+        assert_int_equal((l->across * word) % 4 + (l->down * word) % 4, 0);
+    }
     for (uint32_t tile = 0; tile < launch->grid[0]; tile++) {
         uint32_t rest = tile, first[2] = {0, 0};
         int64_t to = l->to_at, from = l->from_at;
@@ -63,8 +70,11 @@ static void copy_tiles(const acu_sim_launch *launch, void *const *args, unsigned
 static void copy_by_kernel(const acu_sim_launch *launch, void *const *args) {
     const unsigned word = (unsigned)strtoul(strrchr(launch->kernel, '_') + 1, NULL, 10);
     kernels_run++;
-    if (strstr(launch->kernel, "tile"))
-        copy_tiles(launch, args, word);
+    packed_run += strstr(launch->kernel, "packed") != NULL;
+    if (strstr(launch->kernel, "packed"))
+        copy_tiles(launch, args, ACU_STRIDED_PACKED, word);
+    else if (strstr(launch->kernel, "tile"))
+        copy_tiles(launch, args, ACU_STRIDED_TILE, word);
     else
         copy_each(launch, args, word);
 }
@@ -88,7 +98,7 @@ static int start(void **state) {
 static int start_with_kernels(void **state) {
     begin_kernels(state);
     register_kernels(copy_by_kernel);
-    kernels_run = 0;
+    kernels_run = packed_run = 0;
     acu_quarantine(100);
     return acu_stream_create(0, NULL, &stream);
 }
@@ -280,40 +290,73 @@ static void copy_on_host(const shape *s, unsigned char *to, const unsigned char 
     }
 }
 
-static void copy_any(acu_stream *to_stream, acu_memory to_memory, int times) {
+/* Copies between buffers of MOST bytes, which are overwritten before, and on the host. */
+static void copy_shape(const shape *s, acu_buffer *to_all, acu_buffer *from_all) {
     static unsigned char a[MOST], b[MOST], back[MOST];
-    acu_buffer *to_all = NULL, *from_all = NULL, *to = NULL, *from = NULL;
+    acu_buffer *to = NULL, *from = NULL, *to_elements = NULL, *from_elements = NULL;
+    for (size_t n = 0; n < MOST; n++) {
+        a[n] = (unsigned char)any(256);
+        b[n] = (unsigned char)any(256);
+    }
+    OK(acu_buffer_write(to_all, a, MOST));
+    OK(acu_buffer_write(from_all, b, MOST));
+    OK(acu_buffer_slice(to_all, 0, MOST / s->size * s->size, &to));
+    OK(acu_buffer_slice(from_all, 0, MOST / s->size * s->size, &from));
+    OK(acu_buffer_reinterpret(to, ACU_BYTES(s->size), &to_elements));
+    OK(acu_buffer_reinterpret(from, ACU_BYTES(s->size), &from_elements));
+    OK(acu_buffer_copy_strided(to_elements, from_elements, &s->strides, NULL));
+    copy_on_host(s, a, b);
+    OK(acu_buffer_read(to_all, back, MOST));
+    if (memcmp(back, a, MOST) != 0)
+        fail_msg("rank %u, %zu elements of %zu bytes, the first %zu x %zu", s->strides.rank,
+                 s->total, s->size, s->shape[0], s->shape[1]);
+    OK(acu_buffer_release(to_elements));
+    OK(acu_buffer_release(from_elements));
+    OK(acu_buffer_release(to));
+    OK(acu_buffer_release(from));
+}
+
+static void copy_any(acu_stream *to_stream, acu_memory to_memory, int times) {
+    acu_buffer *to = NULL, *from = NULL;
     OK(acu_buffer_create_with(to_stream, ACU_U8, MOST, &(acu_buffer_options){.memory = to_memory},
-                              &to_all));
-    OK(acu_buffer_create(stream, ACU_U8, MOST, &from_all));
+                              &to));
+    OK(acu_buffer_create(stream, ACU_U8, MOST, &from));
     for (int i = 0; i < times; i++) {
         shape s;
         any_shape(&s, i % 2);
-        for (size_t n = 0; n < MOST; n++) {
-            a[n] = (unsigned char)any(256);
-            b[n] = (unsigned char)any(256);
-        }
-        OK(acu_buffer_write(to_all, a, MOST));
-        OK(acu_buffer_write(from_all, b, MOST));
-        const size_t used = MOST / s.size * s.size;
-        OK(acu_buffer_slice(to_all, 0, used, &to));
-        OK(acu_buffer_slice(from_all, 0, used, &from));
-        acu_buffer *to_elements = NULL, *from_elements = NULL;
-        OK(acu_buffer_reinterpret(to, ACU_BYTES(s.size), &to_elements));
-        OK(acu_buffer_reinterpret(from, ACU_BYTES(s.size), &from_elements));
-        OK(acu_buffer_copy_strided(to_elements, from_elements, &s.strides, NULL));
-        copy_on_host(&s, a, b);
-        OK(acu_buffer_read(to_all, back, MOST));
-        if (memcmp(back, a, MOST) != 0)
-            fail_msg("shape %d: rank %u, %zu elements of %zu bytes", i, s.strides.rank, s.total,
-                     s.size);
-        OK(acu_buffer_release(to_elements));
-        OK(acu_buffer_release(from_elements));
-        OK(acu_buffer_release(to));
-        OK(acu_buffer_release(from));
+        copy_shape(&s, to, from);
     }
-    OK(acu_buffer_release(to_all));
-    OK(acu_buffer_release(from_all));
+    OK(acu_buffer_release(to));
+    OK(acu_buffer_release(from));
+}
+
+/* Transpositions of bytes and of 2 bytes, most of which can be moved 4 bytes at a time. */
+static void small_elements_are_transposed(void **state) {
+    (void)state;
+    static const size_t sides[][2] = {{8, 400},   {400, 8},   {128, 128}, {132, 124},
+                                      {12, 1000}, {1000, 12}, {129, 140}, {260, 64}};
+    acu_buffer *to = NULL, *from = NULL;
+    OK(acu_buffer_create(stream, ACU_U8, MOST, &to));
+    OK(acu_buffer_create(stream, ACU_U8, MOST, &from));
+    for (int i = 0; i < 200; i++) {
+        shape s = {.size = 1 + any(2)};
+        const size_t *side = sides[any(COUNT(sides))], gap = 4 * any(3), row = side[1] + gap,
+                     column = side[0] + 4 * any(2) + (any(5) == 0), slices = 3 - s.size;
+        const size_t shape_here[] = {slices, side[0], side[1]};
+        const int64_t to_steps[] = {(int64_t)(row * side[0]), (int64_t)row, 1};
+        const int64_t from_steps[] = {-(int64_t)(column * side[1]), 1, (int64_t)column};
+        memcpy(s.shape, shape_here, sizeof shape_here);
+        memcpy(s.to, to_steps, sizeof to_steps);
+        memcpy(s.from, from_steps, sizeof from_steps);
+        s.total = slices * side[0] * side[1];
+        s.strides = (acu_strides){3,      s.shape,    s.to,
+                                  s.from, 4 * any(2), (slices - 1) * column * side[1] + 4 * any(2)};
+        copy_shape(&s, to, from);
+    }
+    if (is_simulated())
+        assert_true(packed_run > 50 && kernels_run > packed_run);
+    OK(acu_buffer_release(to));
+    OK(acu_buffer_release(from));
 }
 
 static void any_shape_is_copied(void **state) {
@@ -414,6 +457,33 @@ static void without_kernels_no_error_stays(void **state) {
     OK(acu_buffer_release(b));
 }
 
+static void *transpose_alone(void *failures) {
+    acu_stream *mine = stream_on(0);
+    acu_buffer *a = numbers_on(mine, SIDE * SIDE), *b = numbers_on(mine, SIDE * SIDE);
+    float *back = malloc(sizeof(float[SIDE * SIDE]));
+    int wrong = acu_buffer_copy_strided(b, a, &transposition, NULL);
+    wrong += acu_buffer_read(b, back, SIDE * SIDE);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        wrong += back[i] != (float)(i % SIDE * SIDE + i / SIDE);
+    free(back);
+    wrong += acu_buffer_release(a) + acu_buffer_release(b) + acu_stream_release(mine);
+    __atomic_add_fetch((int *)failures, wrong != 0, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void threads_may_need_a_kernel_at_the_same_time(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    int failures = 0;
+    for (size_t round = 0; round < 5; round++) {
+        for (size_t i = 0; i < COUNT(threads); i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, transpose_alone, &failures), 0);
+        for (size_t i = 0; i < COUNT(threads); i++)
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    assert_int_equal(failures, 0);
+}
+
 /* The kernels are the library's: only the stream is the program's. */
 static void kernels_are_no_objects_of_the_program(void **state) {
     (void)state;
@@ -476,8 +546,10 @@ int main(void) {
         TEST(any_shape_is_copied_between_devices),
         TEST(without_kernels_no_error_stays),
         WITH_KERNELS(any_shape_is_copied_by_kernels),
+        WITH_KERNELS(small_elements_are_transposed),
         WITH_KERNELS(a_captured_transposition_is_one_node),
         WITH_KERNELS(a_stream_may_go_while_its_kernel_runs),
+        WITH_KERNELS(threads_may_need_a_kernel_at_the_same_time),
         WITH_KERNELS(kernels_are_no_objects_of_the_program),
         WITH_KERNELS(long_copies_are_several_kernels),
     };

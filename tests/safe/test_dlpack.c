@@ -400,6 +400,10 @@ static void tensors_that_are_none(void **state) {
     strides[0] = INT64_MIN;
     strides[1] = INT64_MIN;
     REFUSES(&info, ACU_ERROR_OVERFLOW, "addressed");
+    their_tensor()->dl_tensor.strides = strides;
+    strides[0] = INT64_MIN; /* the lowest element is as far below as can be told */
+    shape[0] = 2;
+    REFUSES(&info, ACU_ERROR_OVERFLOW, "addressed");
     (void)their_tensor();
     shape[0] = INT64_MAX / 8;
     REFUSES(&info, ACU_ERROR_OVERFLOW, "addressed");

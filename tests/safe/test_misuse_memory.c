@@ -117,16 +117,18 @@ static void buffers_that_grow(void **state) {
 static void transfers(void **state) {
     (void)state;
     acu_transfer *made = NULL;
+    acu_stream *own = stream_on(0);
+    acu_buffer *buffer = numbers_on(own, 8);
     const void *host = NULL;
     float numbers[8] = {0};
     HANDLE(acu_buffer_write_async(bad, 0, ACU_F32, numbers, 1, NULL));
-    OPTIONAL_HANDLE(acu_buffer_write_async(good.buffer, 0, ACU_F32, numbers, 1, bad));
-    NOT_NULL(acu_buffer_write_async(good.buffer, 0, ACU_F32, NULL, 1, NULL));
+    OPTIONAL_HANDLE(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 1, bad));
+    NOT_NULL(acu_buffer_write_async(buffer, 0, ACU_F32, NULL, 1, NULL));
     HANDLE(acu_buffer_read_async(bad, 0, 1, &made, NULL));
-    OPTIONAL_HANDLE(acu_buffer_read_async(good.buffer, 0, 1, &made, bad));
-    NOT_NULL(acu_buffer_read_async(good.buffer, 0, 1, NULL, NULL));
+    OPTIONAL_HANDLE(acu_buffer_read_async(buffer, 0, 1, &made, bad));
+    NOT_NULL(acu_buffer_read_async(buffer, 0, 1, NULL, NULL));
     assert_null(made);
-    OK(acu_buffer_read_async(good.buffer, 0, 8, &made, NULL));
+    OK(acu_buffer_read_async(buffer, 0, 8, &made, NULL));
     HANDLE(acu_transfer_query(bad));
     HANDLE(acu_transfer_synchronize(bad));
     HANDLE(acu_transfer_get_host(bad, &host));
@@ -139,6 +141,9 @@ static void transfers(void **state) {
     SAYS(ACU_DEVICE_CURRENT, acu_transfer_device(bad));
     OWNERS(transfer);
     OK(acu_transfer_release(made));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(own));
+    OK(acu_device_synchronize(0)); /* frees the pinned memory */
 }
 
 int main(void) {

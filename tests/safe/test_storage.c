@@ -51,6 +51,16 @@ static void no_room_on_the_host_is_explained(void **state) {
     }
 }
 
+/* What CUDA said is kept beside what anycuda found out. */
+static void an_injected_lack_of_memory_says_so(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    OK(acu_inject_errors("cudaMallocAsync@1+:2"));
+    FAILS(acu_buffer_create(stream, ACU_U8, 100, &buffer), ACU_OUT_OF_MEMORY, "no room for 100");
+    assert_non_null(strstr(acu_last_error_message(), "error injected by rule"));
+    OK(acu_inject_errors(NULL));
+}
+
 static void pools_are_trimmed_before_giving_up(void **state) {
     (void)state;
     acu_pool *pool = NULL;
@@ -197,6 +207,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(no_room_is_explained),
         TEST(no_room_on_the_host_is_explained),
+        TEST(an_injected_lack_of_memory_says_so),
         TEST(pools_are_trimmed_before_giving_up),
         TEST(memory_that_waits_for_a_launch_makes_room),
         TEST(pools_are_not_trimmed_in_a_capture),

@@ -547,6 +547,7 @@ static void failures_of_cuda(void **state) {
     acu_transfer *transfer = NULL;
     for (size_t i = 0; i < COUNT(rules); i++) {
         acu_stream *own = stream_on(0);
+        OK(acu_device_synchronize(0)); /* frees what earlier streams had */
         acu_inject_errors(rules[i]);
         FAILS(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 8, own), 999, "error injected");
         acu_inject_errors(rules[i]);

@@ -35,6 +35,54 @@ static cudaGraph_t with_allocation(void **memory) {
     return graph;
 }
 
+/* ---- what cannot be made ---- */
+
+TEST(flags_of_streams_and_events) {
+    cudaStream_t stream;
+    cudaEvent_t event;
+    SAID(cudaErrorInvalidValue, cudaStreamCreateWithFlags(&stream, 9), "the flags are 0x9");
+    SAID(cudaErrorInvalidValue, cudaStreamCreate(NULL), "no place for the stream");
+    SAID(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, cudaEventInterprocess),
+         "with that cudaEventInterprocess");
+    SAID(cudaErrorInvalidValue, cudaEventCreate(NULL), "no place for the event");
+}
+
+TEST(no_room_on_a_device) {
+    void *memory;
+    SAID(cudaErrorMemoryAllocation, cudaMalloc(&memory, (size_t)2 << 30), "bytes free, and");
+    SAID(cudaErrorMemoryAllocation, cudaMallocAsync(&memory, (size_t)2 << 30, 0), "device 0 has");
+    SAID(cudaErrorMemoryAllocation, cudaMallocHost(&memory, SIZE_MAX / 2 + 1), "the host has no");
+}
+
+TEST(addresses_and_memory_that_cannot_be) {
+    enum { CHUNK = 2 << 20 };
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle memory;
+    CUmemAllocationProp p = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = {CU_MEM_LOCATION_TYPE_DEVICE, {0}}};
+    OK(cuInit(0));
+    assert_int_equal(cuMemAddressReserve(&at, 100, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("the size is 100 bytes");
+    assert_int_equal(cuMemAddressReserve(&at, CHUNK, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("the alignment 3 is no power of two");
+    assert_int_equal(cuMemAddressReserve(&at, CHUNK, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("flags is not 0");
+    assert_int_equal(cuMemCreate(&memory, (size_t)2 << 30, &p, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    expect_reason("bytes free, and");
+    p.allocFlags.compressionType = 9;
+    assert_int_equal(cuMemCreate(&memory, CHUNK, &p, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("no compressionType 9");
+    p.location.id = 7;
+    assert_int_equal(cuMemCreate(&memory, CHUNK, &p, 0), CUDA_ERROR_INVALID_DEVICE);
+    expect_reason("there is no device 7");
+    p = (CUmemAllocationProp){.location = {CU_MEM_LOCATION_TYPE_HOST_NUMA, {3}}};
+    assert_int_equal(cuMemCreate(&memory, CHUNK, &p, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("its only NUMA node");
+    p.location.id = 0;
+    assert_int_equal(cuMemCreate(&memory, CHUNK, &p, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("prop->type is 0");
+}
+
 /* ---- memory ---- */
 
 TEST(memory_of_another_device) {
@@ -611,6 +659,9 @@ TEST(updating) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        T(flags_of_streams_and_events),
+        T(no_room_on_a_device),
+        T(addresses_and_memory_that_cannot_be),
         T(memory_of_another_device),
         T(copies),
         T(boxes),

@@ -16,8 +16,8 @@ VERBS = set(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
         disable discard enable end enter export fill find forget fork free grow import instantiate join keep launch leave load
-        map prefetch print query read record register reinterpret release remove reserve reset retain shrink signal
-        slice synchronize trim unbind unmap update upload wait wrap write zero""",
+        map prefetch print query read receive record register reinterpret release remove reserve reset retain send shrink
+        signal slice synchronize trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
@@ -25,7 +25,7 @@ NOUNS = sorted(
         r"\w+",
         """allocator args array batch buffer conditional device device_guard dtype event exec external external_memory
         external_semaphore graph graph_memory kernel launch memory mipmap module multicast node physical pool
-        quarantine region stream surface texture transfer virtual""",
+        quarantine region share stream surface texture transfer virtual""",
     ),
     key=len,
     reverse=True,

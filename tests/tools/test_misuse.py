@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOUNS = [
+    "array",
     "batch",
     "buffer",
     "capture",
@@ -30,6 +31,7 @@ NOUNS = [
     "pool",
     "region",
     "stream",
+    "texture",
     "transfer",
     "virtual",
 ]

@@ -333,9 +333,18 @@ cudaError_t acu_sim_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int
                                        CUstream hStream);
 cudaError_t acu_sim_cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps);
 cudaError_t acu_sim_cuMemPoolDestroy(CUmemoryPool pool);
+cudaError_t acu_sim_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr);
+cudaError_t acu_sim_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                                     CUmemAllocationHandleType handleType,
+                                                     unsigned long long flags);
 cudaError_t acu_sim_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                        CUmemLocation *location);
 cudaError_t acu_sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
+cudaError_t acu_sim_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
+                                                       CUmemAllocationHandleType handleType,
+                                                       unsigned long long flags);
+cudaError_t acu_sim_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                           CUmemPoolPtrExportData *shareData);
 cudaError_t acu_sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count);
 cudaError_t acu_sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value);
 cudaError_t acu_sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep);

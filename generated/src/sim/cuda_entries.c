@@ -2419,6 +2419,34 @@ CUresult acu_sim_entry_cuMemPoolDestroy(CUmemoryPool pool) {
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
+SIM_ENTRY(cuMemPoolExportPointer, cuMemPoolExportPointer, cuMemPoolExportPointer)
+CUresult acu_sim_entry_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out,
+                                              CUdeviceptr ptr) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuMemPoolExportPointer(shareData_out, ptr);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle,
+          cuMemPoolExportToShareableHandle)
+CUresult acu_sim_entry_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                                        CUmemAllocationHandleType handleType,
+                                                        unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuMemPoolExportToShareableHandle(handle_out, pool, handleType, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
 SIM_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess, cuMemPoolGetAccess)
 CUresult acu_sim_entry_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                           CUmemLocation *location) {
@@ -2442,6 +2470,34 @@ CUresult acu_sim_entry_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
         result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cuMemPoolGetAttribute(pool, attr, value);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle,
+          cuMemPoolImportFromShareableHandle)
+CUresult acu_sim_entry_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
+                                                          CUmemAllocationHandleType handleType,
+                                                          unsigned long long flags) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuMemPoolImportFromShareableHandle(pool_out, handle, handleType, flags);
+    return acu_sim_driver_result(acu_sim_call_end(&call, result));
+}
+
+SIM_ENTRY(cuMemPoolImportPointer, cuMemPoolImportPointer, cuMemPoolImportPointer)
+CUresult acu_sim_entry_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                              CUmemPoolPtrExportData *shareData) {
+    acu_sim_call call = {.caller = __builtin_return_address(0), .by_driver = true};
+    acu_sim_call_begin(&call);
+    cudaError_t result = acu_sim_require_by_driver(SIM_NEEDS_DRIVER);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = acu_sim_cuMemPoolImportPointer(ptr_out, pool, shareData);
     return acu_sim_driver_result(acu_sim_call_end(&call, result));
 }
 
@@ -4920,10 +4976,18 @@ const acu_sim_api_entry acu_sim_cuda_entries[] = {
      11020},
     {&acu_function_cuMemPoolDestroy, "cuMemPoolDestroy", (acu_fn)acu_sim_entry_cuMemPoolDestroy,
      false, 11020},
+    {&acu_function_cuMemPoolExportPointer, "cuMemPoolExportPointer",
+     (acu_fn)acu_sim_entry_cuMemPoolExportPointer, false, 11020},
+    {&acu_function_cuMemPoolExportToShareableHandle, "cuMemPoolExportToShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemPoolExportToShareableHandle, false, 11020},
     {&acu_function_cuMemPoolGetAccess, "cuMemPoolGetAccess",
      (acu_fn)acu_sim_entry_cuMemPoolGetAccess, false, 11020},
     {&acu_function_cuMemPoolGetAttribute, "cuMemPoolGetAttribute",
      (acu_fn)acu_sim_entry_cuMemPoolGetAttribute, false, 11020},
+    {&acu_function_cuMemPoolImportFromShareableHandle, "cuMemPoolImportFromShareableHandle",
+     (acu_fn)acu_sim_entry_cuMemPoolImportFromShareableHandle, false, 11020},
+    {&acu_function_cuMemPoolImportPointer, "cuMemPoolImportPointer",
+     (acu_fn)acu_sim_entry_cuMemPoolImportPointer, false, 11020},
     {&acu_function_cuMemPoolSetAccess, "cuMemPoolSetAccess",
      (acu_fn)acu_sim_entry_cuMemPoolSetAccess, false, 11020},
     {&acu_function_cuMemPoolSetAttribute, "cuMemPoolSetAttribute",

@@ -2975,7 +2975,9 @@ cudaError_t acu_sim_entry_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportDa
                                                    void *ptr) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolExportPointer(exportData, ptr);
     return acu_sim_call_end(&call, result);
@@ -2988,7 +2990,9 @@ cudaError_t acu_sim_entry_cudaMemPoolExportToShareableHandle(
     unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolExportToShareableHandle(shareableHandle, memPool, handleType,
                                                             flags);
@@ -3029,7 +3033,9 @@ cudaError_t acu_sim_entry_cudaMemPoolImportFromShareableHandle(
     unsigned int flags) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolImportFromShareableHandle(memPool, shareableHandle, handleType,
                                                               flags);
@@ -3041,7 +3047,9 @@ cudaError_t acu_sim_entry_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t mem
                                                    struct cudaMemPoolPtrExportData *exportData) {
     acu_sim_call call = {.caller = __builtin_return_address(0)};
     acu_sim_call_begin(&call);
-    cudaError_t result = acu_sim_require(SIM_NEEDS_CONTEXT);
+    cudaError_t result = acu_sim_require(SIM_NEEDS_A_CONTEXT);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = acu_sim_cudaMemPoolImportPointer(ptr, memPool, exportData);
     return acu_sim_call_end(&call, result);

@@ -36,6 +36,10 @@ int acu_device_resolve(const char *call, acu_device *device);
 /* Returns acu_outcome() on a device. */
 int acu_device_outcome(const char *call, acu_device device, int code);
 
+/* Sets what is called where a thread has waited for the device, so that what CUDA frees only after
+ * waiting is freed there, or for all devices (-1). */
+void acu_device_when_idle(void (*free_all)(int device));
+
 /* Returns how many of the program's objects are alive on the device, or may have something there.
  */
 int acu_device_count_objects(acu_device device);

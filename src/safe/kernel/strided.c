@@ -202,14 +202,33 @@ static unsigned fastest_in_source(const acu_strided_layout *l) {
     return fastest;
 }
 
+/* Returns whether words of 1 or 2 bytes can be moved 4 bytes at a time: those that lie together are
+ * whole groups, and every other step, and both addresses, are multiples of 4. */
+static bool can_pack(const acu_strided_copy *c, const acu_strided_layout *l, unsigned word,
+                     unsigned down) {
+    const acu_strided_dim fast = l->dims[0], slow = l->dims[down];
+    uint64_t bits = ((uintptr_t)c->to_buffer->pointer + (uintptr_t)l->to_at) |
+                    ((uintptr_t)c->from_buffer->pointer + (uintptr_t)l->from_at);
+    bits |= (uint64_t)fast.from | (uint64_t)slow.to | (uint64_t)fast.count * word |
+            (uint64_t)slow.count * word;
+    for (unsigned i = 1; i < l->rank; i++)
+        if (i != down)
+            bits |= (uint64_t)l->dims[i].to | (uint64_t)l->dims[i].from;
+    return word < 4 && fast.to == (int64_t)word && slow.from == (int64_t)word && bits % 4 == 0;
+}
+
 /* Makes the layout one of tiles, if the source's fastest dimension is another one than the
- * destination's and both are long enough; returns false where they are not. */
-static bool make_tiles(acu_strided_layout *l, unsigned word, size_t *tiles) {
+ * destination's and both are long enough. Returns the kind of kernel, and the number of tiles. */
+static acu_strided_kind make_tiles(const acu_strided_copy *c, acu_strided_layout *l, unsigned word,
+                                   size_t *tiles) {
     enum { SHORT = 8 };
-    const unsigned side = acu_strided_side(word), down = fastest_in_source(l);
+    const unsigned down = fastest_in_source(l);
     if (down == 0 || l->dims[0].from == 0 || l->dims[0].count < SHORT ||
         l->dims[down].count < SHORT)
-        return false;
+        return ACU_STRIDED_EACH;
+    const acu_strided_kind kind =
+        can_pack(c, l, word, down) ? ACU_STRIDED_PACKED : ACU_STRIDED_TILE;
+    const unsigned side = acu_strided_side(kind, word);
     const acu_strided_dim fast = l->dims[0], slow = l->dims[down];
     for (unsigned i = down; i > 1; i--)
         l->dims[i] = l->dims[i - 1];
@@ -224,7 +243,7 @@ static bool make_tiles(acu_strided_layout *l, unsigned word, size_t *tiles) {
     *tiles = 1;
     for (unsigned i = 0; i < l->rank; i++)
         *tiles *= l->dims[i].count;
-    return true;
+    return kind;
 }
 
 /* ---- launches ---- */
@@ -243,8 +262,7 @@ static bool launch_words(const acu_strided_copy *c, unsigned word, acu_strided_l
                          acu_stream *on) {
     const size_t by_block = (size_t)ACU_STRIDED_THREADS * acu_strided_words(word);
     size_t blocks = (l->total + by_block - 1) / by_block;
-    const acu_strided_kind kind =
-        make_tiles(l, word, &blocks) ? ACU_STRIDED_TILE : ACU_STRIDED_EACH;
+    const acu_strided_kind kind = make_tiles(c, l, word, &blocks);
     acu_kernel *kernel = find_kernel(kind, word, on);
     if (!kernel)
         return false;

@@ -2,9 +2,11 @@
  * Kernels that copy elements which lie apart.
  *
  * A copy is described in words: pieces of 1 to 16 bytes that lie together on both sides. There are
- * two kernels for each size of a word. `each` computes where a word is from its number, and writes
- * in the destination's order. `tile` is for copies whose fastest dimensions differ: a block reads a
- * square of words in the source's order, and writes it in the destination's.
+ * these kernels for each size of a word. `each` computes where a word is from its number, and
+ * writes in the destination's order. `tile` is for copies whose fastest dimensions differ: a block
+ * reads a square of words in the source's order, and writes it in the destination's. `packed` does
+ * the same with words of 1 or 2 bytes, but reads and writes 4 bytes at once: everything but the
+ * words themselves must be a multiple of that.
  */
 #ifndef ACU_SRC_STRIDED_H
 #define ACU_SRC_STRIDED_H
@@ -32,7 +34,7 @@ typedef struct acu_strided_layout {
     int64_t to_at, from_at; /* bytes from the buffers' beginnings to the first words */
     uint32_t total;         /* words of `each`, below 2^31 */
     uint32_t rank;          /* at least 1; of `tile` at least 2 */
-    /* Of `tile`: the words of the dimensions in which a tile extends, the fastest one of the
+    /* Of tiles: the words of the dimensions in which a tile extends, the fastest one of the
      * destination (across) and of the source (down), which are dims[0] and dims[1] in tiles. */
     uint32_t across, down;
     int64_t across_to, across_from, down_to, down_from; /* bytes from a word to the next */
@@ -42,6 +44,7 @@ typedef struct acu_strided_layout {
 typedef enum acu_strided_kind {
     ACU_STRIDED_EACH,
     ACU_STRIDED_TILE,
+    ACU_STRIDED_PACKED,
     ACU_STRIDED_KINDS
 } acu_strided_kind;
 
@@ -50,7 +53,9 @@ static inline unsigned acu_strided_words(unsigned word) {
     return word >= 8 ? 4 : 8;
 }
 /* Returns how many words a side of a tile has. */
-static inline unsigned acu_strided_side(unsigned word) {
+static inline unsigned acu_strided_side(acu_strided_kind kind, unsigned word) {
+    if (kind == ACU_STRIDED_PACKED)
+        return 128 / word;
     return word == 16 ? 32 : 64;
 }
 

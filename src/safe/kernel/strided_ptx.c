@@ -133,13 +133,12 @@ enum { LANES = 32, ROWS = ACU_STRIDED_THREADS / LANES };
 
 /* A row of a tile in shared memory has some bytes more, so that a column is in different banks. */
 static unsigned row_bytes(const writer *w) {
-    return acu_strided_side(w->word) * w->word + (w->word < 4 ? 4 : w->word);
+    return acu_strided_side(ACU_STRIDED_TILE, w->word) * w->word + (w->word < 4 ? 4 : w->word);
 }
 
 /* Finds the tile and where it begins: r9 and r10 become the words that it has across and down, or
  * more. */
-static void find_tile(writer *w) {
-    const unsigned side = acu_strided_side(w->word);
+static void find_tile(writer *w, unsigned side) {
     put(w,
         "ld.param.u32 %%r8, [layout+%u];\nld.param.u32 %%r9, [layout+%u];\n"
         "ld.param.u32 %%r10, [layout+%u];\n",
@@ -159,7 +158,8 @@ static void find_tile(writer *w) {
  * fastest dimension, of which there are r`fast` words, d3 bytes apart; the warps along the other
  * one, of which there are r`slow` words, d4 bytes apart. d`at` is where the tile begins. */
 static void move_tile(writer *w, bool loads, unsigned at, unsigned fast, unsigned slow) {
-    const unsigned side = acu_strided_side(w->word), columns = side / LANES, rows = side / ROWS;
+    const unsigned side = acu_strided_side(ACU_STRIDED_TILE, w->word), columns = side / LANES,
+                   rows = side / ROWS;
     const unsigned lane_bytes = loads ? w->word : row_bytes(w);
     const unsigned warp_bytes = loads ? row_bytes(w) : w->word;
     char where[24];
@@ -202,10 +202,10 @@ static void move_tile(writer *w, bool loads, unsigned at, unsigned fast, unsigne
 }
 
 static void write_tile(writer *w) {
-    const unsigned side = acu_strided_side(w->word);
+    const unsigned side = acu_strided_side(ACU_STRIDED_TILE, w->word);
     begin(w, ACU_STRIDED_TILE, side * side / ACU_STRIDED_THREADS);
     put(w, ".shared .align 16 .b8 tile[%u];\n", side * row_bytes(w));
-    find_tile(w);
+    find_tile(w, side);
     /* r11: the lane; r12: the warp; r13: shared memory */
     put(w, "and.b32 %%r11, %%r0, 31;\nshr.u32 %%r12, %%r0, 5;\nmov.u32 %%r13, tile;\n");
     put(w, "ld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n", OFFSET(down_from),
@@ -217,15 +217,104 @@ static void write_tile(writer *w) {
     put(w, "ret;\n}\n");
 }
 
+/* ---- packed tiles ---- */
+
+/* A row of a packed tile in shared memory has 32 registers and one more, for the banks. */
+enum { PACKED_ROW = 4 * (LANES + 1), PACKED_ROUNDS = LANES / ROWS };
+
+/* Exchanges rows and columns of a square of words: registers v`first` … hold a row each. */
+static void transpose_registers(writer *w, unsigned first, unsigned to) {
+    static const char *const halves[2] = {"0x5410", "0x7632"}, *const bytes[2] = {"0x5140",
+                                                                                  "0x7362"};
+    if (w->word == 2) {
+        for (unsigned i = 0; i < 2; i++)
+            put(w, "prmt.b32 %%v%u, %%v%u, %%v%u, %s;\n", to + i, first, first + 1, halves[i]);
+        return;
+    }
+    for (unsigned i = 0; i < 4; i++) /* r16, r17: bytes of two rows; r18, r19: of the others */
+        put(w, "prmt.b32 %%r%u, %%v%u, %%v%u, %s;\n", 16 + i, first + i / 2 * 2,
+            first + i / 2 * 2 + 1, bytes[i % 2]);
+    for (unsigned i = 0; i < 4; i++)
+        put(w, "prmt.b32 %%v%u, %%r%u, %%r%u, %s;\n", to + i, 16 + i / 2, 18 + i / 2,
+            halves[i % 2]);
+}
+
+/* Reads squares of words, and writes them to shared memory with rows and columns exchanged. The
+ * rows there are grouped by their place in a square, so that a warp reaches different banks. */
+static void load_packed(writer *w, unsigned pack) {
+    put(w,
+        "ld.param.u64 %%d4, [layout+%u];\nmul.wide.u32 %%d5, %%r11, 4;\nadd.s64 %%d6, %%d1, %%d5;\n"
+        "mul.lo.u32 %%r14, %%r12, %u;\ncvt.u64.u32 %%d5, %%r14;\nmad.lo.s64 %%d6, %%d5, %%d4, "
+        "%%d6;\n"
+        "mul.lo.s64 %%d8, %%d4, %u;\nmul.lo.u32 %%r15, %%r11, %u;\nsetp.lt.u32 %%p1, %%r15, "
+        "%%r10;\n",
+        OFFSET(across_from), pack, ROWS * pack, pack);
+    for (unsigned k = 0; k < PACKED_ROUNDS; k++) {
+        put(w,
+            "add.u32 %%r15, %%r14, %u;\nsetp.lt.and.u32 %%p2, %%r15, %%r9, %%p1;\nmov.u64 %%d7, "
+            "%%d6;\n",
+            k * ROWS * pack);
+        for (unsigned j = 0; j < pack; j++)
+            put(w, "@%%p2 ld.global.u32 %%v%u, [%%d7];\nadd.s64 %%d7, %%d7, %%d4;\n", k * pack + j);
+        put(w, "add.s64 %%d6, %%d6, %%d8;\n");
+    }
+    put(w, "mad.lo.u32 %%r15, %%r11, %d, %%r13;\nmad.lo.u32 %%r15, %%r12, 4, %%r15;\n", PACKED_ROW);
+    for (unsigned k = 0; k < PACKED_ROUNDS; k++) {
+        const unsigned turned = PACKED_ROUNDS * pack;
+        transpose_registers(w, k * pack, turned);
+        for (unsigned i = 0; i < pack; i++)
+            put(w, "st.shared.u32 [%%r15+%u], %%v%u;\n", i * LANES * PACKED_ROW + k * ROWS * 4,
+                turned + i);
+    }
+}
+
+static void store_packed(writer *w, unsigned pack) {
+    put(w,
+        "ld.param.u64 %%d4, [layout+%u];\nmul.wide.u32 %%d5, %%r11, 4;\nadd.s64 %%d6, %%d0, %%d5;\n"
+        "cvt.u64.u32 %%d5, %%r14;\nmad.lo.s64 %%d6, %%d5, %%d4, %%d6;\n"
+        "mul.lo.s64 %%d8, %%d4, %u;\nmul.lo.u32 %%r15, %%r11, %u;\nsetp.lt.u32 %%p1, %%r15, "
+        "%%r9;\n",
+        OFFSET(down_to), ROWS * pack, pack);
+    put(w, "mad.lo.u32 %%r15, %%r12, %d, %%r13;\nmad.lo.u32 %%r15, %%r11, 4, %%r15;\n", PACKED_ROW);
+    for (unsigned k = 0; k < PACKED_ROUNDS; k++)
+        for (unsigned i = 0; i < pack; i++)
+            put(w, "ld.shared.u32 %%v%u, [%%r15+%u];\n", k * pack + i,
+                (i * LANES + k * ROWS) * PACKED_ROW);
+    for (unsigned k = 0; k < PACKED_ROUNDS; k++) {
+        put(w,
+            "add.u32 %%r16, %%r14, %u;\nsetp.lt.and.u32 %%p2, %%r16, %%r10, %%p1;\nmov.u64 %%d7, "
+            "%%d6;\n",
+            k * ROWS * pack);
+        for (unsigned i = 0; i < pack; i++)
+            put(w, "@%%p2 st.global.u32 [%%d7], %%v%u;\nadd.s64 %%d7, %%d7, %%d4;\n", k * pack + i);
+        put(w, "add.s64 %%d6, %%d6, %%d8;\n");
+    }
+}
+
+/* Each thread has squares of as many words as fit into a register. The lanes go along the fastest
+ * dimension of one side and then of the other; a warp has every eighth square of the slower one. */
+static void write_packed(writer *w) {
+    const unsigned pack = 4 / w->word;
+    begin(w, ACU_STRIDED_PACKED, (PACKED_ROUNDS + 1) * pack);
+    put(w, ".shared .align 16 .b8 tile[%u];\n", pack * LANES * PACKED_ROW);
+    find_tile(w, acu_strided_side(ACU_STRIDED_PACKED, w->word));
+    put(w, "and.b32 %%r11, %%r0, 31;\nshr.u32 %%r12, %%r0, 5;\nmov.u32 %%r13, tile;\n");
+    load_packed(w, pack);
+    put(w, "bar.sync 0;\n");
+    store_packed(w, pack);
+    put(w, "ret;\n}\n");
+}
+
+/* ---- all ---- */
+
 void acu_strided_name(acu_strided_kind kind, unsigned word, char name[32]) {
-    snprintf(name, 32, "acu_strided_%s_%u", kind == ACU_STRIDED_TILE ? "tile" : "each", word);
+    static const char *const kinds[] = {"each", "tile", "packed"};
+    snprintf(name, 32, "acu_strided_%s_%u", kinds[kind], word);
 }
 
 size_t acu_strided_ptx(acu_strided_kind kind, unsigned word, char *text, size_t size) {
+    static void (*const write[])(writer *) = {write_each, write_tile, write_packed};
     writer w = {.text = text, .size = size, .word = word};
-    if (kind == ACU_STRIDED_TILE)
-        write_tile(&w);
-    else
-        write_each(&w);
+    write[kind](&w);
     return w.used;
 }

@@ -190,9 +190,14 @@ int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer
     ACU_TRY(acu_stream_check(call, r->stream));
     if (!r->given && r->count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
-    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % acu_buffer_alignment(r->dtype) != 0)
+    const size_t size = acu_dtype_size(r->dtype);
+    if (size > 0 && (uintptr_t)r->given % acu_buffer_alignment(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
+    if (size > 0 && r->count > (UINTPTR_MAX - (uintptr_t)r->given) / size)
+        return acu_fail(call, "", ACU_ERROR_OVERFLOW,
+                        "%zu elements of %zu bytes at %p are more than can be addressed", r->count,
+                        size, r->given);
     if ((unsigned)r->options.memory > ACU_MEMORY_HOST || r->options.memory == ACU_MEMORY_GRAPH)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "options.memory is %s (%d), which cannot be wrapped",

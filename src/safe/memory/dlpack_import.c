@@ -82,7 +82,7 @@ static int read_layout(const char *call, const acu_dlpack_tensor *t, acu_tensor_
     l->strided = !is_packed(l, packed, reach->count);
     if (!l->strided)
         memcpy(l->strides, packed, sizeof packed);
-    l->at = (size_t)-reach->low;
+    l->at = 0 - (size_t)reach->low; /* of the lowest number of all, too */
     return 0;
 }
 

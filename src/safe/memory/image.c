@@ -60,9 +60,9 @@ int acu_image_destroy(acu_image *image, int (*destroy)(unsigned long long raw)) 
     int code = 0;
     if (mine && !acu_is_unloading()) {
         acu_guard guard;
-        code = acu_guard_enter(&guard, image->object.device);
-        if (!code)
-            code = destroy(image->raw);
+        const int entered = acu_guard_enter(&guard, image->object.device);
+        code = destroy(image->raw); /* also where the device could not be made current */
+        code = entered ? entered : code;
         acu_guard_leave(&guard);
     }
     const int memory = acu_object_release(NULL, image->memory, &acu_buffer_class);

@@ -10,9 +10,12 @@
 
 static int destroy_physical(acu_object *object) {
     const acu_physical *physical = (const acu_physical *)object;
-    if (!physical->owned || acu_is_unloading())
-        return 0;
-    return acu_forgive_unloading(acu_translate_driver(cuMemRelease(physical->raw)));
+    int code = 0;
+    if (physical->owned && !acu_is_unloading())
+        code = acu_forgive_unloading(acu_translate_driver(cuMemRelease(physical->raw)));
+    if (physical->lease)
+        (void)acu_object_release(NULL, physical->lease, physical->lease->was);
+    return code;
 }
 
 static void describe_physical(const acu_object *object, acu_description *d) {

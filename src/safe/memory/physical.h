@@ -13,7 +13,8 @@ struct acu_physical {
     CUmemGenericAllocationHandle raw;
     size_t bytes;
     CUmemLocation location;
-    bool owned; /* the raw handle is given up with this one */
+    bool owned;        /* the raw handle is given up with this one */
+    acu_object *lease; /* of a share's: ends after the raw handle; with a reference, or NULL */
 };
 
 extern ACU_OURS const acu_class acu_physical_class;

@@ -11,6 +11,8 @@ enum { SHARED_AS_ANYTHING = 15 };
 
 static int destroy_pool(acu_object *object) {
     acu_pool *pool = (acu_pool *)object;
+    if (pool->owner)
+        return acu_object_release(NULL, pool->owner, pool->owner->was);
     if (!pool->owned || acu_is_unloading())
         return 0;
     return acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
@@ -114,6 +116,16 @@ static int new_pool_of(const char *call, acu_device device, cudaMemPool_t raw, b
     *pool = NULL;
     int code = acu_device_resolve(call, &device);
     return code ? code : new_pool(call, device, raw, owned, pool);
+}
+
+int acu_pool_new_of(const char *call, acu_device device, cudaMemPool_t raw, acu_object *owner,
+                    acu_pool **pool) {
+    int code = new_pool(call, device, raw, false, pool);
+    if (code)
+        return code;
+    acu_object_add_owner(owner);
+    (*pool)->owner = owner;
+    return 0;
 }
 
 acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {

@@ -2,11 +2,14 @@
 #include "safe/memory/staging.h"
 #include "safe/base/device.h"
 
+#include <anycuda/load.h>
+
 #include <stdlib.h>
 
-static const size_t least_block = (size_t)64 << 10u, most_block = (size_t)256 << 10u;
+static const size_t least_block = (size_t)64 << 10u, most_block = (size_t)4 << 20u;
 static const size_t most_of_ring = (size_t)16 << 20u;
-static const size_t most_kept = (size_t)64 << 20u; /* bytes of blocks that no read uses */
+static const size_t most_kept = (size_t)64
+                                << 20u; /* bytes of the blocks for a stream's next reads */
 static const size_t page = 4096;
 /* Each copy begins with a line of the cache, so that host and device do not work on the same one.
  */
@@ -14,12 +17,126 @@ static const size_t line = 64;
 
 /* ---- blocks ---- */
 
+/*
+ * Blocks that no staging has. CUDA waits for all devices when it frees pinned memory, which neither
+ * the release of a stream or a transfer may do, nor a call that happens to come later. So they are
+ * kept for whoever needs one next, and freed when a thread has waited for the device anyway.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static acu_staging_block *unused; /* a list; under the lock */
+
+static int query_block(const acu_staging_block *block, bool *over) {
+    int mode = acu_thread_ignore_captures();
+    int code = (int)cudaEventQuery(block->copied);
+    acu_thread_restore(mode);
+    *over = code != cudaErrorNotReady;
+    if (*over)
+        return code;
+    acu_forget_not_ready();
+    return 0;
+}
+
+/* Returns whether nothing is copied from or to the block any more; also where the device has
+ * failed, which copies nothing. */
+static bool is_block_over(const acu_staging_block *block) {
+    acu_saved_record before;
+    bool over = false;
+    acu_record_save(&before);
+    if (query_block(block, &over))
+        over = true;
+    acu_record_restore(&before);
+    return over;
+}
+
+/* Frees a block that is over. */
+static void free_block(acu_staging_block *block) {
+    if (!acu_is_unloading() && acu_forgive_unloading((int)cudaEventDestroy(block->copied)))
+        acu_record_release_error();
+    if (!acu_is_unloading() && acu_forgive_unloading((int)cudaFreeHost(block->memory)))
+        acu_record_release_error();
+    free(block);
+}
+
+/* Takes the unused blocks of a device, or of all where that is negative, out of the list. */
+static acu_staging_block *take_unused(int device) {
+    acu_staging_block *taken = NULL, **link = &unused;
+    pthread_mutex_lock(&lock);
+    while (*link) {
+        acu_staging_block *block = *link;
+        if (device >= 0 && block->device != device) {
+            link = &block->next;
+            continue;
+        }
+        *link = block->next;
+        block->next = taken;
+        taken = block;
+    }
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
+
+static void add_unused(acu_staging_block *block) {
+    pthread_mutex_lock(&lock);
+    block->next = unused;
+    unused = block;
+    pthread_mutex_unlock(&lock);
+}
+
+static void free_unused(int device) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    acu_staging_block *next = NULL, *block = take_unused(device);
+    for (; block; block = next) {
+        next = block->next;
+        if (acu_is_unloading() || is_block_over(block))
+            free_block(block);
+        else
+            add_unused(block);
+    }
+    acu_record_restore(&before);
+}
+
+/* The simulator reports at exit what is left. CUDA reports nothing, and there nobody waits. */
+static void free_at_exit(void) {
+    const acu_load_info *runtime = acu_loaded(ACU_CUDART);
+    if (runtime && runtime->is_sim)
+        free_unused(-1);
+}
+
+/* Gives up a block, from which something may still be copied. */
+static void give_up(acu_staging_block *block) {
+    static bool once; /* atomic */
+    if (!__atomic_exchange_n(&once, true, __ATOMIC_RELAXED)) {
+        acu_device_when_idle(free_unused);
+        (void)atexit(free_at_exit);
+    }
+    add_unused(block);
+}
+
+/* Returns an unused block of the device that is over, large enough, but not far too large; NULL if
+ * there is none. */
+static acu_staging_block *find_unused(int device, size_t bytes) {
+    acu_staging_block *block = NULL, **link = &unused;
+    pthread_mutex_lock(&lock);
+    while (*link && !block) {
+        acu_staging_block *b = *link;
+        if (b->device == device && b->bytes >= bytes && b->bytes <= 2 * bytes && is_block_over(b))
+            block = b;
+        else
+            link = &b->next;
+    }
+    if (block)
+        *link = block->next;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
 /* Allocates as another thread's capture allows. The caller has seen that this thread's do. */
-static int allocate(acu_staging_block *block, int device) {
+static int allocate(acu_staging_block *block) {
     acu_guard guard;
     void *memory = NULL;
     int mode = acu_thread_ignore_captures();
-    int code = acu_guard_enter(&guard, device);
+    int code = acu_guard_enter(&guard, block->device);
     if (!code)
         code = (int)cudaHostAlloc(&memory, block->bytes, cudaHostAllocPortable);
     if (!code) {
@@ -36,13 +153,15 @@ static int allocate(acu_staging_block *block, int device) {
 /* Stores NULL, and returns 0, where there is no pinned memory: the caller has another way. */
 static int new_block(const acu_staging *s, size_t bytes, acu_staging_block **out) {
     acu_saved_record before;
+    *out = find_unused(s->object.device, bytes);
+    if (*out)
+        return 0;
     acu_staging_block *block = malloc(sizeof *block);
-    *out = NULL;
     if (!block)
         return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for a copy");
-    *block = (acu_staging_block){.bytes = bytes};
+    *block = (acu_staging_block){.bytes = bytes, .device = s->object.device};
     acu_record_save(&before);
-    int code = allocate(block, s->object.device);
+    int code = allocate(block);
     if (!code) {
         *out = block;
         return 0;
@@ -53,17 +172,6 @@ static int new_block(const acu_staging *s, size_t bytes, acu_staging_block **out
     (void)cudaGetLastError();
     acu_record_restore(&before);
     return 0;
-}
-
-/* Frees a block from which nothing is copied any more. */
-static int free_block(acu_staging_block *block) {
-    int first = 0, second = 0;
-    if (!acu_is_unloading())
-        first = acu_forgive_unloading((int)cudaEventDestroy(block->copied));
-    if (!acu_is_unloading())
-        second = acu_forgive_unloading((int)cudaFreeHost(block->memory));
-    free(block);
-    return first ? first : second;
 }
 
 int acu_staging_record(const acu_staging_block *block, const acu_stream *stream) {
@@ -83,22 +191,17 @@ static bool is_over(const acu_staging *s) {
 
 static int destroy_staging(acu_object *object) {
     acu_staging *s = (acu_staging *)object;
-    int code = 0;
     if (!is_over(s))
         return ACU_LATER;
-    for (unsigned i = 0; i < s->count; i++) {
-        int freed = free_block(s->ring[i]);
-        code = code ? code : freed;
-    }
+    for (unsigned i = 0; i < s->count; i++)
+        give_up(s->ring[i]);
     while (s->kept) {
         acu_staging_block *next = s->kept->next;
-        int freed = free_block(s->kept);
-        code = code ? code : freed;
+        give_up(s->kept);
         s->kept = next;
     }
     pthread_mutex_destroy(&s->lock);
-    int released = acu_timeline_release(s->timeline);
-    return code ? code : released;
+    return acu_timeline_release(s->timeline);
 }
 
 static const acu_class staging_class = {"staging memory", destroy_staging, NULL, NULL};
@@ -159,47 +262,15 @@ static int wait_for_block(const acu_staging_block *block) {
     return code;
 }
 
-static int query_block(const acu_staging_block *block, bool *over) {
-    int mode = acu_thread_ignore_captures();
-    int code = (int)cudaEventQuery(block->copied);
-    acu_thread_restore(mode);
-    *over = code != cudaErrorNotReady;
-    if (*over)
-        return code;
-    acu_forget_not_ready();
-    return 0;
-}
-
-/* Makes the block before the present one the one to be filled. The ring stays ordered by last use.
- */
-static void go_back(acu_staging *s, unsigned before) {
-    acu_staging_block *now = s->ring[s->at];
-    s->ring[s->at] = s->ring[before];
-    s->ring[before] = now;
-}
-
-/*
- * Finds the block to be filled next. Where the block before the present one is over, that one is
- * taken, because it is in the host's caches: large writes then need two blocks, and are as fast as
- * the caches are. Else it is the oldest one; or a new one where that is not over either, or is too
- * small. A block that is alone is not asked, because its copies have just begun.
- */
+/* Makes the oldest block the one to be filled; or a new one where that is still in use, or is too
+ * small. A block that is alone is not asked, because its copies have just begun. */
 static int next_block(acu_staging *s, const acu_stream *stream, size_t bytes) {
-    const unsigned count = s->count, before = (s->at + count - 1) % count;
-    const unsigned oldest = (s->at + 1) % count;
+    const unsigned count = s->count, oldest = (s->at + 1) % count;
     bool over = false;
     int code = acu_staging_record(s->ring[s->at], stream);
     if (!code && count > 1)
-        code = query_block(s->ring[before], &over);
-    if (!code && over && s->ring[before]->bytes >= bytes) {
-        go_back(s, before);
-        s->used = 0;
-        return 0;
-    }
-    if (!code && !over && count > 2)
         code = query_block(s->ring[oldest], &over);
-    const bool enough = over && s->ring[oldest]->bytes >= bytes;
-    if (!code && !enough)
+    if (!code && !(over && s->ring[oldest]->bytes >= bytes))
         code = grow(s, bytes);
     const bool grown = s->count > count;
     if (!code && !over && !grown)
@@ -260,8 +331,7 @@ int acu_staging_take(acu_staging *s, size_t bytes, acu_staging_block **block) {
     return 0;
 }
 
-int acu_staging_give(acu_staging *s, acu_staging_block *block) {
-    bool over = false;
+void acu_staging_give(acu_staging *s, acu_staging_block *block) {
     pthread_mutex_lock(&s->lock);
     const bool kept = block->bytes <= most_kept - s->kept_bytes;
     if (kept) {
@@ -270,12 +340,6 @@ int acu_staging_give(acu_staging *s, acu_staging_block *block) {
         s->kept_bytes += block->bytes;
     }
     pthread_mutex_unlock(&s->lock);
-    if (kept)
-        return 0;
-    acu_saved_record before;
-    acu_record_save(&before);
-    if (!acu_is_unloading() && query_block(block, &over))
-        over = true; /* the device has failed, and copies nothing any more */
-    acu_record_restore(&before);
-    return over || acu_is_unloading() ? free_block(block) : ACU_LATER;
+    if (!kept)
+        give_up(block);
 }

@@ -8,8 +8,9 @@
  * What is read lies in a block of its own, until the program has taken it. Then the block is kept
  * for the next read on the stream, whose copy comes after all earlier ones by itself.
  *
- * The stream owns its staging, and so does each transfer. Staging that has lost its last owner is
- * freed once all copies are done.
+ * The stream owns its staging, and so does each transfer. The blocks of staging that has lost its
+ * last owner serve other streams once all copies are done, and are freed when a thread waits for
+ * the device: to free pinned memory at any other time would make a thread wait that did not ask to.
  */
 #ifndef ACU_SRC_STAGING_H
 #define ACU_SRC_STAGING_H
@@ -19,11 +20,12 @@
 typedef struct acu_staging_block {
     char *memory; /* pinned */
     size_t bytes;
+    int device;         /* ordinal */
     cudaEvent_t copied; /* recorded behind the last copy from or to the memory */
     struct acu_staging_block *next;
 } acu_staging_block;
 
-enum { ACU_STAGING_BLOCKS = 72 }; /* of the ring, at most */
+enum { ACU_STAGING_BLOCKS = 16 }; /* of the ring, at most */
 
 typedef struct acu_staging {
     acu_object object;
@@ -62,9 +64,8 @@ static inline void acu_staging_copied(acu_staging *staging, const acu_stream *st
 /* Returns a block for so many bytes to be read, which is the caller's; stores NULL where there is
  * no pinned memory. Returns 0, or a recorded code. */
 int acu_staging_take(acu_staging *staging, size_t bytes, acu_staging_block **block);
-/* Takes a block back, whose bytes nobody needs any more. Returns 0; CUDA's code where the block is
- * freed; or ACU_LATER, with nothing done, where it is to be freed but a copy is under way. */
-int acu_staging_give(acu_staging *staging, acu_staging_block *block);
+/* Takes a block back, whose bytes nobody needs any more; a copy may be under way. */
+void acu_staging_give(acu_staging *staging, acu_staging_block *block);
 /* Records the block's event behind what is on the stream; returns CUDA's code. */
 int acu_staging_record(const acu_staging_block *block, const acu_stream *stream);
 

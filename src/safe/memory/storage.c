@@ -194,6 +194,15 @@ __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **a
     return code;
 }
 
+/* Records the same with what CUDA said, which may be more: that an error was injected. */
+static int explain_refusal(const acu_storage *s, bool trimmed) {
+    char said[ACU_MESSAGE_SIZE / 2], why[ACU_MESSAGE_SIZE / 2];
+    snprintf(said, sizeof said, "%s", acu_last_error_message());
+    const int code = explain_no_room(s, trimmed);
+    snprintf(why, sizeof why, "%s", acu_last_error_message());
+    return acu_record(code, "%s%s%s", why, *said ? "; " : "", said);
+}
+
 ACU_COLD static int allocate_again(acu_storage *s, void **at) {
     acu_guard guard;
     bool trimmed = false;
@@ -204,7 +213,7 @@ ACU_COLD static int allocate_again(acu_storage *s, void **at) {
         code = allocate_once(s, at);
     }
     if (code == cudaErrorMemoryAllocation)
-        code = explain_no_room(s, trimmed);
+        code = explain_refusal(s, trimmed);
     acu_thread_restore(mode);
     acu_guard_leave(&guard);
     return code;

@@ -3,6 +3,7 @@
 #include "safe/base/active_capture.h"
 #include "safe/base/device.h"
 #include "safe/memory/image.h"
+#include "safe/memory/region.h"
 
 /* ---- life ---- */
 
@@ -21,6 +22,7 @@ const acu_class acu_texture_class = {"texture", destroy_texture, acu_image_descr
 /* What a texture is made of, in CUDA's words. */
 typedef struct making {
     const char *call;
+    const void *handle; /* what the source has */
     acu_buffer *memory;
     const acu_array_shape *shape; /* NULL: a buffer */
     struct cudaResourceDesc resource;
@@ -45,6 +47,7 @@ static int find_memory(making *m, const acu_texture_source *s) {
     if (s->array) {
         if (!acu_is(s->array, &acu_array_class))
             return acu_object_refuse(m->call, s->array, &acu_array_class);
+        m->handle = s->array;
         m->shape = &s->array->shape;
         m->memory = s->array->shape.memory;
         m->resource.resType = cudaResourceTypeArray;
@@ -52,6 +55,7 @@ static int find_memory(making *m, const acu_texture_source *s) {
     } else if (s->mipmap) {
         if (!acu_is(s->mipmap, &acu_mipmap_class))
             return acu_object_refuse(m->call, s->mipmap, &acu_mipmap_class);
+        m->handle = s->mipmap;
         m->shape = &s->mipmap->shape;
         m->memory = s->mipmap->shape.memory;
         m->levels = s->mipmap->levels;
@@ -61,6 +65,7 @@ static int find_memory(making *m, const acu_texture_source *s) {
         if (!acu_is(s->buffer, &acu_buffer_class))
             return acu_object_refuse(m->call, s->buffer, &acu_buffer_class);
         m->memory = s->buffer;
+        m->handle = s->buffer;
     }
     return 0;
 }
@@ -86,12 +91,19 @@ static int lay_out_linear(making *m, const acu_texture_source *s, size_t element
 
 static int lay_out_rows(making *m, const acu_texture_source *s, size_t element,
                         const struct cudaChannelFormatDesc *desc) {
-    size_t row = 0, pitch = 0, end = 0;
-    const bool lost =
-        __builtin_mul_overflow(s->width, element, &row) ||
-        __builtin_mul_overflow(s->row_pitch ? s->row_pitch : row, s->height - 1, &end) ||
-        __builtin_add_overflow(end, row, &end);
-    pitch = s->row_pitch ? s->row_pitch : row;
+    size_t row = 0, pitch = s->row_pitch, end = 0;
+    bool lost = __builtin_mul_overflow(s->width, element, &row);
+    if (!pitch && s->buffer->pitched) {
+        const acu_pitched_layout *l = acu_pitched_layout_of(s->buffer);
+        pitch = l->row_pitch;
+        if (row > l->extent.width * acu_dtype_size(s->buffer->dtype) ||
+            s->height > l->extent.height)
+            lost = true;
+    } else if (!pitch) {
+        pitch = row;
+    }
+    lost = lost || __builtin_mul_overflow(pitch, s->height - 1, &end) ||
+           __builtin_add_overflow(end, row, &end);
     if (lost || end > acu_buffer_bytes(s->buffer) || row == 0 || row > pitch)
         return acu_fail_on(m->call, s->buffer, ACU_ERROR_RANGE,
                            "%zu rows of %zu texels of %zu bytes, %zu bytes apart, are not what the "
@@ -207,6 +219,14 @@ static bool is_of_fractions(const making *m) {
            e != ACU_ENCODING_OTHER;
 }
 
+/* Returns whether the format says by itself that it is sRGB; CUDA wants the sampler to say so, too.
+ */
+static bool is_srgb(const making *m) {
+    const acu_encoding e = m->shape ? m->shape->format.encoding : ACU_ENCODING_NUMBERS;
+    return e == ACU_ENCODING_BC1_SRGB || e == ACU_ENCODING_BC2_SRGB || e == ACU_ENCODING_BC3_SRGB ||
+           e == ACU_ENCODING_BC7_SRGB;
+}
+
 static int describe_sampler(making *m, const acu_sampler *s) {
     for (int i = 0; i < 3; i++)
         if ((unsigned)s->address[i] > ACU_ADDRESS_BORDER)
@@ -223,7 +243,7 @@ static int describe_sampler(making *m, const acu_sampler *s) {
         .filterMode = (enum cudaTextureFilterMode)s->filter,
         .readMode = s->fractions || is_of_fractions(m) ? cudaReadModeNormalizedFloat
                                                        : cudaReadModeElementType,
-        .sRGB = s->srgb,
+        .sRGB = s->srgb || is_srgb(m),
         .borderColor = {s->border[0], s->border[1], s->border[2], s->border[3]},
         .normalizedCoords = s->normalized,
         .maxAnisotropy = s->max_anisotropy,
@@ -272,7 +292,7 @@ acu_result acu_texture_create(const acu_texture_source *source, const acu_sample
     if (code > 0)
         hint(&m, code);
     *texture = (acu_texture *)image;
-    return code > 0 ? acu_cuda_failed_on(__func__, m.memory, code) : code;
+    return code > 0 ? acu_cuda_failed_on(__func__, m.handle, code) : code;
 }
 
 static int on_raw(const char *call, unsigned long long raw, const acu_texture_source *source,

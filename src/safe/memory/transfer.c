@@ -20,8 +20,8 @@ struct acu_transfer {
 };
 
 /* Writes are cut into pieces of this size, so that the device copies one while the thread fills the
- * next, and so that two of them fit into the caches of one core. */
-static const size_t piece = (size_t)256 << 10u;
+ * next. */
+static const size_t piece = (size_t)1 << 20u;
 
 /* ---- copies ---- */
 
@@ -114,13 +114,11 @@ acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu_dtype dtype
 
 static int destroy_transfer(acu_object *object) {
     acu_transfer *t = (acu_transfer *)object;
-    int code = t->block ? acu_staging_give(t->staging, t->block) : 0;
-    if (code == ACU_LATER)
-        return code;
-    if (!t->block)
+    if (t->block)
+        acu_staging_give(t->staging, t->block);
+    else
         free(t->memory);
-    int released = t->staging ? acu_staging_release(t->staging) : 0;
-    return code ? code : released;
+    return t->staging ? acu_staging_release(t->staging) : 0;
 }
 
 static void describe_transfer(const acu_object *object, acu_description *d) {

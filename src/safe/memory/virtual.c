@@ -573,6 +573,20 @@ void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes) {
     pthread_mutex_unlock(&v->lock);
 }
 
+bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found) {
+    acu_virtual *v = addresses;
+    pthread_mutex_lock(&v->lock);
+    const size_t i = first_behind(v, at);
+    const bool there = i < v->count && v->mappings[i].physical && v->mappings[i].at <= at &&
+                       at + bytes <= v->mappings[i].at + v->mappings[i].bytes;
+    if (there) {
+        *found = v->mappings[i];
+        acu_object_add_owner(found->physical);
+    }
+    pthread_mutex_unlock(&v->lock);
+    return there;
+}
+
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes) {
     acu_virtual *v = addresses;
     bool has = false;

@@ -52,6 +52,10 @@ int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping 
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
+/* Finds the one mapping that has all of these bytes, and adds an owner to its memory; returns false
+ * where there is none. */
+bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found);
+
 /* Returns whether a multicast object is mapped to some of these bytes. */
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes);
 /* Returns whether all of these bytes are memory of the host, which the host may read and write. */

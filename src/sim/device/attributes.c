@@ -93,6 +93,7 @@ static const int attributes[] = {
     [cudaDevAttrTimelineSemaphoreInteropSupported] = 1,
     [cudaDevAttrMemoryPoolsSupported] = 1,
     [cudaDevAttrIpcEventSupport] = 1,
+    [cudaDevAttrMemoryPoolSupportedHandleTypes] = cudaMemHandleTypePosixFileDescriptor,
     [cudaDevAttrDeferredMappingCudaArraySupported] = 1,
     [cudaDevAttrMemSyncDomainCount] = 4,
     [cudaDevAttrNumaId] = -1,

@@ -5,6 +5,7 @@
 #include "sim/device/device.h"
 #include "sim/driver/driver.h"
 #include "sim/memory/ipc_memory.h"
+#include "sim/memory/pool.h"
 #include "sim/memory/range.h"
 #include "sim/memory/virtual.h"
 
@@ -103,6 +104,8 @@ static uint64_t look_up(const acu_sim_range *range, CUpointer_attribute attribut
         return true;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         return access_flags(range);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        return range->pool ? (uint64_t)range->pool->props.handleTypes : 0;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         return (uintptr_t)range->pool;
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:

@@ -83,3 +83,37 @@ cudaError_t acu_sim_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, 
 cudaError_t acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     return acu_sim_cudaFreeAsync(acu_sim_driver_pointer(dptr), hStream);
 }
+
+/* ---- sharing ---- */
+
+_Static_assert(sizeof(CUmemPoolPtrExportData) == sizeof(struct cudaMemPoolPtrExportData),
+               "laid out alike");
+
+cudaError_t acu_sim_cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
+                                                     CUmemAllocationHandleType handleType,
+                                                     unsigned long long flags) {
+    return acu_sim_cudaMemPoolExportToShareableHandle(
+        handle_out, pool, (enum cudaMemAllocationHandleType)handleType, flags != 0);
+}
+
+cudaError_t acu_sim_cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
+                                                       CUmemAllocationHandleType handleType,
+                                                       unsigned long long flags) {
+    return acu_sim_cudaMemPoolImportFromShareableHandle(
+        pool_out, handle, (enum cudaMemAllocationHandleType)handleType, flags != 0);
+}
+
+cudaError_t acu_sim_cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr) {
+    return acu_sim_cudaMemPoolExportPointer(
+        (struct cudaMemPoolPtrExportData *)(void *)shareData_out, acu_sim_driver_pointer(ptr));
+}
+
+cudaError_t acu_sim_cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
+                                           CUmemPoolPtrExportData *shareData) {
+    void *at = NULL;
+    cudaError_t why = acu_sim_cudaMemPoolImportPointer(
+        ptr_out ? &at : NULL, pool, (struct cudaMemPoolPtrExportData *)(void *)shareData);
+    if (ptr_out)
+        *ptr_out = (CUdeviceptr)(uintptr_t)at;
+    return why;
+}

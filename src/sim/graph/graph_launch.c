@@ -128,10 +128,21 @@ static bool is_polled(const acu_sim_step *step) {
     return !step->idle && step->op->is_due && !acu_sim_plan_op_has_mark(step->op);
 }
 
+/* Returns whether what a mark stands for is done: a record of another process is asked for. */
+static bool is_done(const acu_sim_op *mark) {
+    return mark->done || (mark->is_due && mark->is_due(mark));
+}
+
 /* Returns whether the wait of a pending step is over. */
 static bool is_over(const acu_sim_graph_launch *launch, unsigned i) {
     const acu_sim_step *step = &launch->plan->steps[i];
-    return is_polled(step) ? step->op->is_due(step->op) : launch->marks[step->mark]->done;
+    return is_polled(step) ? step->op->is_due(step->op) : is_done(launch->marks[step->mark]);
+}
+
+/* Returns whether nobody tells when the wait of a pending step is over. */
+static bool must_look(const acu_sim_graph_launch *launch, unsigned i) {
+    const acu_sim_step *step = &launch->plan->steps[i];
+    return is_polled(step) || launch->marks[step->mark]->is_due;
 }
 
 /* Returns whether a step is work of the device; with a seed a host function is treated like that,
@@ -217,7 +228,7 @@ static void do_quick(acu_sim_graph_launch *launch, bool own_thread) {
             acu_sim_semaphores_await(step->op, mark);
         if (type == cudaGraphNodeTypeHost && !launch->result) {
             call_host_function(launch, mark, own_thread);
-        } else if (is_wait(type) && !launch->result && !mark->done) {
+        } else if (is_wait(type) && !launch->result && !is_done(mark)) {
             launch->pending[launch->pending_count++] = i;
         } else {
             if (type == cudaGraphNodeTypeEventRecord)
@@ -289,7 +300,7 @@ static void wait_for_more(acu_sim_graph_launch *launch, acu_sim_op *op) {
     if (ready || !(launch->wakeup = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return;
     for (unsigned i = 0; i < launch->pending_count; i++)
-        if (is_polled(&launch->plan->steps[launch->pending[i]])) {
+        if (must_look(launch, launch->pending[i])) {
             op->is_due = has_more;
             return;
         }
@@ -384,11 +395,8 @@ static acu_sim_op *new_launch(acu_sim_exec *exec) {
 static bool make_mark(acu_sim_graph_launch *launch, unsigned i) {
     const acu_sim_op *op = launch->plan->steps[i].op;
     acu_sim_op **mark = &launch->marks[launch->plan->steps[i].mark];
-    if (op->type == cudaGraphNodeTypeWaitEvent) {
-        if ((*mark = op->with.event->record))
-            (*mark)->refs++;
-        return true;
-    }
+    if (op->type == cudaGraphNodeTypeWaitEvent)
+        return acu_sim_event_last_record(op->with.event, mark);
     if (!(*mark = acu_sim_op_new(op->type, op->run)))
         return false;
     if (op->type == cudaGraphNodeTypeEventRecord) {

@@ -89,9 +89,14 @@ char *acu_sim_created_bytes(acu_sim_created *memory) {
 static cudaError_t settle_host(CUmemAllocationProp *p) {
     if (p->location.type == CU_MEM_LOCATION_TYPE_HOST)
         p->location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST_NUMA};
-    return p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || p->location.id ||
-                   p->allocFlags.compressionType || p->allocFlags.gpuDirectRDMACapable
-               ? cudaErrorInvalidValue
+    if (p->location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || p->location.id)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "prop->location is {%d, %d}: memory is of a device, of the host, or of "
+                          "its only NUMA node, which is 0",
+                          (int)p->location.type, p->location.id);
+    return p->allocFlags.compressionType || p->allocFlags.gpuDirectRDMACapable
+               ? SIM_REFUSE(cudaErrorInvalidValue,
+                            "memory of the host is neither compressed nor for RDMA")
                : cudaSuccess;
 }
 
@@ -100,9 +105,11 @@ static cudaError_t settle_host(CUmemAllocationProp *p) {
 static cudaError_t settle_device(CUmemAllocationProp *p, acu_sim_device **device) {
     *device = acu_sim_device_at(p->location.id);
     if (!*device)
-        return cudaErrorInvalidDevice;
+        return SIM_REFUSE(cudaErrorInvalidDevice, "there is no device %d, whose memory it is to be",
+                          p->location.id);
     if (p->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no compressionType %d",
+                          p->allocFlags.compressionType);
     if (p->allocFlags.gpuDirectRDMACapable) {
         p->allocFlags.gpuDirectRDMACapable = 1;
         p->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE;
@@ -133,7 +140,9 @@ static cudaError_t settle_properties(CUmemAllocationProp *p, acu_sim_device **de
     SIM_TRY(p->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? settle_device(p, device)
                                                             : settle_host(p));
     if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "prop->type is %d, but only CU_MEM_ALLOCATION_TYPE_PINNED can be created",
+                          (int)p->type);
     return settle_handles(p);
 }
 
@@ -245,8 +254,8 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size,
-                                          unsigned asked, CUmemGenericAllocationHandle *handle) {
+cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size, unsigned asked,
+                                          CUmemGenericAllocationHandle *handle) {
     CUmemAllocationProp properties = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = (CUmemAllocationHandleType)asked,
@@ -347,6 +356,9 @@ cudaError_t acu_sim_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle 
     if (shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return SIM_REFUSE(cudaErrorNotSupported,
                           "of handles for other processes there are file descriptors only");
+    if (acu_sim_shared_file_read(descriptor, SIM_SHARED_POOL, &note))
+        return SIM_REFUSE(cudaErrorNotSupported, "descriptor %d is of a pool, not of memory",
+                          descriptor);
     if (acu_sim_shared_file_read(descriptor, SIM_SHARED_MULTICAST, &note))
         return import_multicast(&note, handle);
     if (!acu_sim_shared_file_read(descriptor, SIM_SHARED_CREATED, &note))

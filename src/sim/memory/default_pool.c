@@ -68,7 +68,7 @@ static cudaError_t get_pool(acu_sim_pool *pool, cudaMemPool_t *handle) {
 }
 
 static cudaError_t set_pool(acu_sim_device *device, cudaMemPool_t handle) {
-    acu_sim_pool *pool = acu_sim_pool_of(handle);
+    acu_sim_pool *pool = acu_sim_pool_own(handle);
     if (!pool || pool->device != device)
         return cudaErrorInvalidValue;
     device->pool = pool;
@@ -155,7 +155,7 @@ cudaError_t acu_sim_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLoca
 cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
-    acu_sim_pool *pool = acu_sim_pool_of(memPool);
+    acu_sim_pool *pool = acu_sim_pool_own(memPool);
     if (!pool)
         return cudaErrorInvalidValue;
     SIM_TRY(find_location(memPool, location, type, &d));

@@ -111,8 +111,11 @@ static bool write_pages(const share *s, const char *view, size_t from, size_t to
     return true;
 }
 
-/* Moves pages, of which none is the file's, to the file. Returns false without memory. */
+/* Moves pages, of which none is the file's, to the file. Returns false without memory. What was
+ * there was freed, and was left to those who have it open. */
 static bool move_pages(share *s, const acu_sim_device *device, size_t from, size_t to) {
+    (void)fallocate(s->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
+                    (off_t)(to - from));
     if (!write_pages(s, device->view, from, to) ||
         mmap(device->view + from, to - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              s->file, (off_t)from) == MAP_FAILED)
@@ -181,8 +184,6 @@ void acu_sim_ipc_end_export(acu_sim_range *range) {
     if (mmap(view, to - from, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
         return; /* the pages stay the file's */
     memset(s->pages + from / page_size(), 0, (to - from) / page_size());
-    (void)fallocate(s->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
-                    (off_t)(to - from));
 }
 
 /* The handle of a part of an allocation is that of the allocation. */

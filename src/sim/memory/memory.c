@@ -25,6 +25,7 @@
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +83,12 @@ size_t acu_sim_memory_rounded(size_t size) {
 
 bool acu_sim_memory_charge(acu_sim_device *device, uint64_t bytes) {
     uint64_t total = acu_sim_configuration()->memory;
-    if (bytes > total || device->used > total - bytes)
+    if (bytes > total || device->used > total - bytes) {
+        acu_record_reason("device %d has %" PRIu64 " of %" PRIu64 " bytes free, and %" PRIu64
+                          " more are needed",
+                          device->index, total - device->used, total, bytes);
         return false;
+    }
     device->used += bytes;
     acu_sim_budget_look(device, bytes);
     return true;
@@ -146,7 +151,7 @@ void acu_sim_memory_free_range(acu_sim_range *range) {
     uintptr_t from = (uintptr_t)acu_sim_range_bytes(range, (void *)range->base);
     uintptr_t to = (from + range->size) & ~(page - 1);
     from = (from + page - 1) & ~(page - 1);
-    if (to > from && !acu_sim_guard_size())
+    if (to > from && !acu_sim_guard_size() && !range->bytes)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
     acu_sim_range_remove(range);
 }
@@ -266,7 +271,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     if (size == 0)
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !(*at = new_bytes(size)))
-        return cudaErrorMemoryAllocation;
+        return SIM_REFUSE(cudaErrorMemoryAllocation, "the host has no room for %zu bytes", size);
     acu_sim_range *range = acu_sim_range_new((uintptr_t)*at, size, kind, device, where);
     if (!range) {
         free_bytes(*at, size);
@@ -488,7 +493,7 @@ static void free_now(acu_sim_range *range) {
 /* Waits for the work that may use the range: that of its context or device. Host memory may be used
  * on any device. Frees of a pool's memory do not wait. The lock is given up meanwhile. */
 static void wait_for_users(const acu_sim_range *range) {
-    if (range->pool)
+    if (range->pool && !range->pool->imported)
         return;
     if (range->kind == SIM_DEVICE && range->context)
         acu_sim_stream_wait_context(range->context);
@@ -499,7 +504,7 @@ static void wait_for_users(const acu_sim_range *range) {
 /* Returns whether cudaFreeHost() (`host`) or cudaFree() can free the range. */
 static bool can_free(const acu_sim_range *range, bool host) {
     return range->kind != SIM_REGISTERED && !range->of_module &&
-           (!range->bytes || range->external) &&
+           (!range->bytes || range->external || range->pool) &&
            host == (range->kind == SIM_PINNED && !range->pool);
 }
 
@@ -507,7 +512,7 @@ static bool can_free(const acu_sim_range *range, bool host) {
 static const char *freeing_call(const acu_sim_range *range) {
     if (range->of_module)
         return NULL;
-    if (range->bytes && !range->external)
+    if (range->bytes && !range->external && !range->pool)
         return range->ipc ? "cudaIpcCloseMemHandle" : "cuMemUnmap";
     return range->kind == SIM_REGISTERED               ? "cudaHostUnregister"
            : range->kind == SIM_PINNED && !range->pool ? "cudaFreeHost"
@@ -630,7 +635,7 @@ static int leaks(int print) {
     for (const acu_sim_range *range = acu_sim_range_next(0); range;
          range = acu_sim_range_next(range->base + range->size))
         if (!range->freed && !range->dormant && !range->of_module &&
-            (!range->bytes || range->external || range->ipc)) {
+            (!range->bytes || range->external || range->ipc || range->pool)) {
             count++;
             if (print)
                 acu_sim_caller_report(range->ipc ? "opened memory" : names[range->kind],

@@ -10,6 +10,7 @@
 #include "sim/device/device.h"
 #include "sim/memory/default_pool.h"
 #include "sim/memory/memory.h"
+#include "sim/memory/shared_pool.h"
 #include "sim/set.h"
 
 #include <stdlib.h>
@@ -61,7 +62,16 @@ static void free_pool(acu_sim_pool *pool) {
     acu_sim_set_remove(&handles, pool);
     if (acu_sim_pool_kind(pool) == SIM_DEVICE)
         pool->device->used -= pool->reserved;
+    acu_sim_pool_view_release(pool->view);
     free(pool);
+}
+
+void acu_sim_pool_drop(acu_sim_pool *pool) {
+    free_pool(pool);
+}
+
+acu_sim_pool *acu_sim_pool_next(const acu_sim_pool *pool) {
+    return pool ? pool->next : pools;
 }
 
 acu_sim_pool *acu_sim_pool_of(cudaMemPool_t handle) {
@@ -107,8 +117,12 @@ const acu_sim_noun acu_sim_pool_noun = {
 bool acu_sim_pool_reserve(acu_sim_pool *pool, size_t size) {
     const uint64_t rounded = acu_sim_memory_rounded(size);
     uint64_t needed = pool->taken + rounded;
-    if (needed < rounded || (pool->props.maxSize && needed > pool->props.maxSize))
+    if (needed < rounded || (pool->props.maxSize && needed > pool->props.maxSize)) {
+        acu_record_reason("of the pool's maxSize of %zu bytes %llu are taken, and %zu more are "
+                          "needed",
+                          pool->props.maxSize, (unsigned long long)pool->taken, size);
         return false;
+    }
     if (needed <= pool->reserved)
         return true;
     if (acu_sim_pool_kind(pool) != SIM_DEVICE) {
@@ -158,8 +172,8 @@ void acu_sim_pool_record_alloc(acu_sim_pool *pool, size_t size) {
 }
 
 void acu_sim_pool_record_free(acu_sim_pool *pool, size_t size) {
-    pool->used -= size;
-    pool->taken -= acu_sim_memory_rounded(size);
+    pool->used -= pool->imported ? 0 : size;
+    pool->taken -= pool->imported ? 0 : acu_sim_memory_rounded(size);
     pool->live--;
     if (pool->destroyed && !pool->live)
         free_pool(pool);
@@ -184,10 +198,21 @@ bool acu_sim_pool_exists_at(const struct cudaMemLocation *location,
     }
 }
 
-/* No pool here has handles for other processes, as the attributes of the device say. */
+/* Of the handles for other processes there are descriptors only, as the attributes of the device
+ * say; of larger numbers than 9 none names a handle. */
+static cudaError_t validate_handles(enum cudaMemAllocationHandleType types) {
+    const unsigned file = cudaMemHandleTypePosixFileDescriptor, fabric = cudaMemHandleTypeFabric;
+    if ((types & ~(file | fabric)) != 0)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "handleTypes is %u, and handles of Windows do not exist here",
+                          (unsigned)types);
+    return types & fabric ? SIM_REFUSE(cudaErrorNotPermitted,
+                                       "this process may not make fabric handles: there is no "
+                                       "channel for them")
+                          : cudaSuccess;
+}
+
 static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
-    const unsigned known_handles = cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeWin32 |
-                                   cudaMemHandleTypeWin32Kmt | cudaMemHandleTypeFabric;
     if (!props)
         return cudaErrorInvalidValue;
     if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type))
@@ -197,13 +222,7 @@ static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
                           "there is no place of type %d with id %d for a pool, or allocType is "
                           "neither pinned nor managed",
                           (int)props->location.type, props->location.id);
-    if (props->handleTypes & ~known_handles)
-        return cudaErrorInvalidValue;
-    return props->handleTypes == cudaMemHandleTypeNone
-               ? cudaSuccess
-               : SIM_REFUSE(cudaErrorNotSupported,
-                            "the simulator does not share pools with other processes: "
-                            "handleTypes must be cudaMemHandleTypeNone");
+    return validate_handles(props->handleTypes);
 }
 
 cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
@@ -216,6 +235,10 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                  : acu_sim_device_now();
     SIM_TRY(acu_sim_device_activate(device));
     acu_sim_pool *pool = acu_sim_pool_new(device, poolProps, SIM_CALLER);
+    if (pool && poolProps->handleTypes && !acu_sim_pool_view_new(pool)) {
+        free_pool(pool);
+        pool = NULL;
+    }
     if (!pool)
         return cudaErrorMemoryAllocation;
     *memPool = acu_sim_pool_handle(pool);
@@ -227,12 +250,32 @@ static cudaError_t refuse_handle(cudaMemPool_t handle) {
                       (void *)handle);
 }
 
+acu_sim_pool *acu_sim_pool_own(cudaMemPool_t handle) {
+    acu_sim_pool *pool = acu_sim_pool_of(handle);
+    if (!pool)
+        (void)refuse_handle(handle);
+    else if (pool->imported)
+        (void)SIM_REFUSE(cudaErrorInvalidValue,
+                         "pool %p is another process's, which alone changes it and allocates",
+                         (void *)handle);
+    return pool && !pool->imported ? pool : NULL;
+}
+
 /* The pool's allocations stay until they are freed. */
 cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
     acu_sim_pool *pool = acu_sim_pool_of(memPool);
     if (!pool || !pool->where)
         return pool ? SIM_REFUSE(cudaErrorInvalidValue, "a default pool cannot be destroyed")
                     : refuse_handle(memPool);
+    if (pool->imported && pool->live)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the pool is another process's, and %zu allocations of it are open: free "
+                          "them first",
+                          pool->live);
+    if (pool->imported > 1) {
+        pool->imported--;
+        return cudaSuccess;
+    }
     pool->destroyed = true;
     acu_sim_set_remove(&handles, pool);
     acu_sim_pool_forget(pool->device);
@@ -242,9 +285,9 @@ cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
 }
 
 cudaError_t acu_sim_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
-    acu_sim_pool *pool = acu_sim_pool_of(memPool);
+    acu_sim_pool *pool = acu_sim_pool_own(memPool);
     if (!pool)
-        return refuse_handle(memPool);
+        return cudaErrorInvalidValue;
     shrink(pool, minBytesToKeep);
     return cudaSuccess;
 }
@@ -303,7 +346,7 @@ static void get_attribute(const acu_sim_pool *pool, enum cudaMemPoolAttr attr, v
 
 cudaError_t acu_sim_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    const acu_sim_pool *pool = acu_sim_pool_of(memPool);
+    const acu_sim_pool *pool = acu_sim_pool_own(memPool);
     if (!pool || !value || !acu_sim_knows(&acu_cudart_type_cudaMemPoolAttr, attr))
         return cudaErrorInvalidValue;
     get_attribute(pool, attr, value);
@@ -337,9 +380,9 @@ static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, 
 
 cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    acu_sim_pool *pool = acu_sim_pool_of(memPool);
+    acu_sim_pool *pool = acu_sim_pool_own(memPool);
     if (!pool)
-        return refuse_handle(memPool);
+        return cudaErrorInvalidValue;
     if (!value)
         return SIM_REFUSE(cudaErrorInvalidValue, "the address of the value is NULL");
     return set_attribute(pool, attr, value);
@@ -408,36 +451,4 @@ cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMem
         return cudaErrorInvalidValue;
     *flags = pool->access[location->id];
     return cudaSuccess;
-}
-
-/* ---- sharing ---- */
-
-/* No pool has a type of handle (validate_props()), so no pool can be exported. */
-cudaError_t acu_sim_cudaMemPoolExportToShareableHandle(void *shareableHandle, cudaMemPool_t memPool,
-                                                       enum cudaMemAllocationHandleType handleType,
-                                                       unsigned int flags) {
-    (void)shareableHandle, (void)memPool, (void)handleType, (void)flags;
-    return cudaErrorInvalidValue;
-}
-
-cudaError_t
-acu_sim_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
-                                             enum cudaMemAllocationHandleType handleType,
-                                             unsigned int flags) {
-    if (!memPool || !shareableHandle || flags || handleType == cudaMemHandleTypeNone ||
-        !acu_sim_knows(&acu_cudart_type_cudaMemAllocationHandleType, handleType))
-        return cudaErrorInvalidValue;
-    return cudaErrorNotSupported;
-}
-
-cudaError_t acu_sim_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
-                                             void *ptr) {
-    (void)exportData, (void)ptr;
-    return cudaErrorInvalidValue;
-}
-
-cudaError_t acu_sim_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
-                                             struct cudaMemPoolPtrExportData *exportData) {
-    (void)ptr, (void)memPool, (void)exportData;
-    return cudaErrorInvalidValue;
 }

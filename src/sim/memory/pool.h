@@ -6,6 +6,8 @@
 #include "sim/noun.h"
 #include "sim/sim.h"
 
+typedef struct acu_sim_pool_view acu_sim_pool_view;
+
 struct acu_sim_pool {
     acu_sim_device *device;
     struct cudaMemPoolProps props;
@@ -16,8 +18,11 @@ struct acu_sim_pool {
     int reuse[3];                     /* the attributes of reuse, which are only stored */
     enum cudaMemAccessFlags access[SIM_DEVICES]; /* that devices were granted */
     size_t live;                                 /* allocations that are not freed */
-    bool destroyed;    /* the program destroyed the pool; the last free frees it */
-    const void *where; /* where the program made the pool; NULL: a default pool */
+    acu_sim_pool_view *view; /* of a pool that processes share: its bytes; NULL of any other */
+    bool exported;           /* the program has asked for a descriptor */
+    unsigned imported;       /* how often it was imported here; 0: this process made the pool */
+    bool destroyed;          /* the program destroyed the pool; the last free frees it */
+    const void *where;       /* where the program made the pool; NULL: a default pool */
     acu_sim_pool *next, *before;
 };
 
@@ -27,8 +32,16 @@ struct acu_sim_pool {
 acu_sim_pool *acu_sim_pool_new(acu_sim_device *device, const struct cudaMemPoolProps *props,
                                const void *where);
 
+/* Frees a pool that nobody has seen. */
+void acu_sim_pool_drop(acu_sim_pool *pool);
+/* Returns the pool behind one, or with NULL the first; NULL at the end. */
+acu_sim_pool *acu_sim_pool_next(const acu_sim_pool *pool);
+
 /* Returns the pool of a handle; NULL if there is no such pool. */
 acu_sim_pool *acu_sim_pool_of(cudaMemPool_t handle);
+/* Returns the pool of a handle that this process made; NULL, with the reason for the caller's
+ * cudaErrorInvalidValue, if there is none, or another process has the pool. */
+acu_sim_pool *acu_sim_pool_own(cudaMemPool_t handle);
 cudaMemPool_t acu_sim_pool_handle(acu_sim_pool *pool);
 
 /* Returns whether there are pools of the type at the location. CUDA looks at the number of a device

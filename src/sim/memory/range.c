@@ -6,6 +6,7 @@
 #include "sim/memory/external_memory.h"
 #include "sim/memory/ipc_memory.h"
 #include "sim/memory/pool.h"
+#include "sim/memory/shared_pool.h"
 #include "sim/memory/virtual.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ bool acu_sim_range_is_device_address(const void *address) {
 
 bool acu_sim_range_is_loose(const void *address) {
     const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)address, 1);
-    return range && range->pool && range->kind == SIM_DEVICE && !range->bytes;
+    return range && range->pool && range->kind == SIM_DEVICE;
 }
 
 bool acu_sim_range_has_grants(const acu_sim_range *range) {
@@ -68,30 +69,31 @@ bool acu_sim_range_has_grants(const acu_sim_range *range) {
 }
 
 bool acu_sim_range_allows_access(const acu_sim_range *range, const acu_sim_device *device) {
-    if (range->bytes)
-        return range->access >> device->index & 1;
     if (range->pool)
         return acu_sim_pool_allows_access(range->pool, device);
+    if (range->bytes)
+        return range->access >> device->index & 1;
     return range->kind != SIM_DEVICE || acu_sim_device_can_access(device, range->device->index);
 }
 
 bool acu_sim_range_allows_writing(const acu_sim_range *range, const acu_sim_device *device) {
-    return range->bytes ? range->writes >> device->index & 1
-                        : acu_sim_range_allows_access(range, device);
+    return range->bytes && !range->pool ? range->writes >> device->index & 1
+                                        : acu_sim_range_allows_access(range, device);
 }
 
 static cudaError_t refuse_access(const acu_sim_range *range, const acu_sim_device *device,
                                  bool writes) {
-    const char *const remedy = range->bytes  ? "call cuMemSetAccess()"
-                               : range->pool ? "call cudaMemPoolSetAccess()"
-                                             : "call cudaDeviceEnablePeerAccess(), or use a stream "
-                                               "of the memory's own device";
+    const char *const remedy = range->pool ? "call cudaMemPoolSetAccess()"
+                               : range->bytes
+                                   ? "call cuMemSetAccess()"
+                                   : "call cudaDeviceEnablePeerAccess(), or use a stream "
+                                     "of the memory's own device";
     return SIM_REFUSE(cudaErrorInvalidValue,
                       "device %d may not %s the %zu bytes at %p, which are %s device %d: %s",
                       device->index, writes ? "write" : "read", range->size, (void *)range->base,
-                      range->bytes  ? "mapped memory of"
-                      : range->pool ? "of a pool of"
-                                    : "memory of",
+                      range->pool    ? "of a pool of"
+                      : range->bytes ? "mapped memory of"
+                                     : "memory of",
                       range->device->index, remedy);
 }
 
@@ -147,6 +149,7 @@ void acu_sim_range_remove(acu_sim_range *range) {
         acu_sim_external_release(range->external);
     if (range->ipc)
         acu_sim_ipc_release(range->ipc);
+    acu_sim_pool_view_release(range->view);
     for (acu_sim_pages *next; range->pages; range->pages = next) {
         next = range->pages->next;
         free(range->pages);

@@ -23,7 +23,7 @@ typedef struct acu_sim_pages {
 } acu_sim_pages;
 
 /* Memory that is known to CUDA. A range owns neither its bytes nor what it points to, but for a
- * reference to `external`, and `ipc`. */
+ * reference to `external`, `ipc` and `view`. */
 struct acu_sim_range {
     uintptr_t base; /* its first address */
     size_t size;    /* bytes */
@@ -43,6 +43,7 @@ struct acu_sim_range {
     acu_sim_op *(*new_free_op)(acu_sim_range *range);
     acu_sim_external *external; /* memory of another API that is mapped here; NULL: it is not */
     acu_sim_ipc *ipc;           /* memory of another process that is mapped here; NULL: it is not */
+    struct acu_sim_pool_view *view; /* of a pool that processes share: its bytes; or NULL */
     unsigned exported; /* that other processes can open: its number among those; 0: it is not */
 
     char *

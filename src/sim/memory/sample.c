@@ -16,15 +16,11 @@ enum {
 
 /* Where a sample lies along one direction: between two texels. */
 typedef struct axis {
-    long long texel[2];
+    long long first;    /* the first texel, which may lie beyond an edge */
+    long long texel[2]; /* both, brought back */
     int weight;         /* of the second one, of ONE */
     bool is_outside[2]; /* the texel is the border */
-    bool reflected;     /* the texels are seen in a mirror, in the other order */
 } axis;
-
-static bool is_power_of_two(size_t n) {
-    return (n & (n - 1)) == 0;
-}
 
 /* Returns the largest whole number that is not more; numbers beyond 2^60 are that. */
 static long long floor_of(double x) {
@@ -47,25 +43,22 @@ static double clean(float x) {
     return isnan(x) || fabsf(x) < FLT_MIN ? 0 : (double)x;
 }
 
-/* Returns a coordinate that counts texels, in 2^bits parts of one. `reflected` is set where the
- * texture is seen in a mirror. */
+/* Returns a coordinate that counts texels, in 2^bits parts of one. A mirrored texture is twice as
+ * long, unless `reflects`: then the second half is brought back. */
 static long long texels_of(double at, size_t size, enum cudaTextureAddressMode mode,
-                           bool normalized, unsigned *bits, bool *reflected) {
+                           bool normalized, bool reflects, unsigned *bits) {
     *bits = 9;
     if (!normalized)
         return floor_of(at * 512);
-    *bits = is_power_of_two(size) ? 22 : 21;
-    const long long one = 1ll << *bits;
+    *bits = size > 8192 ? 22 : 21; /* as an H200 has them */
+    const long long one = 1ll << *bits, most = one << 8;
     if (mode == cudaAddressModeWrap || mode == cudaAddressModeMirror)
         at = remainder_of_two(at);
     long long x = floor_of(at * (double)one);
     if (mode == cudaAddressModeWrap)
         x &= one - 1;
-    if (mode == cudaAddressModeMirror && (x &= 2 * one - 1) >= one) {
+    if (mode == cudaAddressModeMirror && (x &= 2 * one - 1) >= one && reflects)
         x = 2 * one - x;
-        *reflected = true;
-    }
-    const long long most = one << 8;
     x = x < -most ? -most : x > most ? most : x;
     return x * (long long)size;
 }
@@ -80,27 +73,33 @@ static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mod
         a->is_outside[i] = true;
     if (mode == cudaAddressModeWrap)
         *x = *x < 0 ? *x + size : *x - size;
+    if (mode == cudaAddressModeMirror && *x >= size)
+        *x = 2 * size - 1 - *x;
     *x = *x < 0 ? 0 : *x >= size ? size - 1 : *x;
 }
 
 static axis place_on(float at, size_t size, enum cudaTextureAddressMode mode, bool normalized,
                      bool mixes) {
-    axis a = {{0, 0}, 0, {false, false}, false};
+    axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
     if (!normalized && mode != cudaAddressModeBorder)
         mode = cudaAddressModeClamp;
-    long long x = texels_of(clean(at), size, mode, normalized, &bits, &a.reflected);
+    long long x = texels_of(clean(at), size, mode, normalized, !mixes, &bits);
     if (mixes) {
         x = (x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8);
         a.weight = (int)(x & (ONE - 1));
         x >>= 8;
     } else {
         x >>= bits;
+        if (mode == cudaAddressModeMirror && x == (long long)size)
+            x--; /* the edge itself, of which the mirror has none */
     }
-    a.texel[0] = x;
+    a.first = a.texel[0] = x;
     a.texel[1] = x + 1;
     fold(&a, 0, (long long)size, mode);
     fold(&a, 1, (long long)size, mode);
+    if (a.texel[0] == a.texel[1] && mode == cudaAddressModeClamp)
+        a.weight = 0; /* at an edge there is one texel, of which nothing is rounded */
     return a;
 }
 
@@ -133,13 +132,42 @@ static unsigned face_of(float at[3]) {
     return face;
 }
 
+/* Returns the direction of a place on a face, whose middle is 0 and whose edges are -1 and 1. */
+static void direction_of(unsigned face, float s, float t, float at[3]) {
+    const float along = face & 1 ? -1.0f : 1.0f;
+    if (face < 2) {
+        at[0] = along;
+        at[1] = -t;
+        at[2] = -s * along;
+    } else if (face < 4) {
+        at[0] = s;
+        at[1] = along;
+        at[2] = t * along;
+    } else {
+        at[0] = s * along;
+        at[1] = -t;
+        at[2] = along;
+    }
+}
+
+/* Replaces a texel beyond an edge of a face by the one next to it, on the neighbouring face. */
+static void cross_edge(long long size, unsigned *face, long long *x, long long *y) {
+    const float n = (float)size;
+    float at[3];
+    direction_of(*face, ((float)*x * 2 + 1) / n - 1, ((float)*y * 2 + 1) / n - 1, at);
+    *face = face_of(at);
+    const long long u = floor_of((double)(at[0] * n)), v = floor_of((double)(at[1] * n));
+    *x = u < 0 ? 0 : u >= size ? size - 1 : u;
+    *y = v < 0 ? 0 : v >= size ? size - 1 : v;
+}
+
 /* ---- mixing ---- */
 
 static unsigned dimensions_of(acu_sim_geometry geometry) {
-    static const unsigned char of[] = {[ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,
-                                       [ACU_SIM_3D] = 3,          [ACU_SIM_1D_LAYERED] = 1,
-                                       [ACU_SIM_2D_LAYERED] = 2,  [ACU_SIM_CUBE] = 2,
-                                       [ACU_SIM_CUBE_LAYERED] = 2};
+    static const unsigned char of[] = {
+        [ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,         [ACU_SIM_3D] = 3,
+        [ACU_SIM_1D_LAYERED] = 1,  [ACU_SIM_2D_LAYERED] = 2, [ACU_SIM_CUBE] = 2,
+        [ACU_SIM_CUBE_LAYERED] = 2};
     return of[geometry];
 }
 
@@ -158,10 +186,12 @@ static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, un
     return image->first_layer + from * faces + face;
 }
 
+/* Returns the color of the border, of which a texture has as many channels as its texels. */
 static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *image) {
-    acu_sim_texel texel;
-    (void)image;
-    memcpy(texel.f, t->texture.borderColor, sizeof texel.f);
+    const struct cudaChannelFormatDesc *f = &image->format;
+    const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
+    acu_sim_texel texel = {{0}};
+    memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
     return texel;
 }
 
@@ -186,27 +216,91 @@ static int product(int a, int b) {
     return (a * b + ONE / 2) / ONE;
 }
 
-/* Sets the weights of the corners of a cube, whose second sides have the weights a, b and c: each
- * share of two or three sides is rounded, and the others have the rest, so that all weights
- * together are ONE, as a GPU has them. In one or two dimensions c, or b and c, are 0. */
-static void set_weights(corners *c, int x, int y, int z) {
-    const int xy = product(x, y), xz = product(x, z), yz = product(y, z);
-    int all = product(xy, z);
-    if (all < xz + yz - z)
-        all = xz + yz - z;
-    const int weights[8] = {ONE - x - y - z + xy + xz + yz - all,
-                            x - xy - xz + all,
-                            y - xy - yz + all,
-                            xy - all,
-                            z - xz - yz + all,
-                            xz - all,
-                            yz - all,
-                            all};
-    memcpy(c->weight, weights, sizeof weights);
+/* How much of a sample is taken from the level: all, or a part of two levels' ONE. */
+typedef struct share {
+    int weight; /* of the second one of the two levels */
+    bool is_second;
+} share;
+
+/* Sets the weights of the corners of a square, whose second sides have the weights x and z: the
+ * share of both is rounded, and the others have the rest, so that all together are ONE. */
+static void set_square(int weights[4], int x, int z) {
+    const int both = product(x, z);
+    weights[0] = ONE - x - z + both;
+    weights[1] = x - both;
+    weights[2] = z - both;
+    weights[3] = both;
+}
+
+/* Sets those of one or two dimensions: a level's, if there are two, are one side of a square with
+ * x, and each of its weights is divided between both sides of y. */
+static void set_weights_2d(corners *c, int x, int y, share of) {
+    int square[4];
+    if (!of.weight) {
+        set_square(c->weight, x, y);
+        return;
+    }
+    set_square(square, x, of.weight);
+    for (unsigned k = 0; k < 2; k++) {
+        const int side = square[k | (of.is_second ? 2 : 0)];
+        c->weight[k | 2] = product(side, y);
+        c->weight[k] = side - c->weight[k | 2];
+    }
+}
+
+/* Sets those of a cube: the shares of x and z are found as in a square, and each is divided between
+ * both sides of y. */
+static void set_weights_3d(corners *c, int x, int y, int z) {
+    int square[4];
+    set_square(square, x, z);
+    for (unsigned k = 0; k < 4; k++) {
+        const unsigned at = (k & 1) | (k & 2) << 1;
+        c->weight[at | 2] = product(square[k], y);
+        c->weight[at] = square[k] - c->weight[at | 2];
+    }
+}
+
+/* Reads the corners of a square across the edges of a cube's faces. At a cube's corner there are
+ * three texels: the fourth is their mean. */
+static void read_seamless(const acu_sim_image *image, const acu_sim_place *place, unsigned level,
+                          share of, corners *c) {
+    const acu_sim_size size = acu_sim_image_size(image, level);
+    const long long n = (long long)size.width;
+    float at[3] = {place->at[0], place->at[1], place->at[2]};
+    const unsigned face = face_of(at);
+    axis axes[2];
+    int missing = -1;
+    for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
+        axes[i] = place_on(at[i], size.width, cudaAddressModeBorder, true, true);
+    c->count = 4;
+    set_weights_2d(c, axes[0].weight, axes[1].weight, of);
+    for (int k = 0; k < 4; k++) {
+        long long x = axes[0].first + (k & 1), y = axes[1].first + (k >> 1);
+        const bool beyond_x = x < 0 || x >= n, beyond_y = y < 0 || y >= n;
+        unsigned on = face;
+        if (beyond_x && beyond_y) {
+            missing = k;
+            continue;
+        }
+        if (beyond_x || beyond_y)
+            cross_edge(n, &on, &x, &y);
+        c->texel[k] = acu_sim_image_texel(image, level, (size_t)x, (size_t)y,
+                                          slice_of(image, place->geometry, place->layer, on));
+    }
+    for (int i = 0; i < 4 && missing >= 0; i++)
+        c->texel[missing].f[i] =
+            (c->texel[(missing + 1) & 3].f[i] + c->texel[(missing + 2) & 3].f[i] +
+             c->texel[(missing + 3) & 3].f[i]) /
+            3;
 }
 
 static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
-                         const acu_sim_place *place, unsigned level, bool mixes, corners *c) {
+                         const acu_sim_place *place, unsigned level, bool mixes, share of,
+                         corners *c) {
+    if (mixes && t->texture.seamlessCubemap && is_cube(place->geometry)) {
+        read_seamless(image, place, level, of, c);
+        return;
+    }
     const unsigned dimensions = mixed_dimensions(t, place->geometry);
     const acu_sim_size size = acu_sim_image_size(image, level);
     const size_t sizes[3] = {size.width, size.height, size.depth};
@@ -214,20 +308,20 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const bool cube = is_cube(place->geometry);
     const unsigned face = cube ? face_of(at) : 0;
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
-    axis axes[3] = {{{0, 0}, 0, {false, false}, false}};
+    axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
         axes[i] = place_on(at[i], sizes[i], t->texture.addressMode[i],
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
-    for (unsigned i = 0; i < dimensions; i++)
-        if (axes[i].reflected)
-            axes[i].weight = ONE - axes[i].weight;
-    set_weights(c, axes[0].weight, axes[1].weight, axes[2].weight);
+    if (dimensions == 3)
+        set_weights_3d(c, axes[0].weight, axes[1].weight, axes[2].weight);
+    else
+        set_weights_2d(c, axes[0].weight, axes[1].weight, of);
     for (unsigned k = 0; k < c->count; k++) {
         bool outside = false;
         size_t where[3] = {0, 0, slice};
         for (unsigned i = 0; i < dimensions; i++) {
-            const unsigned side = (k >> i & 1) ^ (mixes && axes[i].reflected);
+            const unsigned side = k >> i & 1;
             where[i] = (size_t)axes[i].texel[side];
             outside = outside || axes[i].is_outside[side];
         }
@@ -244,24 +338,54 @@ static float round_as(const acu_sim_image *image, double sum) {
     return image->format.x == 16 ? acu_sim_image_half(sum) : (float)sum;
 }
 
-static acu_sim_texel mix(const acu_sim_image *image, const corners *c) {
-    acu_sim_texel out;
-    for (int i = 0; i < 4; i++) {
-        double sum = 0;
+/* Adds what the corners weigh together. */
+static void add_corners(const corners *c, double sums[4]) {
+    for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sum += (double)c->texel[k].f[i] * c->weight[k];
-        out.f[i] = round_as(image, sum / ONE);
-    }
+            sums[i] += (double)c->texel[k].f[i] * c->weight[k];
+}
+
+static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
+    acu_sim_texel out;
+    for (int i = 0; i < 4; i++)
+        out.f[i] = round_as(image, sums[i] / ONE);
     return out;
+}
+
+static bool is_mixed(const acu_sim_texture *t, const acu_sim_image *image) {
+    return t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
 }
 
 static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *image,
                                 const acu_sim_place *place, unsigned level) {
     corners c;
-    const bool mixes =
-        t->texture.filterMode == cudaFilterModeLinear && acu_sim_image_is_float(image);
-    read_corners(t, image, place, level, mixes, &c);
-    return mixes ? mix(image, &c) : c.texel[0];
+    double sums[4] = {0};
+    const bool mixes = is_mixed(t, image);
+    read_corners(t, image, place, level, mixes, (share){0, false}, &c);
+    if (!mixes)
+        return c.texel[0];
+    add_corners(&c, sums);
+    return mix(image, sums);
+}
+
+/* Samples two levels; `weight` is that of the second one. */
+static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *image,
+                                const acu_sim_place *place, unsigned level, int weight) {
+    corners c;
+    double sums[4] = {0};
+    if (is_mixed(t, image) && place->geometry != ACU_SIM_3D) {
+        for (int second = 0; second < 2; second++) {
+            read_corners(t, image, place, level + (unsigned)second, true,
+                         (share){weight, second != 0}, &c);
+            add_corners(&c, sums);
+        }
+        return mix(image, sums);
+    }
+    const acu_sim_texel a = sample_one(t, image, place, level),
+                        b = sample_one(t, image, place, level + 1);
+    for (int i = 0; i < 4; i++)
+        sums[i] = (double)a.f[i] * (ONE - weight) + (double)b.f[i] * weight;
+    return mix(image, sums);
 }
 
 /* ---- levels ---- */
@@ -290,19 +414,17 @@ acu_sim_texel acu_sim_sample_level(const acu_sim_texture *t, const acu_sim_place
                                    float level) {
     acu_sim_image image;
     acu_sim_image_of(t, &image);
+    if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
+        return (acu_sim_texel){{0}};
     if (!image.levels)
         return sample_one(t, &image, place, 0);
     const long long parts = clamp_level(t, &image, level);
     if (t->texture.mipmapFilterMode == cudaFilterModePoint)
         return sample_one(t, &image, place, (unsigned)((parts + ONE / 2) / ONE));
-    const unsigned lower = (unsigned)(parts / ONE), weight = (unsigned)(parts % ONE);
-    acu_sim_texel a = sample_one(t, &image, place, lower);
-    if (!weight)
-        return a;
-    const acu_sim_texel b = sample_one(t, &image, place, lower + 1);
-    for (int i = 0; i < 4; i++)
-        a.f[i] = (float)(((double)a.f[i] * (ONE - weight) + (double)b.f[i] * weight) / ONE);
-    return a;
+    const unsigned lower = (unsigned)(parts / ONE);
+    const int weight = (int)(parts % ONE);
+    return weight ? sample_two(t, &image, place, lower, weight)
+                  : sample_one(t, &image, place, lower);
 }
 
 /* Returns the logarithm to base 2 of a positive number, to 16 bits behind the point. */
@@ -320,19 +442,50 @@ static float logarithm(double x) {
     return (float)(whole - 1) + (float)parts / 65536;
 }
 
+/* Returns the square root of a positive number, by Newton's steps from a power of two. */
+static double root(double x) {
+    int exponent;
+    if (!(x > 0))
+        return 0;
+    (void)frexp(x, &exponent);
+    double y = ldexp(1, exponent / 2);
+    for (int i = 0; i < 8; i++)
+        y = (y + x / y) / 2;
+    return y;
+}
+
+/* Returns the length of the longest axis of what a pixel covers, in texels. In one dimension a GPU
+ * takes 11/16 of the sum of both derivatives where that is more than the larger one. */
+static double footprint_of(const double dx[3], const double dy[3], unsigned dimensions) {
+    double a = 0, b = 0, both = 0;
+    if (dimensions == 1) {
+        const double x = dx[0] < 0 ? -dx[0] : dx[0], y = dy[0] < 0 ? -dy[0] : dy[0];
+        const double larger = x > y ? x : y, sum = (x + y) * 11 / 16;
+        return larger > sum ? larger : sum;
+    }
+    for (unsigned i = 0; i < dimensions; i++) {
+        a += dx[i] * dx[i];
+        b += dy[i] * dy[i];
+        both += dx[i] * dy[i];
+    }
+    const double half = (a - b) / 2;
+    return root((a + b) / 2 + root(half * half + both * both));
+}
+
 acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     acu_sim_image image;
     acu_sim_image_of(t, &image);
     const acu_sim_size size = acu_sim_image_size(&image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
-    double x = 0, y = 0;
+    double x[3] = {0}, y[3] = {0};
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
-        x += dx[i] * scale * dx[i] * scale;
-        y += dy[i] * scale * dy[i] * scale;
+        x[i] = (double)dx[i] * scale;
+        y[i] = (double)dy[i] * scale;
     }
-    return acu_sim_sample_level(t, place, logarithm(x > y ? x : y) / 2);
+    return acu_sim_sample_level(t, place,
+                                logarithm(footprint_of(x, y, dimensions_of(place->geometry))));
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,
@@ -343,6 +496,12 @@ acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place
     const acu_sim_size size = acu_sim_image_size(&image, from);
     const size_t sizes[3] = {size.width, size.height, size.depth};
     size_t where[3] = {0, 0, slice_of(&image, place->geometry, place->layer, 0)};
+    const bool layered =
+        place->geometry == ACU_SIM_1D_LAYERED || place->geometry == ACU_SIM_2D_LAYERED;
+    /* CUDA fetches in one dimension from linear memory alone. */
+    if ((place->geometry == ACU_SIM_1D && image.only) ||
+        (layered && place->layer >= image.layer_count))
+        return (acu_sim_texel){{0}};
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         if (place->texel[i] < 0 || (size_t)place->texel[i] >= sizes[i])
             return (acu_sim_texel){{0}};
@@ -357,7 +516,7 @@ acu_sim_texel acu_sim_sample_gather(const acu_sim_texture *t, const acu_sim_plac
     corners c;
     acu_sim_texel out;
     acu_sim_image_of(t, &image);
-    read_corners(t, &image, place, 0, true, &c);
+    read_corners(t, &image, place, 0, true, (share){0, false}, &c);
     for (unsigned i = 0; i < 4; i++) /* counterclockwise from the lower left one */
         out.u[i] = c.texel[(i == 1 || i == 2 ? 1u : 0u) | (i < 2 ? 2u : 0u)].u[component];
     return out;

@@ -10,6 +10,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/pool.h"
 #include "sim/memory/range.h"
+#include "sim/memory/shared_pool.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
@@ -21,13 +22,17 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at) {
     *at = NULL;
     if (size == 0)
         return cudaSuccess;
-    if (size > SIZE_MAX / 2 || !acu_sim_pool_reserve(pool, size))
-        return cudaErrorMemoryAllocation;
+    if (size > SIZE_MAX / 2)
+        return SIM_REFUSE(cudaErrorMemoryAllocation, "%zu bytes are more than can be addressed",
+                          size);
+    if (!acu_sim_pool_reserve(pool, size))
+        return cudaErrorMemoryAllocation; /* which says why */
     acu_sim_range *range = acu_sim_memory_new_range_of(acu_sim_pool_kind(pool), pool->device, size);
     if (!range)
         return cudaErrorMemoryAllocation;
     range->pool = pool;
     range->where = SIM_CALLER;
+    acu_sim_pool_view_place(pool, range);
     acu_sim_pool_record_alloc(pool, size);
     *at = (void *)range->base;
     return cudaSuccess;
@@ -55,6 +60,8 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
                                    "%p is no pool: it was destroyed, or never created",
                                    (void *)*handle)
                       : cudaErrorMemoryAllocation;
+    if (!acu_sim_pool_own(acu_sim_pool_handle(pool)))
+        return cudaErrorInvalidValue;
     if (s->capture && acu_sim_pool_is_host(pool->props.location.type) &&
         pool->props.location.type != cudaMemLocationTypeHostNumaCurrent)
         return SIM_REFUSE(cudaErrorNotSupported,
@@ -110,7 +117,7 @@ static cudaError_t validate_free(const acu_sim_range *range, const void *address
                           "managed memory that is of no pool is not freed in stream order: use "
                           "cudaFree()");
     if (!range || (range->kind != SIM_DEVICE && !is_pooled) || range->base != (uintptr_t)address ||
-        range->of_module || range->bytes)
+        range->of_module || (range->bytes && !is_pooled))
         return acu_sim_memory_refuse_free(range, address);
     return cudaSuccess;
 }

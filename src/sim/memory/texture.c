@@ -157,6 +157,8 @@ static cudaError_t validate_reading(const struct cudaTextureDesc *t,
     if (whole && t->filterMode == cudaFilterModeLinear &&
         (wide || t->readMode == cudaReadModeElementType))
         return cudaErrorInvalidFilterSetting;
+    if (!whole && !real) /* such a format is that of fractions */
+        return t->readMode == cudaReadModeElementType ? cudaErrorInvalidNormSetting : cudaSuccess;
     return t->readMode == cudaReadModeNormalizedFloat && (wide || real)
                ? cudaErrorInvalidNormSetting
                : cudaSuccess;

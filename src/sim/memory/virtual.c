@@ -68,7 +68,8 @@ static cudaError_t reserve(size_t size, size_t alignment, uintptr_t *base) {
         if (at)
             munmap(at, size);
         free(r);
-        return cudaErrorMemoryAllocation;
+        return SIM_REFUSE(cudaErrorMemoryAllocation,
+                          "the process has no %zu bytes of addresses that are free", size);
     }
     *r = (reservation){.base = (uintptr_t)at,
                        .shadow = shadow,
@@ -237,8 +238,15 @@ cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t al
                                         CUdeviceptr addr, unsigned long long flags) {
     uintptr_t base;
     (void)addr; /* the program may wish for an address, and CUDA need not heed it */
-    if (!ptr || !is_multiple(size) || alignment & (alignment - 1) || flags)
-        return cudaErrorInvalidValue;
+    if (!ptr || flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "ptr is NULL, or flags is not 0");
+    if (!is_multiple(size))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the size is %zu bytes, and must be a multiple of the granularity, which "
+                          "is %zu",
+                          size, (size_t)SIM_GRANULARITY);
+    if (alignment & (alignment - 1))
+        return SIM_REFUSE(cudaErrorInvalidValue, "the alignment %zu is no power of two", alignment);
     SIM_TRY(reserve(size, alignment > SIM_GRANULARITY ? alignment : SIM_GRANULARITY, &base));
     *ptr = base;
     return cudaSuccess;

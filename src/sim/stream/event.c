@@ -99,8 +99,13 @@ static bool are_valid_flags(unsigned flags) {
 }
 
 cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
-    if (!event || !are_valid_flags(flags))
-        return cudaErrorInvalidValue;
+    if (!event)
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the event: it is NULL");
+    if (!are_valid_flags(flags))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: there are cudaEventBlockingSync (1), "
+                          "cudaEventDisableTiming (2), and with that cudaEventInterprocess (4)",
+                          flags);
     acu_sim_event *made = new_event(acu_sim_device_now(), flags, SIM_CALLER);
     if (!made)
         return cudaErrorMemoryAllocation;
@@ -299,6 +304,21 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
         return cudaErrorNotReady;
     *ms = (float)((double)((int64_t)to->record->ns - (int64_t)from->record->ns) / 1e6);
     return cudaSuccess;
+}
+
+bool acu_sim_event_last_record(const acu_sim_event *event, acu_sim_op **op) {
+    const uint64_t last = event->shared ? acu_sim_shared_event_last(event->shared) : 0;
+    *op = event->record;
+    if (event->shared && !(event->record && event->record->record == last)) {
+        *op = NULL;
+        if (!is_pending(event))
+            return true;
+        *op = acu_sim_shared_event_wait_op(event->shared, last);
+        return *op;
+    }
+    if (*op)
+        (*op)->refs++;
+    return true;
 }
 
 /* Makes a stream wait for the last record, of whichever process. */

@@ -27,6 +27,11 @@ acu_sim_event *acu_sim_event_of(cudaEvent_t handle);
 /* Gives a reference up. */
 void acu_sim_event_release(acu_sim_event *event);
 
+/* Gets the operation that is done when the last record is, with a reference: another process's
+ * record is a wait, whose `is_due` tells. NULL if there is nothing to wait for. Returns false
+ * without memory. */
+bool acu_sim_event_last_record(const acu_sim_event *event, acu_sim_op **op);
+
 /* Records an event: it is done when the operation is. */
 void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op);
 

@@ -635,8 +635,12 @@ const acu_sim_noun acu_sim_stream_noun = {.reset_device = reset_device,
 /* ---- the API ---- */
 
 static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
-    if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
-        return cudaErrorInvalidValue;
+    if (!stream)
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the stream: it is NULL");
+    if (flags & ~(unsigned)cudaStreamNonBlocking)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: a stream has cudaStreamNonBlocking (1), or none",
+                          flags);
     SIM_TRY(acu_sim_require(SIM_NEEDS_CONTEXT));
     acu_sim_device *device = acu_sim_device_now();
     acu_sim_stream *made =
