@@ -17,6 +17,7 @@ extern const scenario scenarios[SCENARIOS];
 acu_result other_apis(void);
 /* Those of scenarios_memory.c. */
 acu_result allocators(void);
+acu_result shares(void);
 acu_result transfers(void);
 
 /* To be set before: */
