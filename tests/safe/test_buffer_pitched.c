@@ -205,6 +205,24 @@ static void clones_have_the_same_rows(void **state) {
     OK(acu_buffer_release(clone));
 }
 
+/* The slice height of a single slice is no memory. */
+static void a_view_may_be_higher_than_its_memory(void **state) {
+    (void)state;
+    acu_buffer *a = numbers_on(stream, 24), *view = NULL, *clone = NULL;
+    const acu_pitched_layout high = {{6, 4, 1}, 24, SIZE_MAX};
+    float back[24];
+    OK(acu_buffer_reinterpret_pitched(a, &high, &view));
+    OK(acu_buffer_clone(view, NULL, &clone));
+    const acu_region all = {.buffer = clone};
+    OK(acu_region_read(&all, high.extent, back));
+    for (int i = 0; i < 24; i++)
+        assert_true(back[i] == (float)i);
+    assert_int_equal(acu_buffer_count(clone), 24);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(view));
+    OK(acu_buffer_release(clone));
+}
+
 /* Memory that CUDA made with a pitch becomes a pitched buffer, which frees it. */
 static void raw_pitched_memory_is_adopted(void **state) {
     (void)state;
@@ -271,6 +289,7 @@ int main(void) {
         TEST(slices_are_rows_or_slices),
         TEST(slices_are_checked),
         TEST(clones_have_the_same_rows),
+        TEST(a_view_may_be_higher_than_its_memory),
         TEST(raw_pitched_memory_is_adopted),
         TEST(views_are_checked),
     };

@@ -8,7 +8,8 @@
 
 #include <time.h>
 
-enum { MEMORIES = 5, ELEMENTS = 32, STREAMS = 7, STEPS = 300, SEEDS = 10, WAYS_SEEDS = 60 };
+enum { ROWS = 4, COLUMNS = 8, ELEMENTS = ROWS * COLUMNS };
+enum { MEMORIES = 5, STREAMS = 7, STEPS = 300, SEEDS = 10, WAYS_SEEDS = 60 };
 
 static acu_stream *streams[2][STREAMS];
 static acu_kernel *add[2], *scale[2];
@@ -38,10 +39,21 @@ typedef struct note {
 } note;
 
 typedef struct work {
-    enum { FILL, COPY, SCALE, SUM, HOLD_UP, NOTE, BY_OTHER_MEMORY } kind;
+    enum {
+        FILL,
+        COPY,
+        SCALE,
+        SUM,
+        HOLD_UP,
+        NOTE,
+        BY_OTHER_MEMORY,
+        RECTANGLE, /* copied, or filled where `a` is the memory itself */
+        TRANSPOSITION
+    } kind;
     acu_stream *on;
     unsigned to, a, b; /* memories */
     unsigned to_at, from_at, count;
+    unsigned width, height; /* of a rectangle in rows of COLUMNS */
     float value;
     note note;
     acu_stream *others[3]; /* of the same device */
@@ -83,6 +95,25 @@ static void issue_by_other_memory(const work *w) {
     OK(acu_buffer_release(between));
 }
 
+static void issue_rectangle(const work *w) {
+    const size_t pitch = COLUMNS * sizeof(float);
+    const acu_region to = {memories[w->to], {w->to_at % COLUMNS, w->to_at / COLUMNS, 0}, pitch, 0};
+    const acu_region from = {
+        memories[w->a], {w->from_at % COLUMNS, w->from_at / COLUMNS, 0}, pitch, 0};
+    const acu_extent extent = {w->width, w->height, 1};
+    if (w->a == w->to)
+        OK(acu_region_fill_typed(&to, extent, ACU_F32, &w->value, w->on));
+    else
+        OK(acu_region_copy(&to, &from, extent, w->on));
+}
+
+static void issue_transposition(const work *w) {
+    const size_t shape[] = {COLUMNS, ROWS};
+    const int64_t steps[] = {1, COLUMNS};
+    const acu_strides strides = {.rank = 2, .shape = shape, .from = steps};
+    OK(acu_buffer_copy_strided(memories[w->to], memories[w->a], &strides, w->on));
+}
+
 static void issue(work *w) {
     switch (w->kind) {
     case FILL:
@@ -110,6 +141,12 @@ static void issue(work *w) {
     case BY_OTHER_MEMORY:
         issue_by_other_memory(w);
         break;
+    case RECTANGLE:
+        issue_rectangle(w);
+        break;
+    case TRANSPOSITION:
+        issue_transposition(w);
+        break;
     }
 }
 
@@ -123,6 +160,12 @@ static void apply(const work *w) {
         to[w->to_at + i] = w->value;
     if (w->kind == COPY || w->kind == BY_OTHER_MEMORY)
         memcpy(&to[w->to_at], &model[w->a][w->from_at], w->count * sizeof(float));
+    for (unsigned y = 0; y < w->height && w->kind == RECTANGLE; y++)
+        for (unsigned x = 0; x < w->width; x++)
+            to[w->to_at + y * COLUMNS + x] =
+                w->a == w->to ? w->value : model[w->a][w->from_at + y * COLUMNS + x];
+    for (unsigned i = 0; i < ELEMENTS && w->kind == TRANSPOSITION; i++)
+        to[i] = model[w->a][i % ROWS * COLUMNS + i / ROWS];
     if (w->kind == NOTE)
         *w->note.model = *w->note.model * 31 + w->note.value;
 }
@@ -150,11 +193,26 @@ static work any_copy(unsigned m, acu_stream *on) {
                   .count = count};
 }
 
+static work any_shape(unsigned m, acu_stream *on) {
+    const unsigned from = any_source(), width = 1 + any(COLUMNS), height = 1 + any(ROWS);
+    if (any(3) == 0 && from != m)
+        return (work){.kind = TRANSPOSITION, .on = on, .to = m, .a = from};
+    return (work){.kind = RECTANGLE,
+                  .on = on,
+                  .to = m,
+                  .a = from,
+                  .to_at = any(ROWS - height + 1) * COLUMNS + any(COLUMNS - width + 1),
+                  .from_at = any(ROWS - height + 1) * COLUMNS + any(COLUMNS - width + 1),
+                  .width = width,
+                  .height = height,
+                  .value = 1 + (float)any(1000)};
+}
+
 /* Work that writes to the memory, on a stream of its device. */
 static work any_work(unsigned m, acu_stream *on) {
     const unsigned a = any_source(), b = any_source();
     const int device = device_of[m];
-    switch (any(8)) {
+    switch (any(10)) {
     case 0:
         return any_fill(m, on);
     case 1:
@@ -165,6 +223,9 @@ static work any_work(unsigned m, acu_stream *on) {
         if (device_of[a] == device && device_of[b] == device && a != m && b != m)
             return (work){.kind = SUM, .on = on, .to = m, .a = a, .b = b};
         return any_fill(m, on);
+    case 5:
+    case 6:
+        return any_shape(m, on);
     default:
         return any_copy(m, on);
     }

@@ -281,33 +281,18 @@ static acu_buffer_options options_like(const acu_buffer *buffer, const acu_strea
     return o;
 }
 
-/* Makes memory like the buffer's; returns 0 or a failure recorded for `call`. */
-static int make_like(const char *call, const acu_buffer *buffer, acu_stream *stream,
-                     acu_buffer **made) {
-    const acu_buffer_options options = options_like(buffer, stream);
-    const size_t count = buffer->pitched ? acu_pitched_count(buffer) : buffer->count;
-    ACU_TRY(acu_buffer_new(call, stream, buffer->dtype, count, &options, made));
-    return buffer->pitched ? acu_pitched_make(call, acu_pitched_layout_of(buffer), made) : 0;
-}
-
-/* Copies all elements to such memory. */
-static int copy_all(const char *call, acu_buffer *to, acu_buffer *from, acu_stream *on) {
-    acu_rows_copy rows;
-    if (!from->pitched)
-        return copy_range(call, to, 0, from, 0, from->count, on);
-    const acu_region there = {.buffer = to}, here = {.buffer = from};
-    ACU_TRY(acu_region_check_copy(call, &there, &here, acu_pitched_layout_of(from)->extent, &rows));
-    return acu_outcome(call, to, acu_region_copy_checked(&rows, to, from, on));
-}
-
 acu_result acu_buffer_clone(acu_buffer *buffer, acu_stream *stream, acu_buffer **clone) {
     ACU_NEED_POINTER(clone);
     *clone = NULL;
     NEED_BUFFER(buffer);
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &stream));
+    const acu_buffer_options options = options_like(buffer, stream);
     acu_saved_record failure;
-    ACU_TRY(make_like(__func__, buffer, stream, clone));
-    const int code = copy_all(__func__, *clone, buffer, stream);
+    if (buffer->pitched)
+        return ((const acu_pitched_buffer *)buffer)
+            ->clone(__func__, buffer, stream, &options, clone);
+    ACU_TRY(acu_buffer_new(__func__, stream, buffer->dtype, buffer->count, &options, clone));
+    const int code = copy_range(__func__, *clone, 0, buffer, 0, buffer->count, stream);
     if (!code)
         return 0;
     acu_record_save(&failure);

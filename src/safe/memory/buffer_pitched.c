@@ -3,6 +3,15 @@
 
 #define NEED_BUFFER(buffer) ACU_NEED((buffer), acu_buffer_class)
 
+/* Returns the bytes from the first row to the end of the last one. */
+static size_t bytes_of(const acu_pitched_layout *l) {
+    const acu_extent e = l->extent;
+    return ((e.depth - 1) * l->slice_height + e.height) * l->row_pitch;
+}
+
+static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
+                      const acu_buffer_options *options, acu_buffer **clone);
+
 /* Makes a pitched buffer on the same memory; returns 0 or a failure recorded for `call`. */
 static int new_view(const char *call, const acu_buffer *of, const acu_pitched_layout *layout,
                     acu_buffer **view) {
@@ -16,26 +25,46 @@ static int new_view(const char *call, const acu_buffer *of, const acu_pitched_la
     made->buffer.dtype = of->dtype;
     made->buffer.pitched = true;
     made->layout = *layout;
+    made->clone = clone_rows;
     *view = &made->buffer;
     return 0;
 }
 
-int acu_pitched_make(const char *call, const acu_pitched_layout *layout, acu_buffer **buffer) {
-    acu_buffer *view = NULL;
+/* Replaces the caller's buffer by another one, or by NULL, and leaves the thread's last failure. */
+static void replace(acu_buffer **buffer, acu_buffer *by) {
     acu_saved_record failure;
-    const int code = new_view(call, *buffer, layout, &view);
     acu_record_save(&failure);
     if (acu_buffer_release(*buffer))
         acu_record_release_error();
     acu_record_restore(&failure);
-    *buffer = view;
+    *buffer = by;
+}
+
+/* Makes a pitched buffer of so much memory; returns 0 or a failure recorded for `call`. */
+static int make(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                const acu_buffer_options *options, const acu_pitched_layout *layout,
+                acu_buffer **buffer) {
+    acu_buffer *view = NULL;
+    ACU_TRY(acu_buffer_new(call, stream, dtype, count, options, buffer));
+    const int code = new_view(call, *buffer, layout, &view);
+    replace(buffer, view);
     return code;
 }
 
-/* Returns the bytes from the first row to the end of the last one. */
-static size_t bytes_of(const acu_pitched_layout *l) {
-    const acu_extent e = l->extent;
-    return ((e.depth - 1) * l->slice_height + e.height) * l->row_pitch;
+static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
+                      const acu_buffer_options *options, acu_buffer **clone) {
+    const acu_pitched_layout *l = acu_pitched_layout_of(buffer);
+    const size_t size = acu_dtype_size(buffer->dtype);
+    const size_t count = (bytes_of(l) + size - 1) / size;
+    acu_rows_copy rows;
+    ACU_TRY(make(call, stream, buffer->dtype, count, options, l, clone));
+    const acu_region there = {.buffer = *clone}, here = {.buffer = buffer};
+    int code = acu_region_check_copy(call, &there, &here, l->extent, &rows);
+    if (!code)
+        code = acu_outcome(call, *clone, acu_region_copy_checked(&rows, *clone, buffer, stream));
+    if (code)
+        replace(clone, NULL);
+    return code;
 }
 
 /* ---- making ---- */
@@ -83,8 +112,7 @@ acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype, acu_ex
     ACU_REQUIRE(lay_out(extent, size, alignment, &layout, &count), ACU_ERROR_OVERFLOW,
                 "{%zu, %zu, %zu} elements of %zu bytes are more than can be addressed",
                 extent.width, extent.height, extent.depth, size);
-    ACU_TRY(acu_buffer_new(__func__, stream, dtype, count, options ? options : &defaults, buffer));
-    return acu_pitched_make(__func__, &layout, buffer);
+    return make(__func__, stream, dtype, count, options ? options : &defaults, &layout, buffer);
 }
 
 acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_layout *layout,

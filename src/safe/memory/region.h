@@ -12,24 +12,15 @@
 typedef struct acu_pitched_buffer {
     acu_buffer buffer;
     acu_pitched_layout layout; /* complete: no number is 0 */
+    /* Makes a clone on the stream, of memory by the options; returns 0 or a failure recorded for
+     * `call`. A pointer, so that only programs with pitched buffers link it. */
+    int (*clone)(const char *call, acu_buffer *buffer, acu_stream *stream,
+                 const acu_buffer_options *options, acu_buffer **clone);
 } acu_pitched_buffer;
 
 static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *buffer) {
     return &((const acu_pitched_buffer *)buffer)->layout;
 }
-
-/* Returns how many elements the memory of such a buffer has, rounded up where the rows are no whole
- * number of them. */
-static inline size_t acu_pitched_count(const acu_buffer *buffer) {
-    const acu_pitched_layout *l = acu_pitched_layout_of(buffer);
-    const size_t size = acu_dtype_size(buffer->dtype);
-    return (l->extent.depth * l->slice_height * l->row_pitch + size - 1) / size;
-}
-
-/* Makes the caller's buffer a pitched one of the same memory; the layout is complete and right.
- * Where that fails, the buffer is released, and NULL. Returns 0 or a failure recorded for `call`.
- */
-int acu_pitched_make(const char *call, const acu_pitched_layout *layout, acu_buffer **buffer);
 
 /* Where the elements of a region, or of the host, lie. */
 typedef struct acu_rows {
