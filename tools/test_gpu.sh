@@ -80,6 +80,8 @@ build_bench() {
     program grow "$build"/objects/grow/*.o
     objects transfers "$root/bench/transfers.c" "$root/bench/pairs.c"
     program transfers "$build"/objects/transfers/*.o
+    objects share "$root/bench/share.c" "$root/bench/pairs.c"
+    program share "$build"/objects/share/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"

@@ -3,6 +3,8 @@
 
 #include <anycuda/cudart.h>
 
+#include <unistd.h>
+
 void *captured;
 int devices_there = 1;
 
@@ -107,6 +109,23 @@ MAKES(cudaGraphAddExternalSemaphoresWaitNode)
 SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
 MAKES(cuMemRetainAllocationHandle)
 
+COUNTED(cuDeviceGetUuid_v2)
+static int fake_cuDeviceGetUuid_v2(char uuid[16]) {
+    count_cuDeviceGetUuid_v2++;
+    memset(uuid, 7, 16);
+    return 0;
+}
+MAKES(cudaIpcOpenMemHandle)
+MAKES(cudaIpcOpenEventHandle)
+MAKES(cudaMemPoolImportFromShareableHandle)
+MAKES(cudaMemPoolImportPointer)
+COUNTED(cudaMemPoolExportToShareableHandle)
+static int fake_cudaMemPoolExportToShareableHandle(int *descriptor) {
+    count_cudaMemPoolExportToShareableHandle++;
+    *descriptor = dup(0);
+    return 0;
+}
+
 COUNTED(cudaFuncGetAttributes)
 static int fake_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
     count_cudaFuncGetAttributes++;
@@ -209,6 +228,12 @@ static const struct {
     FAKE(cudaGraphAddExternalSemaphoresWaitNode),
     FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),
     FAKE(cuMemRetainAllocationHandle),
+    FAKE(cuDeviceGetUuid_v2),
+    FAKE(cudaIpcOpenMemHandle),
+    FAKE(cudaIpcOpenEventHandle),
+    FAKE(cudaMemPoolImportFromShareableHandle),
+    FAKE(cudaMemPoolImportPointer),
+    FAKE(cudaMemPoolExportToShareableHandle),
     FAKE(cudaFuncGetAttributes),
     FAKE(cudaFuncGetParamInfo),
 };

@@ -863,6 +863,7 @@ const scenario scenarios[] = {
     {"tensors", tensors},
     {"batches", batches},
     {"multicasts", multicasts},
+    {"shares", shares},
     {"transfers", transfers},
     {"transpositions", transpositions},
     {"other_apis", other_apis},

@@ -10,13 +10,14 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 28 };
+enum { SCENARIOS = 29 };
 extern const scenario scenarios[SCENARIOS];
 
 /* That of scenarios_external.c. */
 acu_result other_apis(void);
 /* Those of scenarios_memory.c. */
 acu_result allocators(void);
+acu_result shares(void);
 acu_result transfers(void);
 
 /* To be set before: */

@@ -82,3 +82,47 @@ acu_result allocators(void) {
     }
     return 0;
 }
+
+static acu_result export_memory(acu_stream *stream) {
+    size_t step;
+    const acu_physical_options options = {.handles = ACU_SHARE_FILE_DESCRIPTOR};
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_virtual) *range = NULL;
+    ACU_AUTO(acu_buffer) *mapped = NULL;
+    ACU_AUTO(acu_share) *whole = NULL;
+    ACU_AUTO(acu_share) *part = NULL;
+    ACU_TRY(acu_physical_get_granularity(0, &options, &step, NULL));
+    ACU_TRY(acu_physical_create(0, step, &options, &memory));
+    ACU_TRY(acu_virtual_reserve(0, step, NULL, &range));
+    ACU_TRY(acu_virtual_map(range, 0, memory));
+    ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_U8, 100, &mapped));
+    ACU_TRY(acu_share_export_physical(memory, &whole));
+    return acu_share_export_buffer(mapped, &part);
+}
+
+/* What one process does; test_share.c makes the calls of the other one fail. */
+acu_result shares(void) {
+    const acu_buffer_options device = {.memory = ACU_MEMORY_DEVICE};
+    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS | ACU_EVENT_DISABLE_TIMING};
+    acu_share_info info;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_pool) *pool = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_AUTO(acu_share) *first = NULL;
+    ACU_AUTO(acu_share) *second = NULL;
+    ACU_AUTO(acu_share) *third = NULL;
+    ACU_AUTO(acu_share) *fourth = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_pool_create(0, &(acu_pool_options){.handles = ACU_SHARE_FILE_DESCRIPTOR}, &pool));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 100, &device, &x));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 100, &(acu_buffer_options){.pool = pool}, &y));
+    ACU_TRY(acu_event_create(0, &shared, &event));
+    ACU_TRY(acu_share_export_buffer(x, &first));
+    ACU_TRY(acu_share_export_buffer(y, &second));
+    ACU_TRY(acu_share_export_pool(pool, &third));
+    ACU_TRY(acu_share_export_event(event, &fourth));
+    ACU_TRY(acu_share_get_info(first, &info));
+    return export_memory(a);
+}

@@ -241,6 +241,72 @@ static acu_result make_rows(acu_stream *stream) {
     return acu_buffer_slice_pitched(x, (acu_position){0, 1, 0}, two, &rows);
 }
 
+/* Where in a token what is: share.h of the library has the layout. */
+enum { CHECKSUM = 16, PROCESS = 72, LEASE = 76, WAY = 80, OFFSET = 96 };
+
+/* Makes a token of the share as another process would have made it: process 1, without a lease. */
+static acu_result disguise(acu_share *share, int32_t way, acu_share_token *token) {
+    const int32_t process = 1, no_lease = -1;
+    const uint64_t offset = 16;
+    uint64_t sum = 14695981039346656037u;
+    ACU_TRY(acu_share_get_token(share, token));
+    memcpy(token->bytes + PROCESS, &process, sizeof process);
+    memcpy(token->bytes + LEASE, &no_lease, sizeof no_lease);
+    memcpy(token->bytes + WAY, &way, sizeof way);
+    memcpy(token->bytes + OFFSET, &offset, sizeof offset);
+    memset(token->bytes + CHECKSUM, 0, sizeof sum);
+    for (size_t i = 0; i < sizeof token->bytes; i++)
+        sum = (sum ^ token->bytes[i]) * 1099511628211u;
+    memcpy(token->bytes + CHECKSUM, &sum, sizeof sum);
+    return 0;
+}
+
+static acu_result share_buffer(acu_stream *stream, acu_buffer *x, acu_share_way way) {
+    acu_share_token token;
+    ACU_AUTO(acu_share) *share = NULL;
+    ACU_AUTO(acu_share) *other = NULL;
+    ACU_AUTO(acu_buffer) *first = NULL;
+    ACU_AUTO(acu_buffer) *second = NULL;
+    ACU_TRY(acu_share_export_buffer(x, &share));
+    ACU_TRY(disguise(share, (int32_t)way, &token));
+    ACU_TRY(acu_share_create(&token, sizeof token, 0, &other));
+    ACU_TRY(acu_share_import_buffer(other, stream, &first));
+    return acu_share_import_buffer(other, stream, &second);
+}
+
+static acu_result share_event(void) {
+    acu_share_token token;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_AUTO(acu_event) *there = NULL;
+    ACU_AUTO(acu_share) *share = NULL;
+    ACU_AUTO(acu_share) *other = NULL;
+    ACU_TRY(acu_event_create(0, NULL, &event));
+    ACU_TRY(acu_share_export_event(event, &share));
+    ACU_TRY(disguise(share, ACU_SHARE_BY_IPC, &token));
+    ACU_TRY(acu_share_create(&token, sizeof token, -1, &other));
+    return acu_share_import_event(other, &there);
+}
+
+static acu_result share_pool(void) {
+    acu_share_token token;
+    ACU_AUTO(acu_pool) *pool = NULL;
+    ACU_AUTO(acu_pool) *there = NULL;
+    ACU_AUTO(acu_share) *share = NULL;
+    ACU_AUTO(acu_share) *other = NULL;
+    ACU_TRY(acu_pool_create(0, NULL, &pool));
+    ACU_TRY(acu_share_export_pool(pool, &share));
+    ACU_TRY(disguise(share, ACU_SHARE_BY_POOL, &token));
+    ACU_TRY(acu_share_create(&token, sizeof token, 0, &other));
+    return acu_share_import_pool(other, &there);
+}
+
+static acu_result share_with_others(acu_stream *stream, acu_buffer *x) {
+    ACU_TRY(share_buffer(stream, x, ACU_SHARE_BY_IPC));
+    ACU_TRY(share_buffer(stream, x, ACU_SHARE_BY_POOL));
+    ACU_TRY(share_event());
+    return share_pool();
+}
+
 static acu_result everything(void) {
     acu_node nodes[3];
     ACU_AUTO(acu_stream) *a = NULL;
@@ -257,6 +323,7 @@ static acu_result everything(void) {
     ACU_TRY(allocate(a));
     ACU_TRY(bind_memory());
     ACU_TRY(make_rows(a));
+    ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
     ACU_TRY(sample(a));
     ACU_TRY(acu_graph_create(&graph));

@@ -530,6 +530,128 @@ static void physical_memory_goes_by_descriptor(void **state) {
     OK(acu_virtual_release(range));
 }
 
+/* ---- calls that fail ---- */
+
+/* Exports one thing of each way, and keeps it until the other process is done. */
+PARTNER(exports_all) {
+    enum { WAYS = 4 };
+    acu_stream *stream = NULL;
+    acu_pool *pool = NULL;
+    acu_event *event = NULL;
+    acu_buffer *buffers[3] = {NULL};
+    acu_physical *memory = NULL;
+    acu_virtual *range = NULL;
+    acu_share *shares[WAYS] = {NULL};
+    size_t step = 0;
+    const acu_buffer_options device = {.memory = ACU_MEMORY_DEVICE};
+    const acu_pool_options handles = {.handles = ACU_SHARE_FILE_DESCRIPTOR};
+    const acu_physical_options physical = {.handles = ACU_SHARE_FILE_DESCRIPTOR};
+    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS | ACU_EVENT_DISABLE_TIMING};
+    MUST(acu_stream_create(0, NULL, &stream) == 0);
+    MUST(acu_pool_create(0, &handles, &pool) == 0);
+    MUST(acu_event_create(0, &shared, &event) == 0);
+    MUST(acu_physical_get_granularity(0, &physical, &step, NULL) == 0);
+    MUST(acu_physical_create(0, step, &physical, &memory) == 0);
+    MUST(acu_virtual_reserve(0, step, NULL, &range) == 0);
+    MUST(acu_virtual_map(range, 0, memory) == 0);
+    MUST(acu_buffer_create_with(stream, ACU_U8, 100, &device, &buffers[0]) == 0);
+    const acu_buffer_options pooled = {.pool = pool};
+    MUST(acu_buffer_create_with(stream, ACU_U8, 100, &pooled, &buffers[1]) == 0);
+    MUST(acu_virtual_create_buffer(range, 0, stream, ACU_U8, 100, &buffers[2]) == 0);
+    MUST(acu_share_export_event(event, &shares[3]) == 0);
+    for (int i = 0; i < WAYS; i++) {
+        MUST(i == 3 || acu_share_export_buffer(buffers[i], &shares[i]) == 0);
+        MUST(acu_share_send(shares[i], socket) == 0);
+    }
+    MUST(wait_for_other(socket)); /* all is released there */
+    for (int i = 0; i < WAYS; i++) {
+        bool used = true;
+        MUST(acu_share_is_used(shares[i], &used) == 0 && !used);
+        MUST(acu_share_release(shares[i]) == 0);
+        MUST(i == 3 || acu_buffer_release(buffers[i]) == 0);
+    }
+    MUST(acu_virtual_release(range) == 0 && acu_physical_release(memory) == 0);
+    MUST(acu_event_release(event) == 0 && acu_pool_release(pool) == 0);
+    MUST(acu_stream_release(stream) == 0);
+}
+
+static acu_result import_once(acu_share *share, acu_stream *stream) {
+    acu_share_info info;
+    acu_share_token token;
+    ACU_AUTO(acu_share) *fresh = NULL;
+    ACU_AUTO(acu_buffer) *buffer = NULL;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_TRY(acu_share_get_info(share, &info));
+    ACU_TRY(acu_share_get_token(share, &token));
+    ACU_TRY(acu_share_create(&token, sizeof token, acu_share_descriptor(share), &fresh));
+    return info.kind == ACU_SHARE_EVENT ? acu_share_import_event(fresh, &event)
+                                        : acu_share_import_buffer(fresh, stream, &buffer);
+}
+
+static void imports_fail_cleanly(void **state) {
+    (void)state;
+    static const struct {
+        const char *call;
+        int share; /* in the order in which they come */
+    } fails[] = {
+        {"cuDeviceGetUuid", 0},
+        {"cudaIpcOpenMemHandle", 0},
+        {"cudaMemPoolImportFromShareableHandle", 1},
+        {"cudaMemPoolImportPointer", 1},
+        {"cuMemImportFromShareableHandle", 2},
+        {"cuMemGetAllocationPropertiesFromHandle", 2},
+        {"cuMemAddressReserve", 2},
+        {"cuMemMap", 2},
+        {"cuMemSetAccess", 2},
+        {"cudaIpcOpenEventHandle", 3},
+    };
+    acu_share *shares[4] = {NULL};
+    process other = start_partner("exports_all");
+    acu_stream *stream = new_stream();
+    for (size_t i = 0; i < COUNT(shares); i++)
+        OK(acu_share_receive(other.socket, &shares[i]));
+    for (size_t i = 0; i < COUNT(fails); i++) {
+        char injected[100];
+        snprintf(injected, sizeof injected, "%s@1:2", fails[i].call);
+        OK(acu_inject_errors(injected));
+        FAILS(import_once(shares[fails[i].share], stream), ACU_OUT_OF_MEMORY, fails[i].call);
+        OK(acu_inject_errors(NULL));
+        assert_int_equal(acu_release_error(NULL), 0);
+        OK(import_once(shares[fails[i].share], stream));
+    }
+    for (size_t i = 0; i < COUNT(shares); i++)
+        OK(acu_share_release(shares[i]));
+    OK(acu_stream_release(stream));
+    assert_true(let_go_on(other.socket));
+    finish_partner(&other);
+}
+
+/* ---- two devices ---- */
+
+/* Memory of the first device, used by the second one, which can reach it. */
+static void imported_on_another_device(void **state) {
+    (void)state;
+    acu_share *share = NULL;
+    acu_stream *stream = NULL;
+    acu_buffer *buffer = NULL;
+    int32_t number = 9;
+    NEEDS_TWO_DEVICES();
+    process other = start_partner("exports_until_killed");
+    acu_share_token token;
+    assert_int_equal(recv(other.socket, &token, sizeof token, MSG_WAITALL), sizeof token);
+    OK(acu_share_receive(other.socket, &share));
+    OK(acu_stream_create(1, NULL, &stream));
+    OK(acu_share_import_buffer(share, stream, &buffer));
+    OK(acu_buffer_write_typed(buffer, 0, ACU_I32, &number, 1, NULL));
+    number = 0;
+    OK(acu_buffer_read_typed(buffer, 0, ACU_I32, &number, 1, NULL));
+    assert_int_equal(number, 9);
+    OK(acu_share_release(share));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(stream));
+    kill_partner(&other);
+}
+
 int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         TEST(buffer_goes_by_ipc),
@@ -543,6 +665,8 @@ int main(int count, char **arguments) {
         TEST(exporter_may_die),
         TEST(events_order_processes),
         TEST(physical_memory_goes_by_descriptor),
+        TEST(imports_fail_cleanly),
+        TEST(imported_on_another_device),
     };
     run_partner(count, arguments);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,9 +146,13 @@ static int check_source(const char *call, const acu_external_semaphore_source *s
     if (is_descriptor(source->type) && source->descriptor < 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "source.descriptor is %d, which is no descriptor", source->descriptor);
-    if (!is_descriptor(source->type) && !source->handle && !source->name)
+    const bool is_global = source->type == ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32_KMT ||
+                           source->type == ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX_KMT;
+    if (!is_descriptor(source->type) && !source->handle && (is_global || !source->name))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "source.handle and source.name are NULL: one of them says which object");
+                        is_global ? "source.handle is NULL, and a global handle has no name"
+                                  : "source.handle and source.name are NULL: one says which "
+                                    "object");
     return 0;
 }
 

@@ -50,7 +50,6 @@ static void read_boot(unsigned char boot[16]) {
     const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     const ssize_t size = file < 0 ? 0 : read(file, text, sizeof text);
     size_t digits = 0;
-    memset(boot, 0, 16);
     for (ssize_t i = 0; i < size && digits < 32; i++)
         if (digit(text[i]) >= 0) {
             boot[digits / 2] = (unsigned char)(boot[digits / 2] * 16 + digit(text[i]));
@@ -59,9 +58,30 @@ static void read_boot(unsigned char boot[16]) {
     acu_share_close(file);
 }
 
-uint64_t acu_share_numbering(void) {
+/* What is known of this process, read once, and in a child of fork() again. */
+typedef struct here {
+    pid_t process;
+    uint64_t numbering;
+    unsigned char boot[16];
+} here;
+
+static here ask_here(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static here known;
     struct stat about;
-    return stat("/proc/self/ns/pid", &about) ? 0 : (uint64_t)about.st_ino;
+    pthread_mutex_lock(&lock);
+    if (known.process != getpid()) {
+        known = (here){.process = getpid()};
+        known.numbering = stat("/proc/self/ns/pid", &about) ? 0 : (uint64_t)about.st_ino;
+        read_boot(known.boot);
+    }
+    const here copy = known;
+    pthread_mutex_unlock(&lock);
+    return copy;
+}
+
+uint64_t acu_share_numbering(void) {
+    return ask_here().numbering;
 }
 
 int acu_share_stamp(const char *call, acu_share_body *body) {
@@ -71,7 +91,7 @@ int acu_share_stamp(const char *call, acu_share_body *body) {
     body->process = (int32_t)getpid();
     body->numbering = acu_share_numbering();
     body->lease = -1;
-    read_boot(body->boot);
+    memcpy(body->boot, ask_here().boot, sizeof body->boot);
     if (getrandom(&body->id, sizeof body->id, 0) != (ssize_t)sizeof body->id)
         return acu_fail(call, "", cudaErrorOperatingSystem, "no random number: %s",
                         strerror(errno));
@@ -132,14 +152,14 @@ static bool is_sound(const acu_share_body *b) {
     const size_t size = acu_dtype_size((acu_dtype)b->dtype);
     uint64_t bytes = 0;
     if (b->kind < ACU_SHARE_BUFFER || b->kind > ACU_SHARE_PHYSICAL || b->way < ACU_SHARE_BY_IPC ||
-        b->way > ACU_SHARE_BY_DESCRIPTOR)
+        b->way > ACU_SHARE_BY_DESCRIPTOR || (b->kind != ACU_SHARE_PHYSICAL && is_zero(b->uuid)))
         return false;
     return !buffer || (size > 0 && !__builtin_mul_overflow(b->count, size, &bytes) &&
                        bytes == b->bytes && bytes > 0 && b->offset <= PTRDIFF_MAX - bytes);
 }
 
 int acu_share_decode(const char *call, const void *token, size_t bytes, acu_share_body *body) {
-    unsigned char here[16];
+    const here now = ask_here();
     int code = check_bytes(call, token, bytes);
     if (code)
         return code;
@@ -147,8 +167,8 @@ int acu_share_decode(const char *call, const void *token, size_t bytes, acu_shar
     if (!is_sound(body))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "the token says what no share can be: it was not made by anycuda");
-    read_boot(here);
-    if (!is_zero(here) && !is_zero(body->boot) && memcmp(here, body->boot, sizeof here) != 0)
+    if (!is_zero(now.boot) && !is_zero(body->boot) &&
+        memcmp(now.boot, body->boot, sizeof now.boot) != 0)
         return acu_fail(call, "", ACU_ERROR_STATE,
                         "the token is of another machine, or was made before this one was started");
     return 0;
@@ -159,7 +179,7 @@ int acu_share_decode(const char *call, const void *token, size_t bytes, acu_shar
 /* The number of a device may differ from process to process (CUDA_VISIBLE_DEVICES), its UUID does
  * not. */
 int acu_share_mark_device(const char *call, acu_device device, acu_share_body *body) {
-    CUuuid uuid;
+    CUuuid uuid = {{0}};
     CUdevice raw = 0;
     if (device == ACU_DEVICE_HOST)
         return 0;
@@ -179,9 +199,9 @@ int acu_share_find_device(const char *call, const acu_share_body *body, acu_devi
         return 0;
     ACU_TRY(acu_physical_begin(call, &any));
     for (acu_device i = 0; i < ACU_WATCHED(devices); i++) {
-        acu_share_body here = {.version = 0};
-        ACU_TRY(acu_share_mark_device(call, i, &here));
-        if (memcmp(here.uuid, body->uuid, sizeof here.uuid) == 0) {
+        acu_share_body it = {.version = 0};
+        ACU_TRY(acu_share_mark_device(call, i, &it));
+        if (memcmp(it.uuid, body->uuid, sizeof it.uuid) == 0) {
             *device = i;
             return 0;
         }
