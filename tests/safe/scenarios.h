@@ -10,9 +10,8 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { MOST_SCENARIOS = 100 };
-extern const scenario scenarios[];
-extern const size_t scenario_count;
+enum { SCENARIOS = 30 };
+extern const scenario scenarios[SCENARIOS];
 
 /* That of scenarios_external.c. */
 acu_result other_apis(void);
