@@ -98,6 +98,24 @@ static void kinds_of_memory(void **state) {
     OK(acu_buffer_release(slice));
 }
 
+/* The default caching allocator maps its memory, of which CUDA makes no handle. */
+static void memory_of_allocators(void **state) {
+    (void)state;
+    acu_share *made = NULL;
+    acu_buffer *buffer = NULL;
+    acu_allocator *allocator = NULL;
+    OK(acu_allocator_create(0, &(acu_allocator_options){.source = ACU_ALLOCATOR_VIRTUAL},
+                            &allocator));
+    OK(acu_buffer_create_with(good.stream, ACU_U8, 64,
+                              &(acu_buffer_options){.allocator = allocator}, &buffer));
+    FAILS(acu_share_export_buffer(buffer, &made), ACU_ERROR_MEMORY_KIND,
+          "CUDA shares memory of cudaMalloc() only");
+    assert_non_null(strstr(acu_last_error_details().hint, "ACU_ALLOCATOR_DEVICE"));
+    assert_null(made);
+    OK(acu_buffer_release(buffer));
+    OK(acu_allocator_release(allocator));
+}
+
 static void pools_and_events(void **state) {
     (void)state;
     acu_share *made = NULL;
@@ -277,6 +295,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SHARE_TEST(handles_and_pointers),
         SHARE_TEST(kinds_of_memory),
+        SHARE_TEST(memory_of_allocators),
         SHARE_TEST(pools_and_events),
         SHARE_TEST(physical_memory),
         SHARE_TEST(tokens_cut_short_and_changed),

@@ -273,10 +273,10 @@ static void of_mipmaps(void **state) {
     OK(acu_texture_release(texture));
     FAILS(acu_texture_create(&(acu_texture_source){.mipmap = mipmap, .first_level = 3}, &sampler,
                              &texture),
-          ACU_ERROR_RANGE, "there are 3");
+          ACU_ERROR_RANGE, "there are no levels from number 3 on: there are 3");
     FAILS(acu_texture_create(&(acu_texture_source){.mipmap = mipmap, .layer_count = 2}, &sampler,
                              &texture),
-          ACU_ERROR_RANGE, "there are 1");
+          ACU_ERROR_RANGE, "2 layers from number 0 on are too many: there are 1");
     OK(acu_buffer_release(to));
     OK(acu_kernel_release(kernel));
     OK(acu_mipmap_release(mipmap));

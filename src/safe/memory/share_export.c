@@ -228,6 +228,15 @@ static int offer_ipc(const char *call, const acu_buffer *buffer, acu_share *shar
     if (!code)
         code = (int)cudaIpcGetMemHandle(&handle, (void *)(uintptr_t)base);
     acu_guard_leave(&guard);
+    if (code == cudaErrorInvalidValue) {
+        acu_fail_hint(
+            "acu_buffer_create_with() makes memory of ACU_MEMORY_DEVICE, or takes it from "
+            "an allocator of ACU_ALLOCATOR_DEVICE or from a pool with .handles = "
+            "ACU_SHARE_FILE_DESCRIPTOR");
+        return acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND,
+                           "CUDA shares memory of cudaMalloc() only, and this is other memory, as "
+                           "that which a caching allocator maps");
+    }
     share->body.way = ACU_SHARE_BY_IPC;
     share->body.offset = at - base;
     memcpy(share->body.raw, &handle, code ? 0 : sizeof handle);

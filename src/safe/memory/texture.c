@@ -167,8 +167,12 @@ static enum cudaResourceViewFormat view_format(const acu_format *f) {
 static int select_range(const making *m, const char *what, unsigned first, unsigned count,
                         size_t all, unsigned *last) {
     if (first >= all || count > all - first)
-        return acu_fail(m->call, "", ACU_ERROR_RANGE, "%u %s from %s %u on: there are %zu", count,
-                        what, what, first, all);
+        return count
+                   ? acu_fail(m->call, "", ACU_ERROR_RANGE,
+                              "%u %s from number %u on are too many: there are %zu", count, what,
+                              first, all)
+                   : acu_fail(m->call, "", ACU_ERROR_RANGE,
+                              "there are no %s from number %u on: there are %zu", what, first, all);
     *last = count ? first + count - 1 : (unsigned)all - 1;
     return 0;
 }
