@@ -10,7 +10,7 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 29 };
+enum { SCENARIOS = 30 };
 extern const scenario scenarios[SCENARIOS];
 
 /* That of scenarios_external.c. */
