@@ -99,6 +99,11 @@ static void create_and_release(void) {
         OK(acu_allocator_create(0, &(acu_allocator_options){.source = sources[i].source},
                                 &allocator));
         OK(acu_allocator_set_current(allocator));
+        raw_small(QUEUED); /* the first ones take long, also to load code */
+        raw_large(QUEUED);
+        safe_small(QUEUED);
+        safe_large(QUEUED);
+        synchronize();
         snprintf(name, sizeof name, "create and release of 1 KiB, %s", sources[i].name);
         compare(name, raw_small, safe_small, QUEUED, synchronize);
         alone(name, safe_small);

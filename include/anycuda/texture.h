@@ -71,7 +71,8 @@ typedef struct acu_texture_source {
     unsigned channels; /* of its type that make a texel; 0 means 1 */
     size_t width;      /* texels of a row; of a linear one 0 means all */
     size_t height;     /* rows; 0: linear */
-    size_t row_pitch;  /* bytes from a row to the next one; 0: no gap */
+    size_t row_pitch;  /* bytes from a row to the next one; 0: those of a pitched buffer, which then
+                          has to have all rows in its first slice, or in any other buffer no gap */
 
     /* Of an array or a mipmap, a view: its elements seen in another format of the same size, and
      * some of its levels and layers. All zero: everything, as it is. A mipmap's view has a

@@ -4,6 +4,8 @@
 #include <anycuda/cudart.h>
 #include <anycuda/layers.h>
 
+#include <sched.h>
+
 enum { KIB = 1024, MIB = 1024 * KIB };
 
 static acu_stream *stream, *other;
@@ -167,6 +169,38 @@ static void another_stream_waits_for_nothing_it_need_not(void **state) {
         OK(acu_buffer_release(later));
         OK(acu_allocator_release(a));
     }
+}
+
+static void wait_until_open(void *open) {
+    while (!__atomic_load_n((int *)open, __ATOMIC_ACQUIRE))
+        (void)sched_yield();
+}
+
+/* What is ready on a stream is another one's only after its work, too. */
+static void ready_memory_waits_for_its_work(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1 * MIB, 12 * MIB};
+    int open;
+    acu_quarantine(0);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        acu_allocator *a = caching(ACU_ALLOCATOR_DEVICE);
+        OK(acu_allocator_set_current(a));
+        acu_buffer *mine = NULL, *theirs = NULL;
+        OK(acu_buffer_create(stream, ACU_U8, sizes[i], &mine));
+        void *address = acu_buffer_raw(mine);
+        open = 0; /* by CUDA's own call: during one of anycuda's nothing is kept ready */
+        assert_int_equal(cudaLaunchHostFunc(acu_stream_raw(stream), wait_until_open, &open), 0);
+        OK(acu_buffer_zero(mine, NULL));
+        OK(acu_buffer_release(mine));
+        OK(acu_buffer_create(other, ACU_U8, sizes[i], &theirs));
+        assert_ptr_not_equal(acu_buffer_raw(theirs), address);
+        __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+        OK(acu_stream_synchronize(stream));
+        OK(acu_buffer_release(theirs));
+        OK(acu_allocator_clear_current(0));
+        OK(acu_allocator_release(a));
+    }
+    acu_quarantine(64);
 }
 
 /* At the limit a stream waits for the other one's work rather than have no memory. */
@@ -700,6 +734,7 @@ int main(void) {
         WITH_STREAMS(pieces_are_divided_and_joined),
         WITH_STREAMS(ready_memory_is_joined),
         WITH_STREAMS(another_stream_waits_for_nothing_it_need_not),
+        WITH_STREAMS(ready_memory_waits_for_its_work),
         WITH_STREAMS(at_the_limit_a_stream_waits),
         WITH_STREAMS(a_release_waits_for_other_streams),
         WITH_STREAMS(memory_outlives_its_stream),

@@ -73,6 +73,13 @@ static const char *capture(acu_buffer *result, size_t bytes, acu_exec **exec) {
     return at;
 }
 
+static size_t reserved_after_trim(void) {
+    acu_allocator_info info;
+    OK(acu_allocator_trim(allocator, 0));
+    OK(acu_allocator_get_info(allocator, &info));
+    return info.reserved;
+}
+
 static void memory_of_a_graph_is_its_own(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(sources); i++) {
@@ -84,6 +91,9 @@ static void memory_of_a_graph_is_its_own(void **state) {
         OK(acu_buffer_release(before)); /* free, but not for the graph */
         const char *at = capture(result, BYTES, &exec);
         assert_ptr_not_equal(at, used_before);
+        acu_allocator_info info;
+        OK(acu_allocator_get_info(allocator, &info));
+        assert_int_equal(info.used, BYTES); /* the temporary buffer is free, but the graph's */
         for (size_t k = 0; k < COUNT(others); k++) {
             others[k] = buffer_on(k % 2 ? stream : other, BYTES);
             assert_false(overlap(others[k], at, BYTES));
@@ -98,18 +108,147 @@ static void memory_of_a_graph_is_its_own(void **state) {
             expect(others[k], 1);
             OK(acu_buffer_release(others[k]));
         }
-        OK(acu_allocator_trim(allocator, 0)); /* not the graph's */
+        const size_t with_graph = reserved_after_trim(); /* not the graph's */
         OK(acu_exec_launch(exec, stream));
         expect(result, 7);
         OK(acu_exec_release(exec));
+        assert_true(reserved_after_trim() < with_graph);
         OK(acu_buffer_release(result));
-        OK(acu_allocator_trim(allocator, 0)); /* now all of it */
-        acu_allocator_info info;
-        OK(acu_allocator_get_info(allocator, &info));
-        assert_int_equal(info.reserved, 0);
+        assert_int_equal(reserved_after_trim(), 0);
         end_source();
     }
 }
+
+/* ---- used again within a capture ---- */
+
+static void fill_on(acu_buffer *buffer, unsigned char value, acu_stream *on) {
+    OK(acu_buffer_fill_typed(buffer, ACU_U8, &value, on));
+}
+
+static acu_graph *end_and_launch(void) {
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_stream_end_capture(stream, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    return graph;
+}
+
+/* What was released in the capture is used again there: a graph needs as much as it uses at once.
+ */
+static void a_capture_uses_its_memory_again(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        acu_buffer *results[5];
+        const void *at = NULL;
+        use_source(sources[i]);
+        for (size_t k = 0; k < COUNT(results); k++)
+            results[k] = buffer_on(stream, BYTES);
+        OK(acu_stream_begin_capture(noted(stream), NULL));
+        for (size_t k = 0; k < COUNT(results); k++) {
+            acu_buffer *temporary = buffer_on(stream, BYTES);
+            assert_true(k == 0 || acu_buffer_raw(temporary) == at);
+            at = acu_buffer_raw(temporary);
+            fill(temporary, (unsigned char)(k + 1));
+            OK(acu_buffer_copy(results[k], temporary, NULL));
+            OK(acu_buffer_release(temporary));
+        }
+        acu_graph *graph = end_and_launch();
+        for (size_t k = 0; k < COUNT(results); k++) {
+            expect(results[k], (unsigned char)(k + 1));
+            OK(acu_buffer_release(results[k]));
+        }
+        OK(acu_graph_release(graph));
+        end_source();
+    }
+}
+
+/* Another stream of the capture uses the memory late; its own stream comes after that. */
+static void memory_waits_for_the_captures_other_streams(void **state) {
+    (void)state;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    acu_buffer *first = buffer_on(stream, BYTES), *second = buffer_on(stream, BYTES);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *temporary = buffer_on(stream, BYTES);
+    const void *at = acu_buffer_raw(temporary);
+    fill(temporary, 7);
+    OK(acu_stream_fork(stream, &other, 1));
+    OK(acu_stream_call_function(other, work_50_ms, NULL));
+    OK(acu_buffer_copy(first, temporary, other));
+    OK(acu_buffer_release(temporary));
+    temporary = buffer_on(stream, BYTES);
+    assert_ptr_equal(acu_buffer_raw(temporary), at);
+    fill(temporary, 9);
+    OK(acu_buffer_copy(second, temporary, NULL));
+    OK(acu_buffer_release(temporary));
+    OK(acu_stream_join(stream, &other, 1));
+    acu_graph *graph = end_and_launch();
+    expect(first, 7);
+    expect(second, 9);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(first));
+    OK(acu_buffer_release(second));
+    end_source();
+}
+
+/* The first use of memory that is used again may be on another stream, which comes after the work
+ * that used it before. */
+static void another_stream_comes_after_earlier_work(void **state) {
+    (void)state;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    acu_buffer *first = buffer_on(stream, BYTES), *second = buffer_on(stream, BYTES);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *temporary = buffer_on(stream, BYTES);
+    const void *at = acu_buffer_raw(temporary);
+    OK(acu_stream_fork(stream, &other, 1));
+    OK(acu_stream_call_function(stream, work_50_ms, NULL));
+    fill(temporary, 7);
+    OK(acu_buffer_copy(first, temporary, NULL));
+    OK(acu_buffer_release(temporary));
+    temporary = buffer_on(stream, BYTES);
+    assert_ptr_equal(acu_buffer_raw(temporary), at);
+    fill_on(temporary, 9, other);
+    OK(acu_stream_join(stream, &other, 1));
+    OK(acu_buffer_copy(second, temporary, NULL)); /* 7 if the earlier work came later */
+    OK(acu_buffer_release(temporary));
+    acu_graph *graph = end_and_launch();
+    expect(first, 7);
+    expect(second, 9);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(first));
+    OK(acu_buffer_release(second));
+    end_source();
+}
+
+/* A buffer that the program, a slice or a node has still is not used again. */
+static void what_is_kept_is_not_used_again(void **state) {
+    (void)state;
+    acu_buffer *slice = NULL;
+    use_source(ACU_ALLOCATOR_VIRTUAL);
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    acu_buffer *sliced = buffer_on(stream, BYTES), *held = buffer_on(stream, BYTES);
+    OK(acu_buffer_slice(sliced, BYTES - 10, 10, &slice));
+    fill(sliced, 5);
+    fill(held, 6);
+    OK(acu_buffer_release(sliced));
+    acu_buffer *next = buffer_on(stream, BYTES);
+    assert_false(overlap(next, acu_buffer_raw(slice), 10));
+    assert_false(overlap(next, acu_buffer_raw(held), BYTES));
+    fill(next, 8);
+    acu_graph *graph = end_and_launch();
+    expect(slice, 5);
+    expect(held, 6);
+    expect(next, 8);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(slice));
+    OK(acu_buffer_release(held));
+    OK(acu_buffer_release(next));
+    end_source();
+}
+
+/* ---- afterwards ---- */
 
 /* When the graph is gone, its memory is its stream's. */
 static void memory_comes_back_with_the_graphs_end(void **state) {
@@ -182,10 +321,7 @@ static void a_lost_capture_gives_its_memory_back(void **state) {
     fill(made, 1);
     OK(acu_buffer_release(made));
     OK(acu_stream_release(brief)); /* the capture goes with it */
-    OK(acu_allocator_trim(allocator, 0));
-    acu_allocator_info info;
-    OK(acu_allocator_get_info(allocator, &info));
-    assert_int_equal(info.reserved, 0);
+    assert_int_equal(reserved_after_trim(), 0);
     end_source();
 }
 
@@ -277,6 +413,10 @@ static void the_limit_holds_in_a_capture(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_STREAMS(memory_of_a_graph_is_its_own),
+        WITH_STREAMS(a_capture_uses_its_memory_again),
+        WITH_STREAMS(memory_waits_for_the_captures_other_streams),
+        WITH_STREAMS(another_stream_comes_after_earlier_work),
+        WITH_STREAMS(what_is_kept_is_not_used_again),
         WITH_STREAMS(memory_comes_back_with_the_graphs_end),
         WITH_STREAMS(a_captured_buffer_lives_on),
         WITH_STREAMS(others_allocate_meanwhile),

@@ -329,8 +329,7 @@ static void copy_strided(void) {
         low += steps[i] < 0 ? steps[i] * ((int64_t)shape[i] - 1) : 0;
         high += steps[i] > 0 ? steps[i] * ((int64_t)shape[i] - 1) : 0;
     }
-    let_go_for(from);
-    let_go_for(to);
+    let_go(); /* the first copy on a stream loads kernels, and CUDA may wait when it does */
     const bool fits =
         total == 0 || (low >= 0 && high < (int64_t)from->count && to_at + total <= to->count);
     const acu_strides strides = {

@@ -219,6 +219,29 @@ static void of_buffers(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* Their pitch need not be said, and what is beyond their extent is not read. */
+static void of_pitched_buffers(void **state) {
+    (void)state;
+    acu_stream *stream = stream_on(0);
+    acu_buffer *rows = NULL;
+    acu_texture *texture = NULL;
+    struct cudaResourceDesc made;
+    OK(acu_buffer_create_pitched(stream, ACU_F32, (acu_extent){8, 3, 2}, NULL, &rows));
+    OK(acu_texture_create(&(acu_texture_source){.buffer = rows, .width = 8, .height = 3}, &mixed,
+                          &texture));
+    assert_int_equal(cudaGetTextureObjectResourceDesc(&made, acu_texture_raw(texture)), 0);
+    assert_int_equal(made.res.pitch2D.pitchInBytes, 512);
+    OK(acu_texture_release(texture));
+    FAILS(acu_texture_create(&(acu_texture_source){.buffer = rows, .width = 9, .height = 3}, NULL,
+                             &texture),
+          ACU_ERROR_RANGE, "3 rows of 9 texels of 4 bytes, 512 bytes apart");
+    FAILS(acu_texture_create(&(acu_texture_source){.buffer = rows, .width = 8, .height = 4}, NULL,
+                             &texture),
+          ACU_ERROR_RANGE, "4 rows of 8 texels");
+    OK(acu_buffer_release(rows));
+    OK(acu_stream_release(stream));
+}
+
 static void of_mipmaps(void **state) {
     (void)state;
     acu_stream *stream = stream_on(0);
@@ -452,6 +475,7 @@ int main(void) {
         TEXTURE_TEST(life),
         TEXTURE_TEST(are_arguments),
         TEXTURE_TEST(of_buffers),
+        TEXTURE_TEST(of_pitched_buffers),
         TEXTURE_TEST(of_mipmaps),
         TEXTURE_TEST(wrong_sources),
         TEXTURE_TEST(wrap_borrows_adopt_takes),

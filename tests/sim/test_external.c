@@ -457,6 +457,105 @@ TEST(an_import_breaks_a_capture) {
     OK(cudaDestroyExternalMemory(memory));
 }
 
+/* ---- images ---- */
+
+typedef struct place {
+    unsigned level, x, y, offset;
+} place;
+
+/* Writes the number of each element, counted over all levels, by CUDA; then the memory has it where
+ * an H200 with driver 13.0 had that of Vulkan's image. */
+static void lies_as_on_a_gpu(unsigned columns, unsigned rows, unsigned levels, const place *places,
+                             size_t count) {
+    static unsigned numbers[40000];
+    enum { IMAGE = 1 << 18 };
+    unsigned first[4] = {0}, next = 0;
+    cudaExternalMemory_t memory;
+    cudaMipmappedArray_t image;
+    const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                      .handle.fd = acu_sim_memory_export(IMAGE),
+                                                      .size = IMAGE};
+    const struct cudaExternalMemoryMipmappedArrayDesc shape = {
+        .formatDesc = {32, 0, 0, 0, cudaChannelFormatKindUnsigned},
+        .extent = {columns, rows, 0},
+        .numLevels = levels};
+    const char *seen = mmap(NULL, IMAGE, PROT_READ, MAP_SHARED, desc.handle.fd, 0);
+    assert_ptr_not_equal(seen, MAP_FAILED);
+    OK(cudaImportExternalMemory(&memory, &desc));
+    OK(cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    for (unsigned i = 0; i < levels; i++) {
+        const unsigned width = columns >> i, height = rows >> i;
+        cudaArray_t level;
+        first[i] = next;
+        for (unsigned k = 0; k < width * height; k++)
+            numbers[k] = next++;
+        OK(cudaGetMipmappedArrayLevel(&level, image, i));
+        OK(cudaMemcpy2DToArray(level, 0, 0, numbers, (size_t)width * 4, (size_t)width * 4, height,
+                               cudaMemcpyHostToDevice));
+    }
+    OK(cudaDeviceSynchronize());
+    for (size_t i = 0; i < count; i++) {
+        const place *p = &places[i];
+        unsigned there;
+        memcpy(&there, seen + p->offset, sizeof there);
+        assert_int_equal(there, first[p->level] + p->y * (columns >> p->level) + p->x);
+    }
+    OK(cudaDestroyExternalMemory(memory)); /* the image keeps it */
+    OK(cudaFreeMipmappedArray(image));
+    munmap((void *)(uintptr_t)seen, IMAGE);
+}
+
+TEST(images_lie_as_on_a_gpu) {
+    static const place small[] = {
+        {0, 149, 69, 78036}, {0, 60, 38, 14816},  {0, 26, 50, 7464},   {0, 122, 19, 30008},
+        {0, 23, 8, 4684},    {1, 74, 34, 100648}, {1, 2, 25, 83480},   {1, 70, 18, 99432},
+        {1, 7, 14, 82668},   {1, 66, 34, 100392}, {2, 36, 16, 107584}, {2, 23, 8, 105036},
+        {2, 11, 3, 102716},  {2, 16, 6, 104608},  {2, 1, 8, 102916},   {3, 17, 7, 109236},
+        {3, 8, 3, 108848},   {3, 5, 4, 108740},   {3, 9, 5, 108948},   {3, 2, 5, 108696}};
+    static const place high[] = {{0, 32, 499, 97328}, {0, 24, 259, 57648}, {0, 15, 91, 6012},
+                                 {0, 15, 242, 32108}, {0, 17, 45, 10900},  {1, 15, 249, 114524},
+                                 {1, 9, 1, 98580},    {1, 9, 146, 107812}, {1, 9, 217, 112404},
+                                 {1, 6, 105, 105048}, {2, 7, 124, 122572}, {2, 6, 76, 119496},
+                                 {2, 4, 55, 118000},  {2, 7, 20, 115916},  {2, 3, 39, 116924}};
+    lies_as_on_a_gpu(150, 70, 4, small, sizeof small / sizeof *small);
+    lies_as_on_a_gpu(33, 500, 3, high, sizeof high / sizeof *high);
+}
+
+TEST(what_is_no_image) {
+    cudaExternalMemory_t memory, none = NULL;
+    cudaMipmappedArray_t image;
+    const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
+                                                      .handle.fd = acu_sim_memory_export(SIZE),
+                                                      .size = SIZE};
+    struct cudaExternalMemoryMipmappedArrayDesc shape = {
+        .formatDesc = {32, 0, 0, 0, cudaChannelFormatKindUnsigned},
+        .extent = {128, 128, 0},
+        .numLevels = 1};
+    OK(cudaImportExternalMemory(&memory, &desc));
+    OK(cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape)); /* it just fits */
+    OK(cudaFreeMipmappedArray(image));
+    shape.offset = 4096;
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    shape.offset = 0;
+    shape.numLevels = 9;
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    shape.numLevels = 1;
+    shape.flags = cudaArraySparse;
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    shape.flags = 0x100; /* which CUDA takes */
+    OK(cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    OK(cudaFreeMipmappedArray(image));
+    shape.flags = 0;
+    shape.formatDesc.x = 64;
+    FAILS(cudaErrorInvalidChannelDescriptor,
+          cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, NULL));
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(NULL, memory, &shape));
+    FAILS(cudaErrorInvalidResourceHandle,
+          cudaExternalMemoryGetMappedMipmappedArray(&image, none, &shape));
+    OK(cudaDestroyExternalMemory(memory));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         S(a_timeline),
@@ -474,6 +573,8 @@ int main(void) {
         S(a_reset_takes_it_back),
         S(what_is_no_memory),
         S(memory_of_any_size),
+        S(images_lie_as_on_a_gpu),
+        S(what_is_no_image),
         S(dedicated_memory_is_mapped_from_its_beginning),
         S(an_import_breaks_a_capture),
     };

@@ -193,6 +193,25 @@ TEST(a_write_where_a_device_has_bound_nothing) {
     acu_sim_reset(MACHINE);
 }
 
+/* Only what stands for multimem instructions reaches an object: acu_sim_multicast_at(). */
+TEST(a_kernel_with_plain_accesses) {
+    CUmodule module;
+    CUfunction add;
+    int count = 1;
+    OK(cudaFree(NULL));
+    register_kernels();
+    const CUmemGenericAllocationHandle object = object_for(1, 1), memory = memory_on(0, 1);
+    OK(cuMulticastAddDevice(object, 0));
+    OK(cuMulticastBindMem(object, 0, memory, 0, CHUNK, 0));
+    CUdeviceptr at = mapped(object, 1, 0);
+    void *args[] = {&at, &at, &at, &count};
+    OK(cuModuleLoadData(&module, PTX_HEAD PTX_ADD));
+    OK(cuModuleGetFunction(&add, module, "add"));
+    OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    acu_sim_reset(MACHINE);
+}
+
 static void *add_second(void *object) {
     OK(cuMulticastAddDevice(*(CUmemGenericAllocationHandle *)object, 1));
     return NULL;
@@ -243,6 +262,7 @@ int main(void) {
         C(copies_and_fills_reach_all),
         C(addresses_are_bound),
         T(a_write_where_a_device_has_bound_nothing),
+        T(a_kernel_with_plain_accesses),
         C(binding_and_mapping_wait_for_the_last_device),
         C(devices_are_reset),
     };

@@ -9,12 +9,17 @@
 
 #define OUTCOME(semaphore, code) acu_outcome(__func__, (semaphore), (code))
 
-/* ---- uses on streams, under the lock ---- */
+/* ---- uses on streams ---- */
 
+static bool is_first(const acu_external_semaphore *s, const acu_timeline *timeline) {
+    return __atomic_load_n(&s->first.timeline, __ATOMIC_ACQUIRE) == timeline;
+}
+
+/* Under the lock. */
 static acu_semaphore_use *use_on(const acu_external_semaphore *s, const acu_timeline *timeline) {
     for (size_t i = 0; i < s->use_count; i++)
-        if (s->uses[i].timeline == timeline)
-            return &s->uses[i];
+        if (s->more[i].timeline == timeline)
+            return &s->more[i];
     return NULL;
 }
 
@@ -22,16 +27,17 @@ static bool is_over(const acu_semaphore_use *use) {
     return use->pending == 0 && acu_timeline_is_over(use->timeline, use->number);
 }
 
-/* Forgets the uses that are over. Returns CUDA's code where a timeline's end fails. */
+/* Forgets the uses on other streams that are over; under the lock. Returns CUDA's code where a
+ * timeline's end fails. */
 static int forget(acu_external_semaphore *s) {
     size_t kept = 0;
     int first = 0;
     for (size_t i = 0; i < s->use_count; i++) {
-        if (!is_over(&s->uses[i])) {
-            s->uses[kept++] = s->uses[i];
+        if (!is_over(&s->more[i])) {
+            s->more[kept++] = s->more[i];
             continue;
         }
-        const int code = acu_timeline_release(s->uses[i].timeline);
+        const int code = acu_timeline_release(s->more[i].timeline);
         first = first ? first : code;
     }
     s->use_count = kept;
@@ -45,51 +51,83 @@ static int make_room(acu_external_semaphore *s) {
     if (s->use_count < s->use_room)
         return 0;
     const size_t room = s->use_room ? 2 * s->use_room : 2;
-    acu_semaphore_use *more = realloc(s->uses, room * sizeof *more);
+    acu_semaphore_use *more = realloc(s->more, room * sizeof *more);
     if (!more)
         return acu_record(ACU_ERROR_HOST_MEMORY, "the host has no memory for a semaphore's use");
-    s->uses = more;
+    s->more = more;
     s->use_room = room;
+    return 0;
+}
+
+static int begin_use_locked(acu_external_semaphore *s, acu_timeline *timeline) {
+    if (is_first(s, NULL))
+        __atomic_store_n(&s->first.timeline, acu_timeline_retain(timeline), __ATOMIC_RELEASE);
+    if (is_first(s, timeline))
+        return 0;
+    acu_semaphore_use *use = use_on(s, timeline);
+    const int code = use ? 0 : make_room(s);
+    if (code)
+        return code;
+    if (!use) {
+        use = &s->more[s->use_count++];
+        *use = (acu_semaphore_use){.timeline = acu_timeline_retain(timeline)};
+    }
+    use->pending++;
     return 0;
 }
 
 /* Begins a use on the stream, which end_use() follows, whether CUDA refuses the work or not. */
 static int begin_use(acu_external_semaphore *s, acu_timeline *timeline) {
-    int code = 0;
+    if (ACU_LIKELY(is_first(s, timeline)))
+        return 0;
     pthread_mutex_lock(&s->lock);
-    acu_semaphore_use *use = use_on(s, timeline);
-    if (!use && (code = make_room(s)) == 0) {
-        use = &s->uses[s->use_count++];
-        *use = (acu_semaphore_use){.timeline = acu_timeline_retain(timeline)};
-    }
-    if (use)
-        use->pending++;
+    const int code = begin_use_locked(s, timeline);
     pthread_mutex_unlock(&s->lock);
     return code;
 }
 
+/* Several threads may use one stream, and the greatest number counts. */
+static void raise_number(acu_semaphore_use *use, uint64_t number) {
+    uint64_t before = __atomic_load_n(&use->number, __ATOMIC_RELAXED);
+    while (before < number && !__atomic_compare_exchange_n(&use->number, &before, number, true,
+                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 static void end_use(acu_external_semaphore *s, acu_timeline *timeline, uint64_t number) {
+    if (ACU_LIKELY(is_first(s, timeline))) {
+        raise_number(&s->first, number);
+        return;
+    }
     pthread_mutex_lock(&s->lock);
     acu_semaphore_use *use = use_on(s, timeline);
     use->pending--;
-    if (use->number < number)
-        use->number = number;
+    raise_number(use, number);
     pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- life ---- */
 
+/* Forgets all uses that are over; returns whether none is left. The caller is the last owner. */
+static bool forget_all(acu_external_semaphore *s, int *code) {
+    *code = forget(s);
+    if (s->first.timeline && is_over(&s->first)) {
+        const int first = acu_timeline_release(s->first.timeline);
+        s->first.timeline = NULL;
+        *code = *code ? *code : first;
+    }
+    return s->use_count == 0 && !s->first.timeline;
+}
+
 static int destroy_semaphore(acu_object *object) {
     acu_external_semaphore *s = (acu_external_semaphore *)object;
     int timelines = 0, code = 0;
-    if (!acu_is_unloading())
-        timelines = forget(s);
-    if (s->use_count > 0 && !acu_is_unloading())
+    if (!acu_is_unloading() && !forget_all(s, &timelines))
         return ACU_LATER;
     if (s->owned && !acu_is_unloading())
         ACU_IGNORING_CAPTURES(code, cudaDestroyExternalSemaphore(s->raw));
     pthread_mutex_destroy(&s->lock);
-    free(s->uses);
+    free(s->more);
     code = acu_forgive_unloading(code);
     return code ? code : timelines;
 }
@@ -146,9 +184,13 @@ static int check_source(const char *call, const acu_external_semaphore_source *s
     if (is_descriptor(source->type) && source->descriptor < 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "source.descriptor is %d, which is no descriptor", source->descriptor);
-    if (!is_descriptor(source->type) && !source->handle && !source->name)
+    const bool is_global = source->type == ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32_KMT ||
+                           source->type == ACU_EXTERNAL_SEMAPHORE_KEYED_MUTEX_KMT;
+    if (!is_descriptor(source->type) && !source->handle && (is_global || !source->name))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "source.handle and source.name are NULL: one of them says which object");
+                        is_global ? "source.handle is NULL, and a global handle has no name"
+                                  : "source.handle and source.name are NULL: one says which "
+                                    "object");
     return 0;
 }
 
@@ -465,6 +507,31 @@ static int wait_for_all(const char *call, const acu_semaphore_wait *waits, size_
     return submit(call, &list, stream, false);
 }
 
+/* The usual case needs no list: one semaphore, on a stream of its device that is not captured. */
+static bool is_usual(const acu_external_semaphore *s, const acu_stream *stream) {
+    return acu_is(s, &acu_external_semaphore_class) && acu_is(stream, &acu_stream_class) &&
+           !stream->is_default && !acu_capture_of(stream) &&
+           s->object.device == stream->object.device;
+}
+
+static int run_one(const char *call, acu_external_semaphore *s, unsigned long long value,
+                   acu_stream *stream, bool signals) {
+    acu_semaphore_params p;
+    int code = begin_use(s, stream->timeline);
+    if (code)
+        return acu_outcome(call, s, code);
+    memset(&p, 0, sizeof p);
+    if (signals) {
+        p.signal.params.fence.value = value;
+        code = (int)cudaSignalExternalSemaphoresAsync(&s->raw, &p.signal, 1, stream->raw);
+    } else {
+        p.wait.params.fence.value = value;
+        code = (int)cudaWaitExternalSemaphoresAsync(&s->raw, &p.wait, 1, stream->raw);
+    }
+    end_use(s, stream->timeline, acu_timeline_issue(stream->timeline));
+    return acu_outcome(call, s, code);
+}
+
 acu_result acu_external_signal(const acu_semaphore_signal *signals, size_t count,
                                acu_stream *stream) {
     return signal_all(__func__, signals, count, stream);
@@ -477,11 +544,15 @@ acu_result acu_external_wait(const acu_semaphore_wait *waits, size_t count, acu_
 acu_result acu_external_semaphore_signal(acu_external_semaphore *semaphore,
                                          unsigned long long value, acu_stream *stream) {
     const acu_semaphore_signal signal = {.semaphore = semaphore, .value = value};
+    if (ACU_LIKELY(is_usual(semaphore, stream)))
+        return run_one(__func__, semaphore, value, stream, true);
     return signal_all(__func__, &signal, 1, stream);
 }
 
 acu_result acu_external_semaphore_wait(acu_external_semaphore *semaphore, unsigned long long value,
                                        acu_stream *stream) {
     const acu_semaphore_wait wait = {.semaphore = semaphore, .value = value};
+    if (ACU_LIKELY(is_usual(semaphore, stream)))
+        return run_one(__func__, semaphore, value, stream, false);
     return wait_for_all(__func__, &wait, 1, stream);
 }

@@ -21,9 +21,12 @@ struct acu_external_semaphore {
     cudaExternalSemaphore_t raw;
     acu_external_semaphore_type type; /* 0: not known */
     bool owned;                       /* the raw semaphore is destroyed with the handle */
-    /* CUDA wants all signals and waits to be done before a semaphore is destroyed. */
+    /* CUDA wants all signals and waits to be done before a semaphore is destroyed. The use on the
+     * first stream stays, so that a program with one stream needs no lock: timeline and number are
+     * atomic. */
+    acu_semaphore_use first;
     pthread_mutex_t lock;
-    acu_semaphore_use *uses; /* under the lock, as the next two */
+    acu_semaphore_use *more; /* under the lock, as the next two: the uses on other streams */
     size_t use_count, use_room;
 };
 

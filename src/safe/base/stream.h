@@ -17,6 +17,8 @@
  * each object that it uses to the capture, instead of remembering a use on the stream: the work is
  * not done now, but at each launch of the graph.
  */
+typedef struct acu_capture_ending acu_capture_ending;
+
 typedef struct acu_capture {
     /* Keeps the object alive for the graph; a failure is recorded and fails the operation. */
     int (*use)(struct acu_capture *capture, acu_object *object, bool writes);
@@ -29,7 +31,23 @@ typedef struct acu_capture {
     acu_stream *origin; /* the stream where it began */
     acu_stream *joined; /* the streams that came in later, each with a reference */
     struct acu_capture *next;
+    acu_capture_ending *ends; /* atomic: what is called before it ends, in a list */
 } acu_capture;
+
+/* What is called before a capture ends; not where it is lost. Returns 0, or a recorded code, for
+ * which the capture is lost. */
+struct acu_capture_ending {
+    int (*run)(acu_capture_ending *end, acu_capture *capture);
+    acu_capture_ending *next;
+};
+
+/* Adds a call, which must be there until the graph goes. */
+static inline void acu_capture_add_ending(acu_capture *capture, acu_capture_ending *end) {
+    end->next = __atomic_load_n(&capture->ends, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&capture->ends, &end->next, end, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
+}
 
 /*
  * What an allocator keeps for a stream (safe/memory/allocator_cache.h). The stream and the

@@ -354,9 +354,33 @@ static bool goes_on(const acu_stream *stream) {
     return status != cudaStreamCaptureStatusNone;
 }
 
+/* Makes the calls that come before the end; returns the first failure. */
+static int run_ends(acu_capture *capture) {
+    int first = 0;
+    for (acu_capture_ending *e = __atomic_load_n(&capture->ends, __ATOMIC_ACQUIRE), *next; e;
+         e = next) {
+        next = e->next;
+        const int code = e->run(e, capture);
+        first = first ? first : code;
+    }
+    return first;
+}
+
+/* Loses the capture, because what its graph needs is not kept. */
+static int end_in_failure(const char *call, const acu_stream *stream, graph_capture *capture,
+                          int failed) {
+    const int code = acu_outcome(call, stream, failed);
+    lose_graph(capture, give_up(capture));
+    end_all(capture);
+    return code;
+}
+
 static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
     cudaGraph_t raw = NULL;
     acu_kept_set *unused = NULL;
+    const int failed = run_ends(&capture->capture);
+    if (failed)
+        return end_in_failure(call, stream, capture, failed);
     int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
     bool ended_well = code && goes_on(stream) && give_up(capture);
     if (code && !ended_well && goes_on(stream))

@@ -30,8 +30,10 @@ typedef struct acu_allocator_way {
      * there is none. */
     struct acu_storage *(*reuse)(acu_allocator *allocator, acu_stream *stream, acu_dtype dtype,
                                  size_t count);
-    /* Prepares a storage for being used again in that way; NULL: none is. */
-    void (*keep)(acu_allocator *allocator, struct acu_storage *storage);
+    /* Prepares a storage that has its memory for being used again; NULL: none is. */
+    int (*keep)(acu_allocator *allocator, struct acu_storage *storage);
+    /* Returns what a capture keeps for a storage; NULL: the storage. */
+    acu_object *(*kept_by)(const acu_capture *capture, struct acu_storage *storage);
     int (*trim)(acu_allocator *allocator, size_t keep);
     void (*get_info)(acu_allocator *allocator, acu_allocator_info *info);
     int (*destroy)(acu_allocator *allocator);

@@ -191,60 +191,11 @@ static int find_cache(acu_caching *a, acu_stream *stream, acu_arena *arena, acu_
     return code;
 }
 
-/* ---- memory of captures ---- */
-
-/* The graph is gone, and its last launch is over: the memory is its stream's, like any other. */
-static int destroy_arena(acu_object *object) {
-    acu_arena *arena = (acu_arena *)object;
-    acu_caching *a = arena->allocator;
-    pthread_mutex_lock(&a->base.lock);
-    acu_arena **link = &a->arenas;
-    while (*link && *link != arena)
-        link = &(*link)->next;
-    if (*link)
-        *link = arena->next;
-    for (acu_cache *cache = a->caches; cache; cache = cache->next)
-        if (cache->arena == arena)
-            __atomic_store_n(&cache->arena, NULL, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&a->base.lock);
-    return acu_object_release(NULL, a, &acu_allocator_class);
-}
-
-static const acu_class arena_class = {"memory of a capture", destroy_arena, NULL,
-                                      acu_breaks_no_capture};
-
-static acu_arena *find_arena(const acu_caching *a, uint64_t capture) {
-    acu_arena *arena = a->arenas;
-    while (arena && arena->capture != capture)
-        arena = arena->next;
-    return arena;
-}
-
-/* Makes the arena of a capture, which its graph will keep; returns 0 or a recorded code. */
-static int new_arena(acu_caching *a, acu_capture *capture, acu_arena **out) {
-    acu_arena *arena = acu_object_make(&arena_class, sizeof *arena, ACU_DEVICE_CURRENT);
-    if (!arena)
-        return ACU_ERROR_HOST_MEMORY;
-    acu_object_add_owner(a);
-    arena->allocator = a;
-    arena->capture = capture->id;
-    pthread_mutex_lock(&a->base.lock);
-    arena->next = a->arenas;
-    a->arenas = arena;
-    pthread_mutex_unlock(&a->base.lock);
-    *out = arena;
-    const int code = capture->use(capture, &arena->object, false);
-    const int released = acu_object_release(NULL, arena, &arena_class); /* the graph owns it */
-    return code ? code : released;
-}
-
 /* Finds the cache of a stream that is captured; its arena is made with the first one. */
 static int find_captured(acu_caching *a, acu_stream *stream, acu_capture *capture,
                          acu_cache **cache) {
-    pthread_mutex_lock(&a->base.lock);
-    acu_arena *arena = find_arena(a, capture->id);
-    pthread_mutex_unlock(&a->base.lock);
-    int code = arena ? 0 : new_arena(a, capture, &arena);
+    acu_arena *arena = NULL;
+    const int code = acu_arena_find(a, capture, &arena);
     return code ? code : find_cache(a, stream, arena, cache);
 }
 
@@ -388,6 +339,8 @@ static int take(acu_allocator *base, acu_stream *stream, size_t bytes, acu_given
     acu_piece *piece = NULL;
     int code =
         capture ? find_captured(a, stream, capture, &cache) : find_cache(a, stream, NULL, &cache);
+    if (!code && capture)
+        acu_arena_reclaim(cache->arena, stream, capture);
     if (!code)
         code = take_from(a, cache, stream, acu_size_round(bytes), &piece);
     if (code)
@@ -428,17 +381,22 @@ static int give(acu_allocator *base, acu_stream *stream, const acu_given *given)
 static struct acu_storage *reuse(acu_allocator *base, acu_stream *stream, acu_dtype dtype,
                                  size_t count) {
     acu_cache *cache = NULL;
-    if (!acu_cache_is_usual() || find_cache(caching(base), stream, NULL, &cache))
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX ||
+        !acu_cache_is_usual() || find_cache(caching(base), stream, NULL, &cache))
         return NULL;
-    return acu_cache_reuse(cache, dtype, count);
+    return acu_cache_reuse(cache, dtype, count, bytes);
 }
 
-static void keep(acu_allocator *base, acu_storage *s) {
+static int keep(acu_allocator *base, acu_storage *s) {
     acu_cache *cache = s->piece->heap->cache;
     (void)base;
+    if (cache->arena)
+        return acu_arena_keep(cache->arena, s);
     const size_t bytes = s->piece->bytes;
-    s->cache = cache->arena ? NULL : cache;
+    s->cache = s->flags == 0 ? cache : NULL;
     s->class = bytes <= ACU_SMALL ? acu_size_class(bytes) : ACU_READY_CLASSES;
+    return 0;
 }
 
 /* ---- giving back ---- */
@@ -624,6 +582,7 @@ const acu_allocator_way acu_caching_way = {.take = take,
                                            .give = give,
                                            .reuse = reuse,
                                            .keep = keep,
+                                           .kept_by = acu_arena_kept_by,
                                            .trim = trim,
                                            .get_info = get_info,
                                            .destroy = destroy,

@@ -48,6 +48,9 @@ typedef struct acu_arena {
     acu_caching *allocator; /* with a reference */
     uint64_t capture;       /* its id */
     struct acu_arena *next;
+    acu_capture_ending end;
+    acu_storage *made; /* under the allocator's lock: in the capture, by next_made, each with a
+                          reference until the capture ends */
 } acu_arena;
 
 typedef struct acu_cache {
@@ -150,20 +153,14 @@ static inline acu_storage *acu_cache_take_large(acu_cache *cache, size_t bytes) 
     return s;
 }
 
-/* Returns a storage that was ready, for so many elements; NULL, with nothing done, where there is
- * none or the size is unusual. */
-static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count) {
-    size_t bytes = 0;
-    if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX)
-        return NULL;
+/* Returns a storage that was ready, for so many elements of so many bytes, which are not 0; NULL:
+ * there is none. */
+static inline acu_storage *acu_cache_reuse(acu_cache *cache, acu_dtype dtype, size_t count,
+                                           size_t bytes) {
     acu_storage *s = ACU_LIKELY(bytes <= ACU_SMALL) ? acu_cache_take(cache, acu_size_class(bytes))
                                                     : acu_cache_take_large(cache, bytes);
-    if (!s)
-        return NULL;
-    s->first.dtype = dtype;
-    s->first.count = count;
-    s->first.object.references = 1;
-    __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
+    if (s)
+        acu_storage_renew(s, dtype, count);
     return s;
 }
 
@@ -217,6 +214,18 @@ static inline bool acu_cache_keep(acu_storage *s) {
     acu_cache_unlock(cache);
     return kept;
 }
+
+/* ---- captures: allocator_capture.c ---- */
+
+/* Finds the arena of a capture, or makes it; returns 0 or a recorded code. */
+int acu_arena_find(acu_caching *a, acu_capture *capture, acu_arena **arena);
+/* Remembers a storage that was made in the capture; returns 0 or a recorded code. */
+int acu_arena_keep(acu_arena *arena, acu_storage *s);
+/* Returns what the capture keeps for a storage: the arena, where the storage was made in it. */
+acu_object *acu_arena_kept_by(const acu_capture *capture, acu_storage *s);
+/* Makes memory free that the program has released in the capture, once the stream comes after what
+ * other streams of the capture do with it. Where that cannot be had, it is not used again. */
+void acu_arena_reclaim(acu_arena *arena, acu_stream *stream, acu_capture *capture);
 
 /* ---- the source: allocator_source.c ---- */
 

@@ -35,8 +35,8 @@ static int make_from_environment(acu_device device) {
     if (!text || !*text)
         return 0;
     if (!acu_allocator_from_text) {
-        acu_fail_hint("call a function of <anycuda/allocator.h>, or link with "
-                      "-Wl,-u,acu_allocator_from_text");
+        acu_fail_hint("link the program with -Wl,-u,acu_allocator_from_text, or call "
+                      "acu_allocator_create() in it");
         return acu_record(ACU_ERROR_STATE,
                           "ANYCUDA_ALLOCATOR is set, but the program was linked without the "
                           "caching allocator");

@@ -115,18 +115,16 @@ int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t
     return code ? code : released;
 }
 
-/* Where the device has a current allocator, and a buffer of the size was released on the stream
- * before, its storage is used again, with its memory. */
-ACU_HOT __attribute__((noinline)) static int create_from_allocator(const char *call,
-                                                                   acu_stream *stream,
-                                                                   acu_dtype dtype, size_t count,
-                                                                   acu_buffer **buffer) {
-    acu_cache *cache = buffer && acu_cache_is_usual() && acu_is(stream, &acu_stream_class) &&
-                               !acu_is_shared(&stream->shared)
-                           ? (acu_cache *)__atomic_load_n(&stream->cache, __ATOMIC_ACQUIRE)
-                           : NULL;
-    acu_storage *s = cache ? acu_cache_reuse(cache, dtype, count) : NULL;
-    if (!s)
+/* Where the device has a current allocator, and a buffer of so many bytes was released on the
+ * stream before, its storage is used again, with its memory; `bytes` is 0 where something is
+ * unusual. */
+ACU_HOT __attribute__((noinline)) static int
+create_from_allocator(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                      size_t bytes, acu_buffer **buffer) {
+    acu_cache *cache =
+        bytes > 0 ? (acu_cache *)__atomic_load_n(&stream->cache, __ATOMIC_ACQUIRE) : NULL;
+    acu_storage *s = ACU_LIKELY(cache) ? acu_cache_reuse(cache, dtype, count, bytes) : NULL;
+    if (!ACU_LIKELY(s))
         return acu_buffer_new(call, stream, dtype, count, &defaults, buffer);
     *buffer = &s->first;
     return 0;
@@ -141,7 +139,7 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
     size_t bytes = 0;
     acu_storage *s = ACU_LIKELY(usual) ? acu_storage_reuse(stream, dtype, count, &bytes) : NULL;
     if (!ACU_LIKELY(s != NULL))
-        return create_from_allocator(__func__, stream, dtype, count, buffer);
+        return create_from_allocator(__func__, stream, dtype, count, bytes, buffer);
     int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
     if (!ACU_LIKELY(code == 0)) {
         *buffer = NULL;

@@ -57,6 +57,16 @@ static int check_bytes(const char *call, size_t bytes) {
                             "the size is 0 bytes: the other API knows the allocation's size");
 }
 
+static bool is_global(acu_external_memory_type type) {
+    return type == ACU_EXTERNAL_MEMORY_OPAQUE_WIN32_KMT ||
+           type == ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT;
+}
+
+static bool is_resource(acu_external_memory_type type) {
+    return type >= ACU_EXTERNAL_MEMORY_D3D12_RESOURCE &&
+           type <= ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT;
+}
+
 static int check_source(const char *call, const acu_external_memory_source *source) {
     const bool is_descriptor = source->type == ACU_EXTERNAL_MEMORY_OPAQUE_FD;
     if (!*type_name(source->type))
@@ -66,9 +76,15 @@ static int check_source(const char *call, const acu_external_memory_source *sour
     if (is_descriptor && source->descriptor < 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "source.descriptor is %d, which is no descriptor", source->descriptor);
-    if (!is_descriptor && !source->handle && !source->name)
+    if (!is_descriptor && !source->handle && (is_global(source->type) || !source->name))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "source.handle and source.name are NULL: one of them says which object");
+                        is_global(source->type)
+                            ? "source.handle is NULL, and a global handle has no name"
+                            : "source.handle and source.name are NULL: one says which object");
+    if (is_resource(source->type) && !source->dedicated)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "source.dedicated is false, but a resource of Direct3D has its memory "
+                        "for itself");
     return check_bytes(call, source->bytes);
 }
 

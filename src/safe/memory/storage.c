@@ -234,9 +234,10 @@ __attribute__((noinline)) static int allocate_from(acu_storage *s) {
     s->pointer = given.pointer;
     s->host = s->memory == ACU_MEMORY_PINNED ? given.pointer : NULL;
     s->piece = given.piece;
-    if (s->allocator->way->keep && s->flags == 0)
-        s->allocator->way->keep(s->allocator, s);
-    return 0;
+    const int kept = s->allocator->way->keep ? s->allocator->way->keep(s->allocator, s) : 0;
+    if (kept && acu_allocator_give(s->allocator, s->home, &given))
+        acu_record_release_error();
+    return kept;
 }
 
 static int allocate(acu_storage *s, void *given) {
@@ -460,6 +461,7 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     s->allocator = r->allocator;
     s->piece = NULL;
     s->cache = NULL;
+    s->next_made = NULL;
     s->fill = r->fill;
     s->access_of = r->access_of;
     s->capacity = s->filled = 0;

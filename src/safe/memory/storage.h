@@ -53,6 +53,7 @@ typedef struct acu_storage {
     uint64_t freed;          /* the number of the last use, while it is ready */
     struct acu_allocator *allocator; /* where the memory comes from, with a reference; or NULL */
     struct acu_piece *piece;         /* of a caching allocator; else NULL */
+    struct acu_storage *next_made;   /* of the same capture, which is an owner */
     char *host; /* the host's address; NULL if the host cannot reach the memory */
     int device; /* ordinal */
     acu_memory memory;
@@ -168,23 +169,29 @@ typedef struct acu_storage_request {
  * for `call`. */
 int acu_storage_new(const char *call, const acu_storage_request *request, acu_buffer **buffer);
 
-/*
- * Returns the stream's spare as a storage for so many elements; NULL, with nothing done, where
- * there is none or the size is unusual. Then the caller asks CUDA for `*bytes`; if that fails, it
- * calls acu_storage_retry().
- */
-static inline acu_storage *acu_storage_reuse(acu_stream *stream, acu_dtype dtype, size_t count,
-                                             size_t *bytes) {
-    size_t size = acu_dtype_size(dtype);
-    if (__builtin_mul_overflow(count, size, bytes) || *bytes - 1 >= PTRDIFF_MAX)
-        return NULL; /* nothing, or too much */
-    acu_storage *s = (acu_storage *)acu_stream_take_spare(stream);
-    if (!s)
-        return NULL;
+/* Makes the first buffer of a storage that was released alive again. */
+static inline void acu_storage_renew(acu_storage *s, acu_dtype dtype, size_t count) {
     s->first.dtype = dtype;
     s->first.count = count;
     s->first.object.references = 1;
     __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
+}
+
+/*
+ * Returns the stream's spare as a storage for so many elements; NULL, with nothing done, where
+ * there is none or the size is unusual (`*bytes` is 0 then). The caller asks CUDA for `*bytes`; if
+ * that fails, it calls acu_storage_retry().
+ */
+static inline acu_storage *acu_storage_reuse(acu_stream *stream, acu_dtype dtype, size_t count,
+                                             size_t *bytes) {
+    size_t size = acu_dtype_size(dtype);
+    if (__builtin_mul_overflow(count, size, bytes) || *bytes - 1 >= PTRDIFF_MAX) {
+        *bytes = 0; /* nothing, or too much */
+        return NULL;
+    }
+    acu_storage *s = (acu_storage *)acu_stream_take_spare(stream);
+    if (s)
+        acu_storage_renew(s, dtype, count);
     return s;
 }
 /* Tries again, after the pools are trimmed, to allocate what CUDA refused with `code`, or destroys

@@ -1,5 +1,6 @@
 /* Storage: which streams use it, and which uses wait for which. */
 #include "safe/memory/storage.h"
+#include "safe/memory/allocator.h"
 
 /* ---- the table ---- */
 
@@ -70,10 +71,17 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
     return 0;
 }
 
+/* Returns what a graph keeps for the memory: what was made in its capture may be released there,
+ * and the memory be used again. */
+static acu_object *kept_by(const acu_capture *capture, acu_storage *storage) {
+    const acu_allocator *a = storage->allocator;
+    return a && a->way->kept_by ? a->way->kept_by(capture, storage) : &storage->object;
+}
+
 int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
                                uint64_t *version) {
     acu_capture *capture = acu_capture_of(stream);
-    int code = capture ? capture->use(capture, &storage->object, writes) : 0;
+    int code = capture ? capture->use(capture, kept_by(capture, storage), writes) : 0;
     if (code || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
         return code;
     if (capture)

@@ -3,6 +3,7 @@
 #include "safe/base/active_capture.h"
 #include "safe/base/device.h"
 #include "safe/memory/image.h"
+#include "safe/memory/region.h"
 
 /* ---- life ---- */
 
@@ -90,12 +91,19 @@ static int lay_out_linear(making *m, const acu_texture_source *s, size_t element
 
 static int lay_out_rows(making *m, const acu_texture_source *s, size_t element,
                         const struct cudaChannelFormatDesc *desc) {
-    size_t row = 0, pitch = 0, end = 0;
-    const bool lost =
-        __builtin_mul_overflow(s->width, element, &row) ||
-        __builtin_mul_overflow(s->row_pitch ? s->row_pitch : row, s->height - 1, &end) ||
-        __builtin_add_overflow(end, row, &end);
-    pitch = s->row_pitch ? s->row_pitch : row;
+    size_t row = 0, pitch = s->row_pitch, end = 0;
+    bool lost = __builtin_mul_overflow(s->width, element, &row);
+    if (!pitch && s->buffer->pitched) {
+        const acu_pitched_layout *l = acu_pitched_layout_of(s->buffer);
+        pitch = l->row_pitch;
+        if (row > l->extent.width * acu_dtype_size(s->buffer->dtype) ||
+            s->height > l->extent.height)
+            lost = true;
+    } else if (!pitch) {
+        pitch = row;
+    }
+    lost = lost || __builtin_mul_overflow(pitch, s->height - 1, &end) ||
+           __builtin_add_overflow(end, row, &end);
     if (lost || end > acu_buffer_bytes(s->buffer) || row == 0 || row > pitch)
         return acu_fail_on(m->call, s->buffer, ACU_ERROR_RANGE,
                            "%zu rows of %zu texels of %zu bytes, %zu bytes apart, are not what the "

@@ -455,6 +455,7 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
     if (!m)
         return cudaErrorMemoryAllocation;
     acu_sim_array_memory *memory = m->levels[0]->memory;
+    acu_sim_array_lay_out_image(m->levels, m->level_count, &memory->shape);
     if (memory->shape.used > size) {
         free_mipmap(m);
         return cudaErrorInvalidValue;

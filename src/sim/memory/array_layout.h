@@ -9,7 +9,7 @@ typedef struct acu_sim_array acu_sim_array;
 /* The smallest piece of memory that is mapped to an array: what a tile of a sparse array takes. */
 enum { SIM_PIECE = 64 << 10 };
 /* How many bytes of a row lie one behind the other, from a multiple on. */
-enum { SIM_PIECE_RUN = 64 };
+enum { SIM_PIECE_RUN = 64, SIM_IMAGE_RUN = 16 };
 
 /*
  * Where a level lies in the memory of its array: tile after tile, along x first; each tile block
@@ -23,6 +23,7 @@ typedef struct acu_sim_array_place {
     size_t width, height, depth;      /* of a tile: in bytes, rows, slices */
     size_t columns, rows, slabs;      /* tiles in each direction */
     size_t block_height, block_depth; /* of a block: in rows and slices */
+    bool is_image;                    /* the level is another API's, with 8 rows of a block mixed */
 } acu_sim_array_place;
 
 /* What the levels of an array, or its only one, have in common. */
@@ -37,6 +38,10 @@ typedef struct acu_sim_array_shape {
 /* Lays the levels of a sparse or deferred array out: sets the place of each. */
 void acu_sim_array_lay_out(acu_sim_array *const *levels, unsigned count,
                            acu_sim_array_shape *shape);
+
+/* Lays out the levels of an image of another API. */
+void acu_sim_array_lay_out_image(acu_sim_array *const *levels, unsigned count,
+                                 acu_sim_array_shape *shape);
 
 /* Returns where a byte is: x in bytes. The rest of its run follows. */
 size_t acu_sim_array_offset(const acu_sim_array *level, size_t x, size_t y, size_t z);

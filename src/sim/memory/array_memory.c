@@ -70,7 +70,8 @@ char *acu_sim_array_memory_at(const acu_sim_array *level, size_t x, size_t y, si
     const acu_sim_array_memory *m = level->memory;
     const size_t offset = acu_sim_array_offset(level, x, y, z);
     const acu_sim_array_piece *piece = m->pieces ? &m->pieces[offset / SIM_PIECE] : NULL;
-    *run = SIM_PIECE_RUN - x % SIM_PIECE_RUN;
+    const size_t unit = m->whole ? SIM_IMAGE_RUN : SIM_PIECE_RUN;
+    *run = unit - x % unit;
     if (m->whole)
         return m->whole + offset;
     return piece && piece->of ? piece->bytes + offset % SIM_PIECE : NULL;

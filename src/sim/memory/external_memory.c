@@ -1,6 +1,7 @@
 /*
  * Memory of other APIs: a file in memory that the program makes, which stands for such memory
- * (acu_sim_memory_export()), or one that Mesa's Vulkan for the CPU exports. The bytes are shared
+ * (acu_sim_memory_export()), or one that Mesa's Vulkan for the CPU exports; or what CUDA itself
+ * exports (cuMemExportToShareableHandle()), as GPUs take that, too. The bytes are shared
  * with all other mappings of the file; a device has addresses for them that the host cannot access.
  */
 #define _GNU_SOURCE /* memfd_create */
@@ -13,6 +14,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
+#include "sim/shared_file.h"
 #include "sim/stream/capture.h"
 
 #include <stdlib.h>
@@ -54,11 +56,26 @@ void acu_sim_external_release(acu_sim_external *external) {
 
 /* ---- importing ---- */
 
+/* Validates what a GPU on Linux validates before it says that the type is not supported: global
+ * handles have no names, and resources of Direct3D are dedicated. */
+static cudaError_t validate_other(const struct cudaExternalMemoryHandleDesc *desc) {
+    const bool is_global = desc->type == cudaExternalMemoryHandleTypeOpaqueWin32Kmt ||
+                           desc->type == cudaExternalMemoryHandleTypeD3D11ResourceKmt;
+    const bool is_resource = desc->type >= cudaExternalMemoryHandleTypeD3D12Resource &&
+                             desc->type <= cudaExternalMemoryHandleTypeD3D11ResourceKmt;
+    if (desc->type == cudaExternalMemoryHandleTypeNvSciBuf)
+        return desc->handle.nvSciBufObject ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    if ((!desc->handle.win32.handle && (is_global || !desc->handle.win32.name)) ||
+        (is_resource && !desc->flags))
+        return cudaErrorInvalidValue;
+    return cudaErrorNotSupported;
+}
+
 static cudaError_t validate(const struct cudaExternalMemoryHandleDesc *desc) {
     if (!acu_sim_knows(&acu_cudart_type_cudaExternalMemoryHandleType, desc->type) || !desc->size ||
         desc->flags & ~(unsigned)cudaExternalMemoryDedicated)
         return cudaErrorInvalidValue;
-    return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : cudaErrorNotSupported;
+    return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : validate_other(desc);
 }
 
 /* The part of a file that is memory. */
@@ -83,6 +100,11 @@ static bool find_memory(int fd, memory_part *part) {
     static const char ours[] = "/memfd:anycuda-memory", mesas[] = "/memfd:llvmpipe memory fd";
     char name[128];
     struct stat file;
+    acu_sim_shared_note note;
+    if (acu_sim_shared_file_read(fd, SIM_SHARED_CREATED, &note)) {
+        *part = (memory_part){0, note.size};
+        return true;
+    }
     if (!acu_sim_external_descriptor_name(fd, name, sizeof name) || fstat(fd, &file))
         return false;
     *part = (memory_part){0, (uint64_t)file.st_size};

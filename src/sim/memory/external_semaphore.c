@@ -214,22 +214,28 @@ static acu_sim_semaphore *find(int fd) {
     return NULL;
 }
 
-/* The other types are those of other systems and of other libraries. CUDA does not look whether a
- * semaphore is a timeline. */
-static cudaError_t validate_type(enum cudaExternalSemaphoreHandleType type) {
-    if (!acu_sim_knows(&acu_cudart_type_cudaExternalSemaphoreHandleType, type))
+/* The other types are those of other systems and of other libraries, of which global handles have
+ * no names. CUDA does not look whether a semaphore is a timeline. */
+static cudaError_t validate_type(const struct cudaExternalSemaphoreHandleDesc *desc) {
+    const bool is_global = desc->type == cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt ||
+                           desc->type == cudaExternalSemaphoreHandleTypeKeyedMutexKmt;
+    if (!acu_sim_knows(&acu_cudart_type_cudaExternalSemaphoreHandleType, desc->type))
         return cudaErrorInvalidValue;
-    return type == cudaExternalSemaphoreHandleTypeOpaqueFd ||
-                   type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd
-               ? cudaSuccess
-               : cudaErrorNotSupported;
+    if (desc->type == cudaExternalSemaphoreHandleTypeOpaqueFd ||
+        desc->type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd)
+        return cudaSuccess;
+    if (desc->type == cudaExternalSemaphoreHandleTypeNvSciSync)
+        return desc->handle.nvSciSyncObj ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    return desc->handle.win32.handle || (desc->handle.win32.name && !is_global)
+               ? cudaErrorNotSupported
+               : cudaErrorInvalidValue;
 }
 
 static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
                           acu_sim_device *device, imported **made) {
     if (desc->flags)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate_type(desc->type));
+    SIM_TRY(validate_type(desc));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_semaphore *semaphore = find(desc->handle.fd);
     if (!semaphore)
