@@ -387,7 +387,8 @@ typedef struct acu_strides {
  * transposition. Where it cannot run, because the stream's device does not reach the memory or the
  * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
  * memory nothing that is written may also be read: that is not found, and the result is undefined.
- * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
+ * The first such copy on a stream loads the kernel, for which CUDA may wait for work of other
+ * streams. Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);

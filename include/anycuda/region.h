@@ -85,6 +85,8 @@ ACU_CHECKED acu_result acu_buffer_get_layout(acu_buffer *buffer, acu_pitched_lay
 
 /* ---- regions ---- */
 
+struct acu_array; /* array.h */
+
 /** A place in memory to copy from or to; the extent is an argument of what is done there. */
 typedef struct acu_region {
     acu_buffer *buffer; /* where the memory is; not kept beyond the call */
@@ -95,6 +97,10 @@ typedef struct acu_region {
     size_t row_pitch;
     /* Rows from a slice to the next one. 0: the same of slices. */
     size_t slice_height;
+    /* Instead of a buffer, an array, whose elements `at` and the extent count, and whose layers are
+     * slices. What is copied from or to it has elements of the same size, ACU_BYTES(16) for four
+     * floats; the host's may be of a channel's type. An array cannot be filled. */
+    struct acu_array *array;
 } acu_region;
 
 /* ---- copies ----

@@ -463,8 +463,9 @@ static void *transpose_alone(void *failures) {
     float *back = malloc(sizeof(float[SIDE * SIDE]));
     int wrong = acu_buffer_copy_strided(b, a, &transposition, NULL);
     wrong += acu_buffer_read(b, back, SIDE * SIDE);
-    for (int i = 0; i < SIDE * SIDE; i++)
-        wrong += back[i] != (float)(i % SIDE * SIDE + i / SIDE);
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++)
+            wrong += back[y * SIDE + x] != (float)(x * SIDE + y);
     free(back);
     wrong += acu_buffer_release(a) + acu_buffer_release(b) + acu_stream_release(mine);
     __atomic_add_fetch((int *)failures, wrong != 0, __ATOMIC_RELAXED);

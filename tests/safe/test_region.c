@@ -211,8 +211,8 @@ static void overlapping_regions_are_refused_and_no_others(void **state) {
         acu_buffer *buffer = bytes_on(stream, 1, a, NULL);
         acu_region t = any_region(buffer, e, 1), f = any_region(buffer, e, 1);
         if (any(2)) { /* parts of one image */
-            t = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12};
-            f = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12};
+            t = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12, NULL};
+            f = (acu_region){buffer, {any(16), any(8), any(4)}, 24, 12, NULL};
         }
         const rows to = rows_of(&t, e, 1), from = rows_of(&f, e, 1);
         if (overlap_on_host(to, from, e, 1)) {
