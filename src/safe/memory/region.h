@@ -22,6 +22,11 @@ static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *
     return &((const acu_pitched_buffer *)buffer)->layout;
 }
 
+/* Makes a pitched buffer with elements of another type, whose memory is aligned for it, in the same
+ * rows. Returns 0 or a failure recorded for `call`. */
+int acu_pitched_reinterpret(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                            acu_buffer **view);
+
 /* Where the elements of a region, or of the host, lie. */
 typedef struct acu_rows {
     char *at;     /* the first element */
