@@ -37,7 +37,8 @@ typedef struct acu_batch_report {
 
 /** When the source of a copy is read, with CUDA's numbers (cudaMemcpySrcAccessOrder). */
 typedef enum acu_source_order {
-    ACU_SOURCE_ORDER_STREAM = 1,          /* in the stream's order; what 0 means, too */
+    ACU_SOURCE_ORDER_DEFAULT = 0,         /* in the stream's order */
+    ACU_SOURCE_ORDER_STREAM = 1,          /* the same */
     ACU_SOURCE_ORDER_DURING_API_CALL = 2, /* before the call returns */
     ACU_SOURCE_ORDER_ANY = 3              /* at any time until the copy is done */
 } acu_source_order;
@@ -63,7 +64,8 @@ typedef struct acu_copy_attributes {
  *
  * `attributes` may be NULL; copies before the first entry's have none. Copies one by one have no
  * use for hints, and wait at the end where a source must be read during the call. A batch of 0
- * copies is done, and a copy of 0 elements, too. A capture takes the copies as nodes.
+ * copies is done. A copy whose `count` is 0 copies all that the source has from `from_at` on
+ * (acu_copy): leave out those that shall copy nothing. A capture takes the copies as nodes.
  *
  * `report` may be NULL. The result is that of the first copy that failed, and so is the last error,
  * whose message has the index. If CUDA refuses a batch, its copies are tried one by one: those that

@@ -869,3 +869,5 @@ const scenario scenarios[] = {
     {"other_apis", other_apis},
     {"arrays_and_textures", arrays_and_textures},
 };
+
+const size_t scenario_count = COUNT(scenarios);

@@ -10,8 +10,9 @@ typedef struct scenario {
     acu_result (*run)(void);
 } scenario;
 
-enum { SCENARIOS = 30 };
-extern const scenario scenarios[SCENARIOS];
+enum { MOST_SCENARIOS = 100 };
+extern const scenario scenarios[];
+extern const size_t scenario_count;
 
 /* That of scenarios_external.c. */
 acu_result other_apis(void);

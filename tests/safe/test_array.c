@@ -214,6 +214,59 @@ static void describes_itself(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* Boxes of arrays: with the host, with buffers, between arrays. */
+static void regions_of_arrays(void **state) {
+    (void)state;
+    enum { W = 8, H = 6 };
+    acu_stream *stream = stream_on(0);
+    const acu_extent all = {.width = W, .height = H}, box = {3, 2, 1};
+    acu_array *a = array_on(stream, (acu_format){.dtype = ACU_F32, .channels = 2}, all, 0);
+    acu_array *b = array_on(stream, (acu_format){.dtype = ACU_F32, .channels = 2}, all, 0);
+    acu_buffer *floats = numbers_on(stream, 2 * W * H), *pairs = NULL;
+    float in[2 * W * H], out[2 * W * H], part[12];
+    for (int i = 0; i < 2 * W * H; i++)
+        in[i] = (float)i + 100;
+    OK(acu_array_write(a, in, 2 * W * H));
+    OK(acu_array_write(b, in, 2 * W * H));
+    const acu_region from = {.array = a, .at = {2, 1, 0}}, to = {.array = b, .at = {5, 4, 0}};
+    OK(acu_region_read(&from, box, part));
+    assert_true(part[0] == in[2 * (W + 2)] && part[11] == in[2 * (2 * W + 4) + 1]);
+    OK(acu_region_copy(&to, &from, box, NULL));
+    OK(acu_array_read(b, out, 2 * W * H));
+    assert_true(out[2 * (4 * W + 5)] == part[0] && out[2 * (5 * W + 7) + 1] == part[11]);
+    assert_true(out[2 * (4 * W + 4)] == in[2 * (4 * W + 4)]);
+    OK(acu_buffer_reinterpret(floats, ACU_BYTES(8), &pairs));
+    const acu_region rows = {.buffer = pairs, .at = {1, 1, 0}, .row_pitch = 8 * W};
+    OK(acu_region_copy(&to, &rows, box, NULL));
+    OK(acu_region_read(&to, box, part));
+    assert_true(part[0] == 2 * (W + 1) && part[6] == 2 * (2 * W + 1));
+    OK(acu_region_copy(&rows, &from, box, NULL));
+    OK(acu_buffer_read(floats, out, 2 * W * H));
+    assert_true(out[2 * (W + 1)] == in[2 * (W + 2)] && out[2 * W] == 2 * W);
+    OK(acu_region_write(&from, box, ((float[12]){7, 8})));
+    OK(acu_array_read(a, out, 2 * W * H));
+    assert_true(out[2 * (W + 2)] == 7 && out[2 * (W + 2) + 1] == 8 && out[2 * (W + 3)] == 0);
+    FAILS(acu_region_copy(&to, &from, (acu_extent){4, 2, 1}, NULL), ACU_ERROR_RANGE,
+          "outside of the array, which has 8 x 6 x 1");
+    FAILS(acu_region_copy(&from, &from, box, NULL), ACU_ERROR_RANGE, "both regions are of one");
+    FAILS(acu_region_copy(&to, &(acu_region){.buffer = floats}, box, NULL), ACU_ERROR_DTYPE,
+          "the array holds 2 x f32, the memory f32");
+    FAILS(acu_region_read(&from, box, ((int[12]){0})), ACU_ERROR_DTYPE, "the memory i32");
+    FAILS(acu_region_read(&from, box, (float *)NULL), ACU_ERROR_ARGUMENT, "'host' is NULL");
+    FAILS(acu_region_copy(&(acu_region){.array = a, .row_pitch = 8}, &to, box, NULL),
+          ACU_ERROR_ARGUMENT, "has no 'buffer'");
+    FAILS(acu_region_copy(NULL, &to, box, NULL), ACU_ERROR_ARGUMENT, "'to' is NULL");
+    acu_array *odd = array_on(stream, (acu_format){.dtype = ACU_F32}, all, 0);
+    FAILS(acu_region_copy(&(acu_region){.array = odd}, &from, box, NULL), ACU_ERROR_DTYPE,
+          "have 4 bytes, those of the source 8");
+    OK(acu_array_release(odd));
+    OK(acu_buffer_release(pairs));
+    OK(acu_buffer_release(floats));
+    OK(acu_array_release(b));
+    OK(acu_array_release(a));
+    OK(acu_stream_release(stream));
+}
+
 /* ---- order ---- */
 
 static acu_result write_raw(acu_array *array, acu_stream *stream, acu_buffer *from) {
@@ -388,6 +441,7 @@ int main(void) {
         KERNEL_TEST(wrong_arguments),
         KERNEL_TEST(wrap_borrows_adopt_takes),
         KERNEL_TEST(describes_itself),
+        KERNEL_TEST(regions_of_arrays),
         KERNEL_TEST(streams_wait_for_each_other),
         KERNEL_TEST(graphs_keep_arrays),
         KERNEL_TEST(memory_that_is_mapped),

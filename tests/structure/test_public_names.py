@@ -15,9 +15,9 @@ VERBS = set(
     re.findall(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
-        disable discard enable end enter export fill find forget fork free grow import instantiate join keep launch leave load
-        map prefetch print query read receive record register reinterpret release remove reserve reset retain send shrink
-        signal slice synchronize trim unbind unmap update upload wait wrap write zero""",
+        disable discard enable end enter export fill find forget fork free grow import instantiate join keep launch
+        leave load map prefetch print query read receive record register reinterpret release remove reserve reset
+        retain send shrink signal slice synchronize trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(

@@ -258,6 +258,12 @@ static int launch(acu_kernel *kernel, const acu_strided_copy *c, const acu_strid
     return code ? code : acu_launch_prepared(&prepared, on);
 }
 
+/* Returns whether no stream of the device will ever launch the kernel. */
+static bool is_for_good(int code) {
+    return code == ACU_NOT_SUPPORTED || code == cudaErrorInvalidDeviceFunction ||
+           code == cudaErrorNoKernelImageForDevice;
+}
+
 static bool launch_words(const acu_strided_copy *c, unsigned word, acu_strided_layout *l,
                          acu_stream *on) {
     const size_t by_block = (size_t)ACU_STRIDED_THREADS * acu_strided_words(word);
@@ -267,10 +273,10 @@ static bool launch_words(const acu_strided_copy *c, unsigned word, acu_strided_l
     if (!kernel)
         return false;
     const int code = launch(kernel, c, l, blocks, on);
-    if (code > 0) { /* CUDA's; the safe layer's own failures are not the kernel's */
+    if (code > 0) /* CUDA's; the safe layer's own are negative */
         (void)cudaGetLastError();
+    if (is_for_good(code))
         refuse_kernel(kind, word, on);
-    }
     return code == 0;
 }
 

@@ -144,6 +144,25 @@ acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_
     return 0;
 }
 
+int acu_pitched_reinterpret(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                            acu_buffer **view) {
+    acu_pitched_layout l = *acu_pitched_layout_of(buffer);
+    const size_t row = l.extent.width * acu_dtype_size(buffer->dtype), size = acu_dtype_size(dtype);
+    if (row % size != 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "rows of %zu bytes are no whole number of %s", row,
+                           acu_dtype_name(dtype));
+    if (l.row_pitch % acu_buffer_alignment(dtype) != 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "rows %zu bytes apart are not aligned for %s", l.row_pitch,
+                           acu_dtype_name(dtype));
+    l.extent.width = row / size;
+    ACU_TRY(new_view(call, buffer, &l, view));
+    (*view)->dtype = dtype;
+    (*view)->count = acu_buffer_bytes(buffer) / size;
+    return 0;
+}
+
 /* ---- parts ---- */
 
 /* Returns whether the rows are whole and, where there are several slices, the slices, too. */

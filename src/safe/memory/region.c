@@ -24,8 +24,14 @@ static int check_region(const char *call, const acu_region *region, const char *
 }
 
 ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t pitch) {
-    acu_fail_hint(l->row_pitch ? "the row pitch is in bytes, and the extent in elements"
-                               : "with no row_pitch the rows are as long as the region is wide");
+    if (!l->row_pitch) {
+        acu_fail_hint("set row_pitch to the bytes from one row of the memory to the next one");
+        return acu_fail(call, "", ACU_ERROR_RANGE,
+                        "a row of %s begins at element %zu, but without a row_pitch the rows are "
+                        "as long as the extent is wide, %zu elements",
+                        l->name, l->at.x, l->extent.width);
+    }
+    acu_fail_hint("the row pitch is in bytes, and the extent in elements");
     return acu_fail(call, "", ACU_ERROR_RANGE,
                     "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is %zu "
                     "bytes",
@@ -33,6 +39,13 @@ ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t
 }
 
 ACU_COLD static int refuse_slice(const char *call, const acu_rows_asked *l, size_t height) {
+    if (!l->slice_height) {
+        acu_fail_hint("set slice_height to the rows from one slice of the memory to the next one");
+        return acu_fail(call, "", ACU_ERROR_RANGE,
+                        "a slice of %s begins at row %zu, but without a slice_height the slices "
+                        "are as high as the extent, %zu rows",
+                        l->name, l->at.y, height);
+    }
     return acu_fail(call, "", ACU_ERROR_RANGE,
                     "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
                     l->at.y + l->extent.height, height);
@@ -63,7 +76,7 @@ int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_
     r->slice = multiply_add(height, r->pitch, 0);
     if ((many_rows || l->row_pitch) && length != SIZE_MAX && length > r->pitch)
         return refuse_row(call, l, r->pitch);
-    if ((many_slices || l->slice_height) && lines > height)
+    if ((many_slices || l->slice_height) && lines != SIZE_MAX && lines > height)
         return refuse_slice(call, l, height);
     if (!many_slices)
         r->slice = multiply_add(e.height, r->pitch, 0);
@@ -93,9 +106,8 @@ static int check_in_layout(const char *call, const acu_buffer *buffer, const cha
                        most.depth);
 }
 
-/* Finds the rows of a region of a buffer, which is alive. */
-static int find_rows(const char *call, const acu_region *region, const char *name,
-                     acu_extent extent, acu_rows *r) {
+int acu_region_find_rows(const char *call, const acu_region *region, const char *name,
+                         acu_extent extent, acu_rows *r) {
     const acu_buffer *buffer = region->buffer;
     size_t first = 0, end = 0;
     acu_rows_asked l = {name,
@@ -279,8 +291,8 @@ int acu_region_check_copy(const char *call, const acu_region *to, const acu_regi
     ACU_TRY(check_region(call, from, "from"));
     ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
     ACU_TRY(acu_region_check_extent(call, extent));
-    ACU_TRY(find_rows(call, to, "the destination", extent, &to_rows));
-    ACU_TRY(find_rows(call, from, "the source", extent, &from_rows));
+    ACU_TRY(acu_region_find_rows(call, to, "the destination", extent, &to_rows));
+    ACU_TRY(acu_region_find_rows(call, from, "the source", extent, &from_rows));
     const size_t size = acu_dtype_size(to->buffer->dtype);
     const acu_box writes = box_of(&to_rows, extent, size), reads = box_of(&from_rows, extent, size);
     if (to->buffer->storage == from->buffer->storage && acu_boxes_overlap(&writes, &reads))
@@ -299,9 +311,16 @@ int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *fro
     return acu_buffer_run(&job);
 }
 
+static int refuse_array(const char *call) {
+    return acu_fail(call, "", ACU_ERROR_HANDLE, "'array' is no array: the program makes none");
+}
+
 acu_result acu_region_copy(const acu_region *to, const acu_region *from, acu_extent extent,
                            acu_stream *on) {
     acu_rows_copy copy;
+    if ((to && to->array) || (from && from->array))
+        return acu_array_copy_regions ? acu_array_copy_regions(__func__, to, from, extent, on)
+                                      : refuse_array(__func__);
     ACU_TRY(acu_region_check_copy(__func__, to, from, extent, &copy));
     ACU_TRY(acu_buffer_choose_stream(__func__, to->buffer, &on));
     return OUTCOME(to->buffer, acu_region_copy_checked(&copy, to->buffer, from->buffer, on));
@@ -333,13 +352,17 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(acu_buffer_choose_stream(call, buffer, &c->on));
     ACU_TRY(acu_region_check_extent(call, c->extent));
-    ACU_TRY(find_rows(call, c->region, "the region", c->extent, region));
+    ACU_TRY(acu_region_find_rows(call, c->region, "the region", c->extent, region));
     ACU_TRY(acu_rows_place(call, &l, host, &first, &end));
     host->at = (char *)(uintptr_t)c->host;
     return 0;
 }
 
 static int copy_with_host(const char *call, host_copy *c) {
+    const acu_array_host_copy of_array = {c->region,    c->extent,       c->dtype, c->host,
+                                          c->row_pitch, c->slice_height, c->on,    c->writes};
+    if (c->region && c->region->array)
+        return acu_array_copy_host ? acu_array_copy_host(call, &of_array) : refuse_array(call);
     acu_rows region = {NULL, 0, 0}, host = {NULL, 0, 0};
     ACU_TRY(find_both(call, c, &region, &host));
     acu_buffer *buffer = c->region->buffer;
@@ -412,10 +435,11 @@ acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dt
     acu_rows r;
     ACU_NEED_POINTER(element);
     ACU_TRY(check_region(__func__, to, "to"));
+    ACU_REQUIRE(!to->array, ACU_ERROR_ARGUMENT, "CUDA does not fill arrays: copy to this one");
     acu_buffer *buffer = to->buffer;
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
     ACU_TRY(acu_region_check_extent(__func__, extent));
-    ACU_TRY(find_rows(__func__, to, "the region", extent, &r));
+    ACU_TRY(acu_region_find_rows(__func__, to, "the region", extent, &r));
     fill f = {{.at = r.at,
                .size = acu_dtype_size(buffer->dtype),
                .bytes = element,

@@ -22,6 +22,11 @@ static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *
     return &((const acu_pitched_buffer *)buffer)->layout;
 }
 
+/* Makes a pitched buffer with elements of another type, whose memory is aligned for it, in the same
+ * rows. Returns 0 or a failure recorded for `call`. */
+int acu_pitched_reinterpret(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                            acu_buffer **view);
+
 /* Where the elements of a region, or of the host, lie. */
 typedef struct acu_rows {
     char *at;     /* the first element */
@@ -45,6 +50,34 @@ int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_
                    size_t *end);
 /* Checks that no number is 0. */
 int acu_region_check_extent(const char *call, acu_extent extent);
+
+/* Finds the rows of a region of a buffer, which is alive; `name` is its name for failures. Returns
+ * 0 or a failure recorded for `call`. */
+int acu_region_find_rows(const char *call, const acu_region *region, const char *name,
+                         acu_extent extent, acu_rows *r);
+
+/* ---- arrays ----
+ *
+ * Copies where a region is an array's. A program that makes no arrays does not link them: then
+ * these are NULL, and no handle is an array's.
+ */
+
+/* A copy between a region of an array and the host. */
+typedef struct acu_array_host_copy {
+    const acu_region *region;
+    acu_extent extent;
+    acu_dtype dtype;
+    const void *host;
+    size_t row_pitch, slice_height; /* of the host's rows */
+    acu_stream *on;
+    bool writes; /* from the host */
+} acu_array_host_copy;
+
+/* Each returns 0 or a failure recorded for `call`. */
+ACU_OURS int acu_array_copy_regions(const char *call, const acu_region *to, const acu_region *from,
+                                    acu_extent extent, acu_stream *on) __attribute__((weak));
+ACU_OURS int acu_array_copy_host(const char *call, const acu_array_host_copy *copy)
+    __attribute__((weak));
 
 /* ---- copies ---- */
 

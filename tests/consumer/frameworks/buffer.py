@@ -53,10 +53,6 @@ class Info(Structure):
     _fields_ = [("layout", Layout), ("device", c_int), ("device_id", c_int), ("flags", c_uint)]
 
 
-class BufferOptions(Structure):
-    _fields_ = [("memory", c_int), ("pool", c_void_p), ("flags", c_uint)]
-
-
 class Strides(Structure):
     _fields_ = [
         ("rank", c_uint),
@@ -98,6 +94,7 @@ KINDS: dict[bool, Any] = {True: ManagedVersioned, False: Managed}
 _kept: list[Any] = []  # callbacks, which C may call at any time
 
 
+SIZES = {"acu_tensor_layout": Layout, "acu_dlpack_options": Options, "acu_dlpack_info": Info, "acu_strides": Strides}
 RETURNS: dict[str, Any] = {  # what does not return an acu_result
     "buffer_bytes": c_size_t,
     "buffer_raw": c_void_p,
@@ -112,7 +109,11 @@ class Library:
     """The functions of anycuda without their prefix; their failures are exceptions."""
 
     def __init__(self, path: str) -> None:
-        self.find = ctypes.CDLL(path).function
+        functions = ctypes.CDLL(path)
+        functions.size_of.restype = c_size_t
+        for name, kind in SIZES.items():
+            assert functions.size_of(name.encode()) == ctypes.sizeof(kind), f"{name} has other fields"
+        self.find = functions.function
         self.find.restype, self.find.argtypes = c_void_p, [c_char_p]
         self.given = self.taken = 0  # how many tensors of ours, and of theirs, were deleted
 
@@ -186,9 +187,9 @@ class Buffer:
     def of(cls, stream: Stream, values: Any, memory: int = POOL, layout: Layout | None = None) -> Buffer:
         """A copy of a NumPy array, or of a layout in it."""
         values = values.copy(order="C")
-        handle, options = c_void_p(), BufferOptions(memory, None, 0)
+        handle = c_void_p()
         dtype = TYPES[values.dtype.str]
-        stream.library.buffer_create_with(stream.handle, dtype, c_size_t(values.size), byref(options), byref(handle))
+        stream.library.buffer_create_in(stream.handle, dtype, c_size_t(values.size), memory, byref(handle))
         data = values.ctypes.data_as(c_void_p)
         stream.library.buffer_write_typed(handle, c_size_t(0), dtype, data, c_size_t(values.size), None)
         return cls(stream, handle, values.dtype.str, layout or dense(values.shape))

@@ -6,7 +6,6 @@
 #define ALL(_)                                                                                     \
     _(acu_buffer_bytes)                                                                            \
     _(acu_buffer_copy_strided)                                                                     \
-    _(acu_buffer_create_with)                                                                      \
     _(acu_buffer_export_dlpack)                                                                    \
     _(acu_buffer_export_dlpack_unversioned)                                                        \
     _(acu_buffer_fill_typed)                                                                       \
@@ -28,6 +27,24 @@
     _(acu_stream_release)                                                                          \
     _(acu_stream_wait_dlpack)
 
+/* The options of a buffer have more fields in each version. */
+static acu_result create_in(acu_stream *stream, acu_dtype dtype, size_t count, acu_memory memory,
+                            acu_buffer **buffer) {
+    const acu_buffer_options options = {.memory = memory};
+    return acu_buffer_create_with(stream, dtype, count, &options, buffer);
+}
+
+/* buffer.py has structs of its own, which must be as large. */
+size_t size_of(const char *name);
+
+size_t size_of(const char *name) {
+    return strcmp(name, "acu_tensor_layout") == 0    ? sizeof(acu_tensor_layout)
+           : strcmp(name, "acu_dlpack_options") == 0 ? sizeof(acu_dlpack_options)
+           : strcmp(name, "acu_dlpack_info") == 0    ? sizeof(acu_dlpack_info)
+           : strcmp(name, "acu_strides") == 0        ? sizeof(acu_strides)
+                                                     : 0;
+}
+
 #define ENTRY(name) {#name, (void (*)(void))(name)},
 
 void (*function(const char *name))(void);
@@ -36,7 +53,7 @@ void (*function(const char *name))(void) {
     static const struct {
         const char *name;
         void (*function)(void);
-    } all[] = {ALL(ENTRY)};
+    } all[] = {ALL(ENTRY){"acu_buffer_create_in", (void (*)(void))create_in}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].function;

@@ -1,0 +1,59 @@
+/* What is asked of textures: each row is one texture, and many places where it is sampled. */
+#ifndef TEXTURE_ROWS_H
+#define TEXTURE_ROWS_H
+
+#include <anycuda/cudart.h>
+
+#include "kernels.h"
+
+#include <stddef.h>
+
+typedef enum geometry { G_1D, G_2D, G_3D, G_A1D, G_A2D, G_CUBE, G_ACUBE } geometry;
+typedef enum operation { OP_SAMPLE, OP_LEVEL, OP_GRAD, OP_FETCH, OP_GATHER, OP_SURFACE } operation;
+/* What the texels are. */
+typedef enum pattern { P_INDEX, P_RANDOM, P_ONE, P_LEVEL, P_RAMP } pattern;
+/* Where samples are taken. */
+typedef enum places {
+    C_LINE,
+    C_EDGE,
+    C_RANDOM,
+    C_SPECIAL,
+    C_FINE,
+    C_WHOLE,
+    C_LEVELS,
+    C_TIES
+} places;
+
+enum { MOST_PLACES = 4200, KNOWN_TO_DIFFER = 1 };
+
+typedef struct row {
+    char name[96];
+    geometry geometry;
+    operation operation;
+    int linear;      /* the texture is of a linear buffer, */
+    int pitched;     /* or of a pitched one; else of an array */
+    unsigned levels; /* more than 0: of a mipmapped array */
+    struct cudaChannelFormatDesc format;
+    unsigned width, height, depth; /* of the base level; depth has the layers */
+    pattern pattern;
+    struct cudaTextureDesc sampler;
+    places places;
+    unsigned count;
+    char component; /* that is gathered */
+    char type;      /* of the results: f, u or s */
+    float allowed;  /* how much an answer may differ from a GPU's, as a part of the texels' range */
+} row;
+
+/* Fills in row `index`; returns 0 where there is none. */
+int get_row(unsigned index, row *row);
+
+/* Fills in the places. */
+void make_places(const row *row, unsigned seed, place *spots);
+/* Fills in the texels of a level, row by row. */
+void make_texels(const row *row, unsigned seed, unsigned level, unsigned char *texels,
+                 size_t bytes);
+
+size_t format_bytes(const struct cudaChannelFormatDesc *format);
+unsigned next_random(unsigned *state);
+
+#endif
