@@ -69,7 +69,8 @@ typedef struct acu_copy_attributes {
  *
  * `report` may be NULL. The result is that of the first copy that failed, and so is the last error,
  * whose message has the index. If CUDA refuses a batch, its copies are tried one by one: those that
- * CUDA then takes are done. Errors, for each copy: those of acu_buffer_copy_range();
+ * CUDA then takes are done. Errors, for each copy: those of acu_buffer_copy_range(); for the batch,
+ * of which then no copy has failed: ACU_ERROR_ARGUMENT where an attribute is wrong, and
  * ACU_ERROR_CAPTURE where a source is to be read during the call and the stream is captured.
  */
 ACU_CHECKED acu_result acu_batch_copy(acu_stream *stream, const acu_copy *copies, size_t count,
@@ -86,7 +87,7 @@ typedef struct acu_region_pair {
  * Copies regions to others, as acu_region_copy() does, and does not wait; everything else is as for
  * acu_batch_copy().
  *
- * Errors, for each pair: those of acu_region_copy(), and ACU_ERROR_CAPTURE.
+ * Errors, for each pair: those of acu_region_copy(); for the batch, those of acu_batch_copy().
  */
 ACU_CHECKED acu_result acu_batch_copy_regions(acu_stream *stream, const acu_region_pair *pairs,
                                               size_t count, const acu_copy_attributes *attributes,
