@@ -123,7 +123,7 @@ int main(void) {
         copies[i] = (acu_copy){.to = pieces[0][i], .from = pieces[1][i], .count = BYTES};
     }
     compare_all("between 200 buffers");
-    for (size_t i = 0; i < 2 * COPIES; i++)
+    for (size_t i = 0; i < (size_t)2 * COPIES; i++)
         OK(acu_buffer_release(pieces[i / COPIES][i % COPIES]));
     OK(acu_buffer_release(from));
     OK(acu_buffer_release(pinned));

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BYTES = 4 << 20 };
+enum { BYTES = 4194304 };
 
 static int other; /* the socket */
 static acu_stream *stream;
@@ -229,7 +229,7 @@ int main(int count, char **arguments) {
         return 77;
     }
     start_other();
-    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS | ACU_EVENT_DISABLE_TIMING};
+    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS + ACU_EVENT_DISABLE_TIMING};
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_buffer_create_with(stream, ACU_U8, BYTES,
                               &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE}, &buffer));

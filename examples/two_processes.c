@@ -19,7 +19,7 @@ enum { COUNT = 1000000 };
 
 static acu_result offer(int socket) {
     const acu_buffer_options options = {.memory = ACU_MEMORY_DEVICE};
-    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS | ACU_EVENT_DISABLE_TIMING};
+    const acu_event_options shared = {.flags = ACU_EVENT_INTERPROCESS + ACU_EVENT_DISABLE_TIMING};
     ACU_AUTO(acu_stream) *stream = NULL;
     ACU_AUTO(acu_buffer) *buffer = NULL;
     ACU_AUTO(acu_event) *ready = NULL;
@@ -77,7 +77,7 @@ static pid_t start_second(const char *program, int socket) {
 int main(int count, char **arguments) {
     int ends[2], status = 0;
     if (count == 3 && strcmp(arguments[1], "second") == 0)
-        return example_end(add_up(atoi(arguments[2])));
+        return example_end(add_up((int)strtol(arguments[2], NULL, 10)));
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         return 1;
     const pid_t second = start_second(arguments[0], ends[1]);

@@ -90,6 +90,7 @@ SAME(ACU_SHARE_FILE_DESCRIPTOR, cudaMemHandleTypePosixFileDescriptor);
 SAME(ACU_SHARE_FABRIC, cudaMemHandleTypeFabric);
 
 /* acu_source_order */
+SAME(ACU_SOURCE_ORDER_DEFAULT, cudaMemcpySrcAccessOrderInvalid);
 SAME(ACU_SOURCE_ORDER_STREAM, cudaMemcpySrcAccessOrderStream);
 SAME(ACU_SOURCE_ORDER_DURING_API_CALL, cudaMemcpySrcAccessOrderDuringApiCall);
 SAME(ACU_SOURCE_ORDER_ANY, cudaMemcpySrcAccessOrderAny);

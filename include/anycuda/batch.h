@@ -37,7 +37,8 @@ typedef struct acu_batch_report {
 
 /** When the source of a copy is read, with CUDA's numbers (cudaMemcpySrcAccessOrder). */
 typedef enum acu_source_order {
-    ACU_SOURCE_ORDER_STREAM = 1,          /* in the stream's order; what 0 means, too */
+    ACU_SOURCE_ORDER_DEFAULT = 0,         /* in the stream's order */
+    ACU_SOURCE_ORDER_STREAM = 1,          /* the same */
     ACU_SOURCE_ORDER_DURING_API_CALL = 2, /* before the call returns */
     ACU_SOURCE_ORDER_ANY = 3              /* at any time until the copy is done */
 } acu_source_order;
@@ -63,11 +64,13 @@ typedef struct acu_copy_attributes {
  *
  * `attributes` may be NULL; copies before the first entry's have none. Copies one by one have no
  * use for hints, and wait at the end where a source must be read during the call. A batch of 0
- * copies is done, and a copy of 0 elements, too. A capture takes the copies as nodes.
+ * copies is done. A copy whose `count` is 0 copies all that the source has from `from_at` on
+ * (acu_copy): leave out those that shall copy nothing. A capture takes the copies as nodes.
  *
  * `report` may be NULL. The result is that of the first copy that failed, and so is the last error,
  * whose message has the index. If CUDA refuses a batch, its copies are tried one by one: those that
- * CUDA then takes are done. Errors, for each copy: those of acu_buffer_copy_range();
+ * CUDA then takes are done. Errors, for each copy: those of acu_buffer_copy_range(); for the batch,
+ * of which then no copy has failed: ACU_ERROR_ARGUMENT where an attribute is wrong, and
  * ACU_ERROR_CAPTURE where a source is to be read during the call and the stream is captured.
  */
 ACU_CHECKED acu_result acu_batch_copy(acu_stream *stream, const acu_copy *copies, size_t count,
@@ -84,7 +87,7 @@ typedef struct acu_region_pair {
  * Copies regions to others, as acu_region_copy() does, and does not wait; everything else is as for
  * acu_batch_copy().
  *
- * Errors, for each pair: those of acu_region_copy(), and ACU_ERROR_CAPTURE.
+ * Errors, for each pair: those of acu_region_copy(); for the batch, those of acu_batch_copy().
  */
 ACU_CHECKED acu_result acu_batch_copy_regions(acu_stream *stream, const acu_region_pair *pairs,
                                               size_t count, const acu_copy_attributes *attributes,

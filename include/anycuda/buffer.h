@@ -129,8 +129,9 @@ ACU_CHECKED acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t co
                                         acu_buffer **slice);
 
 /**
- * Makes a buffer on the same memory with another type; the caller owns it. Errors: ACU_ERROR_DTYPE
- * where size or alignment do not fit.
+ * Makes a buffer on the same memory with another type; the caller owns it. A view of a pitched
+ * buffer has the same rows. Errors: ACU_ERROR_DTYPE where size or alignment do not fit, of a
+ * pitched buffer those of the rows.
  */
 ACU_CHECKED acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype,
                                               acu_buffer **view);
@@ -365,7 +366,8 @@ ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_b
 typedef struct acu_copy {
     acu_buffer *to, *from;
     size_t to_at, from_at; /* the first elements */
-    size_t count;          /* 0: all elements that the source has from `from_at` on */
+    size_t count;          /* 0: all elements that the source has from `from_at` on, and not none,
+                              so that a list leaves out what shall copy nothing */
 } acu_copy;
 
 enum { ACU_MAX_RANK = 16 };
@@ -386,8 +388,10 @@ typedef struct acu_strides {
  * One kernel of the library's own copies where many copies of rows would be needed, as for a
  * transposition. Where it cannot run, because the stream's device does not reach the memory or the
  * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
- * memory nothing that is written may also be read: that is not found, and the result is undefined.
- * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed.
+ * memory nothing that is written may also be read, and two elements must not go to one place:
+ * neither is found, and the result is undefined. A shape with a 0 copies nothing. The first such
+ * copy on a stream loads the kernel, for which CUDA may wait for work of other streams. Errors:
+ * ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);

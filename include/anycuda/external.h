@@ -32,6 +32,7 @@ typedef struct acu_external_semaphore acu_external_semaphore;
 
 /** How another API hands out memory, with CUDA's numbers (cudaExternalMemoryHandleType). */
 typedef enum acu_external_memory_type {
+    ACU_EXTERNAL_MEMORY_UNKNOWN = 0,            /* of a handle that was wrapped or adopted */
     ACU_EXTERNAL_MEMORY_OPAQUE_FD = 1,          /* a file descriptor, of Vulkan and others */
     ACU_EXTERNAL_MEMORY_OPAQUE_WIN32 = 2,       /* a handle of Windows NT, or its name */
     ACU_EXTERNAL_MEMORY_OPAQUE_WIN32_KMT = 3,   /* a global handle of Windows */
@@ -55,7 +56,7 @@ typedef struct acu_external_memory_source {
 /** What is known of imported memory. */
 typedef struct acu_external_memory_info {
     acu_device device;
-    acu_external_memory_type type; /* 0: the handle was wrapped or adopted */
+    acu_external_memory_type type;
     size_t bytes;
     bool dedicated;
 } acu_external_memory_info;
@@ -158,6 +159,7 @@ ACU_CHECKED acu_result acu_external_memory_create_mipmap(acu_external_memory *me
 
 /** How another API hands out a semaphore, with CUDA's numbers (cudaExternalSemaphoreHandleType). */
 typedef enum acu_external_semaphore_type {
+    ACU_EXTERNAL_SEMAPHORE_UNKNOWN = 0,          /* of a handle that was wrapped or adopted */
     ACU_EXTERNAL_SEMAPHORE_OPAQUE_FD = 1,        /* a binary semaphore: a file descriptor */
     ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32 = 2,     /* the same: an NT handle, or its name */
     ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32_KMT = 3, /* the same: a global handle of Windows */
@@ -181,7 +183,7 @@ typedef struct acu_external_semaphore_source {
 /** What is known of an imported semaphore. */
 typedef struct acu_external_semaphore_info {
     acu_device device;
-    acu_external_semaphore_type type; /* 0: the handle was wrapped or adopted */
+    acu_external_semaphore_type type;
 } acu_external_semaphore_info;
 
 /**

@@ -30,9 +30,12 @@ typedef struct acu_position {
 /* ---- pitched buffers ----
  *
  * A pitched buffer is memory like any other, whose rows begin a pitch apart; each row may have some
- * bytes at its end that belong to no element. Functions that know nothing of rows, as
- * acu_buffer_fill(), acu_buffer_slice() and launches, see all of its memory as one run of elements,
- * those bytes included.
+ * bytes at its end that belong to no element. Regions know the rows, so that acu_region_write() and
+ * acu_region_read() are how the host writes and reads them; clones and views of another type have
+ * the same rows. For functions that know nothing of rows, as acu_buffer_write(), acu_buffer_copy(),
+ * acu_buffer_slice() and launches, the memory is one run of elements, those bytes included: element
+ * 100 is not the first one of the second row where rows have 100. Where a pitch is no whole number
+ * of elements, the run of a slice or view may end within the last element.
  */
 
 /** Where the rows of a pitched buffer lie. */
@@ -108,7 +111,10 @@ typedef struct acu_region {
  * `on` is the stream to use; NULL means that of the destination, or of the only buffer. Errors:
  * ACU_ERROR_DTYPE where the types do not fit; ACU_ERROR_ARGUMENT where the extent has a 0;
  * ACU_ERROR_RANGE where a row is longer than the pitch, a slice higher than the slice height, or
- * where the region ends beyond its buffer.
+ * where the region ends beyond its buffer; ACU_ERROR_OVERFLOW where its end cannot be addressed.
+ *
+ * The short forms are macros, so that an extent that is written in place needs parentheses around
+ * it, because of its commas: `acu_region_read(&from, ((acu_extent){8, 4, 1}), host)`.
  */
 
 /**

@@ -211,7 +211,8 @@ ACU_CHECKED acu_result acu_share_get_info(acu_share *share, acu_share_info *info
 ACU_CHECKED acu_result acu_share_is_used(acu_share *share, bool *used);
 
 /**
- * Waits until no other process uses what this one exported. Errors: as for acu_share_is_used().
+ * Waits until no other process uses what this one exported; nor a share that this process made of
+ * its own token. Errors: as for acu_share_is_used().
  */
 ACU_CHECKED acu_result acu_share_wait(acu_share *share);
 

@@ -25,7 +25,8 @@ int acu_sim_abi(void);
  * Counts what the program holds: allocations, streams, events, graphs, whatever it made itself.
  *
  * With `print` not 0 each is described on stderr, one line each, with where it was made: the calls
- * that led there with "leaks=1" or "guard=1", else the last one, which may be anycuda's own.
+ * that led there with "leaks=1" or "guard=1", else the last one, which may be anycuda's own. What
+ * anycuda keeps for later transfers counts until acu_device_synchronize() frees it.
  */
 int acu_sim_leaks(int print);
 

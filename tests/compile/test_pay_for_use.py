@@ -69,6 +69,30 @@ def test_no_other_function_is_named(name: str, library: Library, bindings: list[
     assert len(names) > 1000 and {word.decode() for word in found} >= set(FIVE)  # the search finds what is there
 
 
+BUFFERS = """
+#include <anycuda/anycuda.h>
+
+int main(void)
+{
+    acu_stream *stream = 0;
+    acu_buffer *buffer = 0;
+    if (acu_stream_create(0, 0, &stream) || acu_buffer_create(stream, ACU_F32, 4, &buffer))
+        return 1;
+    return acu_buffer_release(buffer) || acu_stream_release(stream);
+}
+"""
+CACHING = "acu_caching_way"  # what the caching allocator is reached through
+
+
+def test_a_program_without_allocators_carries_none(library: Library, tmp_path: Path) -> None:
+    """Buffers know allocators by tables; virtual memory, and the driver's calls for it, come with the caching one."""
+    without = works(["nm", link("gcc", tmp_path, BUFFERS, library)])
+    assert CACHING not in without and "acu_slot_cuMemMap" not in without
+    named = BUFFERS.replace("int main(void)\n{", "int main(void)\n{\n    (void)!acu_allocator_create(0, 0, 0);")
+    with_it = works(["nm", link("gcc", tmp_path, named, library)])
+    assert CACHING in with_it and "acu_slot_cuMemMap" in with_it
+
+
 def sizes(program: Path) -> int:
     """Code, constants and data: what `size` calls text and data and bss."""
     return int(works(["size", program]).splitlines()[1].split()[3])

@@ -58,7 +58,7 @@ def test_there_are_cases() -> None:
 def test_frameworks(framework: str, prefix: Path, tmp_path: Path) -> None:
     """On a GPU with PyTorch and CuPy; anycuda's own buffers on both sides show here that the script is right."""
     if framework != "own" and find_spec(framework) is None:
-        pytest.skip(f"{framework} is not installed: docs/users/gpu.md says where this test ran")
+        pytest.skip(f"{framework} is not installed: docs/users/dlpack.md says where this test ran")
     functions = link(prefix, FRAMEWORKS / "functions.c", tmp_path / "functions.so")
     done = subprocess.run(
         [sys.executable, "-m", "tests.consumer.frameworks.exchange", functions, framework],

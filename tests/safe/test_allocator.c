@@ -360,6 +360,7 @@ static void a_full_device_is_explained(void **state) {
         FAILS(acu_buffer_create_with(stream, ACU_U8, 600 * MIB,
                                      &(acu_buffer_options){.allocator = a}, &none),
               ACU_OUT_OF_MEMORY, "");
+        assert_non_null(strstr(acu_last_error_details().hint, "of which 629145600 are in use"));
         OK(acu_buffer_release(some));
         some = buffer_from(a, stream, 700 * MIB);
         assert_int_equal(acu_last_error(), ACU_OUT_OF_MEMORY); /* the one of before */

@@ -4,6 +4,8 @@
  */
 #include "capture_test.h"
 
+#include <anycuda/layers.h>
+
 enum { MANY = 300 };
 
 static bool has_copies(void) {
@@ -260,7 +262,7 @@ static void copy_boxes_at_random(unsigned seed) {
         const acu_extent e = {1 + any(HALF), 1 + any(HALF), 1 + any(2)};
         const acu_position q = {0, any(2), any(2)}, r = {upper ? upper : any(2), any(2), 0};
         pairs[i] = (acu_region_pair){
-            {memory[to], q, CUBE * 4, CUBE}, {memory[from], r, CUBE * 4, CUBE}, e};
+            {memory[to], q, CUBE * 4, CUBE, NULL}, {memory[from], r, CUBE * 4, CUBE, NULL}, e};
         for (size_t z = 0; z < e.depth; z++)
             for (size_t y_at = 0; y_at < e.height; y_at++)
                 memmove(&model[to][q.z + z][q.y + y_at][0], &model[from][z][r.y + y_at][r.x],
@@ -372,6 +374,37 @@ static void what_cuda_refuses_is_found(void **state) {
     (void)cudaGetLastError();
     OK(acu_buffer_release(nowhere));
     OK(acu_virtual_release(range));
+}
+
+/* As a driver does that is older than its runtime. */
+static void what_a_driver_lacks_is_done_one_by_one(void **state) {
+    (void)state;
+    acu_batch_report report = {0};
+    const acu_copy copies[] = {{.to = x, .from = y, .count = 4},
+                               {.to = x, .from = y, .to_at = 4, .from_at = 4, .count = 4}};
+    fill(y, a, 4);
+    OK(acu_inject_errors("cudaMemcpyBatchAsync@1+:36"));
+    acu_clear_error();
+    OK(acu_batch_copy(a, copies, 2, NULL, 0, &report));
+    assert_true(report.failed == 0 && report.calls == (has_copies() ? 3 : 2));
+    assert_int_equal(acu_last_error(), 0);
+    assert_int_equal(cudaPeekAtLastError(), 0);
+    OK(acu_inject_errors(NULL));
+    expect(x, 4);
+}
+
+/* Which one failed is not known, and nothing more is tried. */
+static void a_failure_of_the_whole(void **state) {
+    (void)state;
+    acu_batch_failure failure;
+    acu_batch_report report = {.failures = &failure, .room = 1};
+    const acu_copy copies[] = {{.to = x, .from = y}, {.to = y, .from = x}};
+    OK(acu_inject_errors(has_copies() ? "cudaMemcpyBatchAsync@1:719" : "cudaMemcpyAsync@1:719"));
+    FAILS(acu_batch_copy(a, copies, 2, NULL, 0, &report), 719, "error injected");
+    assert_int_equal(report.failed, 1);
+    assert_true(failure.result == 719 && failure.index == (has_copies() ? SIZE_MAX : 0));
+    OK(acu_inject_errors(NULL));
+    OK(acu_batch_copy(a, copies, 2, NULL, 0, &report));
 }
 
 /* ---- streams ---- */
@@ -593,6 +626,8 @@ int main(void) {
         BATCH_TEST(a_capture_takes_regions),
         BATCH_TEST(a_report_names_all_that_are_wrong),
         BATCH_TEST(what_cuda_refuses_is_found),
+        BATCH_TEST(what_a_driver_lacks_is_done_one_by_one),
+        BATCH_TEST(a_failure_of_the_whole),
         BATCH_TEST(waits_for_other_streams),
         BATCH_TEST(the_legacy_stream_takes_a_loop),
         BATCH_TEST(two_devices_copy),

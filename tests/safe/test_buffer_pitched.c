@@ -223,6 +223,39 @@ static void a_view_may_be_higher_than_its_memory(void **state) {
     OK(acu_buffer_release(clone));
 }
 
+/* What has other elements has the same rows, so that a region of it needs no pitch either. */
+static void views_of_another_type_have_the_same_rows(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *integers = NULL, *doubles = NULL, *none = NULL;
+    const acu_pitched_layout l = layout_of(a);
+    OK(acu_buffer_reinterpret(a, ACU_U32, &integers));
+    OK(acu_buffer_reinterpret(a, ACU_F64, &doubles));
+    const acu_pitched_layout same = layout_of(integers);
+    assert_memory_equal(&same, &l, sizeof l);
+    assert_int_equal(layout_of(doubles).extent.width, box.width / 2);
+    assert_int_equal(layout_of(doubles).row_pitch, l.row_pitch);
+    assert_int_equal(acu_buffer_bytes(doubles), acu_buffer_bytes(a));
+    const acu_region all = {.buffer = integers}, corner = {.buffer = a, .at = {0, 3, 2}};
+    float number = 0;
+    const uint32_t half = 0x3f000000;
+    OK(acu_region_fill(&all, box, &half));
+    OK(acu_region_read(&corner, ((acu_extent){1, 1, 1}), &number));
+    assert_true(number == 0.5f);
+    FAILS(acu_buffer_reinterpret(a, ACU_C128, &none), ACU_ERROR_DTYPE,
+          "rows of 24 bytes are no whole number of c128");
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(integers));
+    OK(acu_buffer_release(doubles));
+
+    acu_buffer *numbers = numbers_on(stream, 24), *odd = NULL;
+    OK(acu_buffer_reinterpret_pitched(numbers, &(acu_pitched_layout){{4, 2, 1}, 20, 0}, &odd));
+    FAILS(acu_buffer_reinterpret(odd, ACU_F64, &none), ACU_ERROR_DTYPE,
+          "rows 20 bytes apart are not aligned for f64");
+    assert_null(none);
+    OK(acu_buffer_release(numbers));
+    OK(acu_buffer_release(odd));
+}
+
 /* Memory that CUDA made with a pitch becomes a pitched buffer, which frees it. */
 static void raw_pitched_memory_is_adopted(void **state) {
     (void)state;
@@ -290,6 +323,7 @@ int main(void) {
         TEST(slices_are_checked),
         TEST(clones_have_the_same_rows),
         TEST(a_view_may_be_higher_than_its_memory),
+        TEST(views_of_another_type_have_the_same_rows),
         TEST(raw_pitched_memory_is_adopted),
         TEST(views_are_checked),
     };

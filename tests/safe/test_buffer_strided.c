@@ -213,8 +213,11 @@ static void strided_copies_are_checked(void **state) {
     s = (acu_strides){.rank = 2, .shape = huge};
     FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_OVERFLOW, "too many");
     s.rank = 17;
-    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT, "more than 16");
-    FAILS(acu_buffer_copy_strided(a, b, NULL, NULL), ACU_ERROR_ARGUMENT, "no shape");
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT,
+          "strides.rank is 17, but there are at most 16");
+    s = (acu_strides){.rank = 2};
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT, "strides.shape is NULL");
+    FAILS(acu_buffer_copy_strided(a, b, NULL, NULL), ACU_ERROR_ARGUMENT, "'strides' is NULL");
     OK(acu_buffer_release(a));
     OK(acu_buffer_release(b));
 }

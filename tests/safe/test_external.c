@@ -177,7 +177,7 @@ static void wrapped_and_adopted_memory(void **state) {
     FAILS(acu_external_memory_wrap(0, raw, 0, &memory), ACU_ERROR_RANGE, "the size is 0 bytes");
     OK(acu_external_memory_wrap(0, raw, bytes, &memory));
     OK(acu_external_memory_get_info(memory, &info));
-    assert_true(info.type == 0 && info.bytes == bytes);
+    assert_true(info.type == ACU_EXTERNAL_MEMORY_UNKNOWN && info.bytes == bytes);
     OK(acu_external_memory_release(memory)); /* the raw one is still there */
     OK(acu_external_memory_adopt(0, raw, bytes, &memory));
     assert_ptr_equal(acu_external_memory_raw(memory), raw);
@@ -575,7 +575,7 @@ static void wrapped_and_adopted_semaphores(void **state) {
     assert_int_equal(cudaImportExternalSemaphore(&raw, &desc), 0);
     OK(acu_external_semaphore_wrap(0, raw, &semaphore));
     OK(acu_external_semaphore_get_info(semaphore, &info));
-    assert_true(info.device == 0 && info.type == 0);
+    assert_true(info.device == 0 && info.type == ACU_EXTERNAL_SEMAPHORE_UNKNOWN);
     OK(acu_external_semaphore_signal(semaphore, 2, stream));
     OK(acu_stream_synchronize(stream));
     OK(acu_external_semaphore_release(semaphore)); /* the raw one is still there */

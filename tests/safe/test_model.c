@@ -97,9 +97,10 @@ static void issue_by_other_memory(const work *w) {
 
 static void issue_rectangle(const work *w) {
     const size_t pitch = COLUMNS * sizeof(float);
-    const acu_region to = {memories[w->to], {w->to_at % COLUMNS, w->to_at / COLUMNS, 0}, pitch, 0};
+    const acu_region to = {
+        memories[w->to], {w->to_at % COLUMNS, w->to_at / COLUMNS, 0}, pitch, 0, NULL};
     const acu_region from = {
-        memories[w->a], {w->from_at % COLUMNS, w->from_at / COLUMNS, 0}, pitch, 0};
+        memories[w->a], {w->from_at % COLUMNS, w->from_at / COLUMNS, 0}, pitch, 0, NULL};
     const acu_extent extent = {w->width, w->height, 1};
     if (w->a == w->to)
         OK(acu_region_fill_typed(&to, extent, ACU_F32, &w->value, w->on));

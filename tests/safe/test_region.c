@@ -362,11 +362,17 @@ static void regions_are_checked(void **state) {
     FAILS(acu_region_fill(&low, ((acu_extent){1, 4, 1}), host), ACU_ERROR_RANGE,
           "ends at row 5, but the slice height is 4");
     const acu_region beside = {.buffer = a, .at = {1, 0, 0}};
-    FAILS(acu_region_fill(&beside, ((acu_extent){2, 2, 1}), host), ACU_ERROR_RANGE, "a row");
+    FAILS(acu_region_fill(&beside, ((acu_extent){2, 2, 1}), host), ACU_ERROR_RANGE,
+          "begins at element 1, but without a row_pitch the rows are as long as the extent");
+    const acu_region below = {.buffer = a, .at = {0, 1, 0}, .row_pitch = 32};
+    FAILS(acu_region_fill(&below, ((acu_extent){2, 2, 2}), host), ACU_ERROR_RANGE,
+          "begins at row 1, but without a slice_height the slices are as high as the extent");
     OK(acu_region_fill(&beside, ((acu_extent){63, 1, 1}), host));
     FAILS(acu_region_fill(&beside, ((acu_extent){64, 1, 1}), host), ACU_ERROR_RANGE, "byte 260");
     const acu_region huge[] = {{.buffer = a, .at = {SIZE_MAX, 0, 0}},
                                {.buffer = a, .at = {0, SIZE_MAX, 0}},
+                               {.buffer = a, .at = {SIZE_MAX, SIZE_MAX, SIZE_MAX}},
+                               {.buffer = a, .at = {0, SIZE_MAX, 0}, .slice_height = 8},
                                {.buffer = a, .at = {0, 0, SIZE_MAX}},
                                {.buffer = a, .at = {0, 0, 2}, .slice_height = SIZE_MAX},
                                {.buffer = a, .at = {0, 2, 0}, .row_pitch = SIZE_MAX}};

@@ -60,7 +60,9 @@ static void let_go(void) {
     held = false;
 }
 
-/* CUDA waits for copies between two memories of the host. */
+/* CUDA may wait for copies between two memories of the host, and for work on memory that moves.
+ * While a stream is held up, only memory of the device is used, and none is allocated: CUDA may
+ * wait then, too. */
 static void let_go_for(const view *v) {
     const acu_memory memory = acu_buffer_memory(v->buffer);
     if (memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED ||
@@ -124,6 +126,7 @@ static void make(void) {
     view *v = free_view();
     if (!v)
         return;
+    let_go();
     const acu_dtype dtype = any_type(&v->size);
     v->memory = calloc(1, sizeof *v->memory);
     v->memory->buffers = 1;
@@ -132,8 +135,7 @@ static void make(void) {
     v->count = any(MOST_BYTES / 16);
     OK(make_memory(any_stream(), dtype, v->count, v->memory, &v->buffer));
     fill_at_random(v->memory->bytes, v->count * v->size);
-    let_go_for(v);
-    if (held) /* nothing that waits */
+    if (any(2))
         OK(acu_buffer_write_async(v->buffer, 0, ACU_ANY, bytes_of(v), v->count, any_stream()));
     else
         OK(acu_buffer_write_typed(v->buffer, 0, ACU_ANY, bytes_of(v), v->count, any_stream()));
@@ -196,7 +198,7 @@ static void make_clone(void) {
     v->memory->waits = true;
     v->at = 0;
     memcpy(v->memory->bytes, bytes_of(from), v->count * v->size);
-    let_go_for(from);
+    let_go();
     OK(acu_buffer_clone(from->buffer, any(3) ? any_stream() : NULL, &v->buffer));
 }
 
@@ -205,6 +207,7 @@ static void resize(void) {
     if (!v || !v->memory->grows)
         return;
     const size_t capacity = acu_buffer_capacity(v->buffer);
+    let_go();
     if (v->memory->buffers > 1 || !v->first) {
         if (acu_buffer_shrink(v->buffer, 0) == 0)
             fail_msg("shrank a buffer whose memory others keep");
@@ -217,7 +220,6 @@ static void resize(void) {
         OK(acu_buffer_write_async(v->buffer, before, ACU_ANY, bytes_of(v) + before * v->size,
                                   count - before, any_stream()));
     } else {
-        let_go();
         OK(acu_buffer_shrink(v->buffer, count));
     }
     v->count = count;
@@ -329,8 +331,7 @@ static void copy_strided(void) {
         low += steps[i] < 0 ? steps[i] * ((int64_t)shape[i] - 1) : 0;
         high += steps[i] > 0 ? steps[i] * ((int64_t)shape[i] - 1) : 0;
     }
-    let_go_for(from);
-    let_go_for(to);
+    let_go(); /* the first copy on a stream loads kernels, and CUDA may wait when it does */
     const bool fits =
         total == 0 || (low >= 0 && high < (int64_t)from->count && to_at + total <= to->count);
     const acu_strides strides = {
@@ -355,6 +356,7 @@ static void fill_all(void) {
     unsigned char element[16];
     if (!v || acu_buffer_memory(v->buffer) == ACU_MEMORY_HOST)
         return;
+    let_go_for(v);
     fill_at_random(element, sizeof element);
     if (any(3) == 0)
         memset(element, 0, sizeof element);

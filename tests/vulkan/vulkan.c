@@ -43,7 +43,6 @@
     X(GetDeviceQueue)                                                                              \
     X(GetImageMemoryRequirements)                                                                  \
     X(GetMemoryFdKHR)                                                                              \
-    X(GetMemoryFdPropertiesKHR)                                                                    \
     X(GetSemaphoreCounterValue)                                                                    \
     X(GetSemaphoreFdKHR)                                                                           \
     X(MapMemory)                                                                                   \

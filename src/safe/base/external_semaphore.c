@@ -271,7 +271,7 @@ static int on_raw(const char *call, acu_device device, cudaExternalSemaphore_t r
                         semaphore ? "raw" : "semaphore");
     *semaphore = NULL;
     ACU_TRY(acu_device_resolve(call, &device));
-    acu_external_semaphore *made = new_semaphore(call, device, (acu_external_semaphore_type)0);
+    acu_external_semaphore *made = new_semaphore(call, device, ACU_EXTERNAL_SEMAPHORE_UNKNOWN);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
     made->raw = raw;

@@ -19,8 +19,8 @@ typedef struct acu_semaphore_use {
 struct acu_external_semaphore {
     acu_object object;
     cudaExternalSemaphore_t raw;
-    acu_external_semaphore_type type; /* 0: not known */
-    bool owned;                       /* the raw semaphore is destroyed with the handle */
+    acu_external_semaphore_type type;
+    bool owned; /* the raw semaphore is destroyed with the handle */
     /* CUDA wants all signals and waits to be done before a semaphore is destroyed. The use on the
      * first stream stays, so that a program with one stream needs no lock: timeline and number are
      * atomic. */

@@ -223,10 +223,15 @@ static bool is_empty(const acu_strides *s) {
 
 static int check_strides(const char *call, const acu_buffer *to, const acu_buffer *from,
                          const acu_strides *s, int64_t *to_steps, int64_t *from_steps) {
-    if (!s || s->rank > ACU_MAX_RANK || (s->rank > 0 && !s->shape))
+    if (!s)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'strides' is NULL");
+    if (s->rank > ACU_MAX_RANK)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "'strides' is NULL, has no shape, or has more than %d dimensions",
+                        "strides.rank is %u, but there are at most %d dimensions", s->rank,
                         ACU_MAX_RANK);
+    if (s->rank > 0 && !s->shape)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "strides.shape is NULL, and the rank is %u",
+                        s->rank);
     if (!steps_of(s, s->to, to_steps) || !steps_of(s, s->from, from_steps))
         return acu_fail(call, "", ACU_ERROR_OVERFLOW, "the shape has too many elements");
     if (is_empty(s))

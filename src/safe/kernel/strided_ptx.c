@@ -154,55 +154,71 @@ static void find_tile(writer *w, unsigned side) {
     put(w, "sub.u32 %%r8, %%r8, 1;\nsetp.ne.u32 %%p0, %%r8, 0;\n@%%p0 bra DIMENSION;\nFOUND:\n");
 }
 
-/* Moves the tile between one side and shared memory. The lanes of a warp go along the side's
- * fastest dimension, of which there are r`fast` words, d3 bytes apart; the warps along the other
- * one, of which there are r`slow` words, d4 bytes apart. d`at` is where the tile begins. */
-static void move_tile(writer *w, bool loads, unsigned at, unsigned fast, unsigned slow) {
-    const unsigned side = acu_strided_side(ACU_STRIDED_TILE, w->word), columns = side / LANES,
-                   rows = side / ROWS;
-    const unsigned lane_bytes = loads ? w->word : row_bytes(w);
-    const unsigned warp_bytes = loads ? row_bytes(w) : w->word;
-    char where[24];
-    /* d6: the address of this thread's first word, d7 of the one in the present row; d8: bytes
-     * between the columns of a thread, d9 between its rows; r15: the place in shared memory */
+/* A side of a tile: the lanes of a warp go along its fastest dimension, of which there are r`fast`
+ * words, d3 bytes apart; the warps along the other one, of which there are r`slow` words, d4 bytes
+ * apart. d`at` is where the tile begins there. */
+typedef struct tile_side {
+    bool is_source;
+    unsigned at, fast, slow;
+    unsigned lane_bytes, warp_bytes; /* steps in shared memory */
+} tile_side;
+
+/* Computes d6: the address of this thread's first word; d8 and d9: bytes between the columns and
+ * the rows of a thread; r15: the place in shared memory; p1 …: which columns there are. */
+static void find_words(writer *w, const tile_side *s, unsigned columns) {
     put(w,
         "cvt.u64.u32 %%d5, %%r11;\nmad.lo.s64 %%d6, %%d5, %%d3, %%d%u;\n"
         "cvt.u64.u32 %%d5, %%r12;\nmad.lo.s64 %%d6, %%d5, %%d4, %%d6;\n"
         "shl.b64 %%d8, %%d3, 5;\nshl.b64 %%d9, %%d4, 3;\n",
-        at);
-    put(w, "mad.lo.u32 %%r15, %%r11, %u, %%r13;\nmad.lo.u32 %%r15, %%r12, %u, %%r15;\n", lane_bytes,
-        warp_bytes);
+        s->at);
+    put(w, "mad.lo.u32 %%r15, %%r11, %u, %%r13;\nmad.lo.u32 %%r15, %%r12, %u, %%r15;\n",
+        s->lane_bytes, s->warp_bytes);
     for (unsigned j = 0; j < columns; j++)
         put(w, "add.u32 %%r14, %%r11, %u;\nsetp.lt.u32 %%p%u, %%r14, %%r%u;\n", j * LANES, 1 + j,
-            fast);
-    for (unsigned pass = 0; pass < 2; pass++) { /* all words are on their way before one is used */
-        const bool in_shared = (pass == 1) == loads;
+            s->fast);
+}
+
+/* Loads or stores the words of one row of this thread, of which d7 is the address in the row. */
+static void move_row(writer *w, const tile_side *s, unsigned row, unsigned columns,
+                     bool in_shared) {
+    const char *space = in_shared ? "shared" : "global";
+    const bool loads = in_shared != s->is_source;
+    char where[24];
+    put(w, "add.u32 %%r14, %%r12, %u;\n", row * ROWS);
+    for (unsigned j = 0; j < columns; j++) {
+        put(w, "setp.lt.and.u32 %%p4, %%r14, %%r%u, %%p%u;\n", s->slow, 1 + j);
+        if (!in_shared && j > 0)
+            put(w, "add.s64 %%d10, %%d7, %%d8;\n");
+        if (in_shared)
+            snprintf(where, sizeof where, "%%r15+%u",
+                     row * ROWS * s->warp_bytes + j * LANES * s->lane_bytes);
+        else
+            snprintf(where, sizeof where, j > 0 ? "%%d10" : "%%d7");
+        if (loads)
+            load(w, row * columns + j, space, "%p4", where);
+        else
+            store(w, row * columns + j, space, "%p4", where);
+    }
+    if (!in_shared)
+        put(w, "add.s64 %%d7, %%d7, %%d9;\n");
+}
+
+/* Moves the tile between one side and shared memory. All words are on their way before one is
+ * used. */
+static void move_tile(writer *w, const tile_side *s) {
+    const unsigned side = acu_strided_side(ACU_STRIDED_TILE, w->word), columns = side / LANES;
+    find_words(w, s, columns);
+    for (unsigned pass = 0; pass < 2; pass++) {
         put(w, "mov.u64 %%d7, %%d6;\n");
-        for (unsigned k = 0; k < rows; k++) {
-            put(w, "add.u32 %%r14, %%r12, %u;\n", k * ROWS);
-            for (unsigned j = 0; j < columns; j++) {
-                const unsigned n = k * columns + j;
-                put(w, "setp.lt.and.u32 %%p4, %%r14, %%r%u, %%p%u;\n", slow, 1 + j);
-                if (in_shared)
-                    snprintf(where, sizeof where, "%%r15+%u",
-                             k * ROWS * warp_bytes + j * LANES * lane_bytes);
-                else if (j == 0)
-                    snprintf(where, sizeof where, "%%d7");
-                else
-                    put(w, "add.s64 %%d10, %%d7, %%d8;\n"), snprintf(where, sizeof where, "%%d10");
-                if (pass == 0)
-                    load(w, n, in_shared ? "shared" : "global", "%p4", where);
-                else
-                    store(w, n, in_shared ? "shared" : "global", "%p4", where);
-            }
-            if (!in_shared)
-                put(w, "add.s64 %%d7, %%d7, %%d9;\n");
-        }
+        for (unsigned row = 0; row < side / ROWS; row++)
+            move_row(w, s, row, columns, (pass == 1) == s->is_source);
     }
 }
 
 static void write_tile(writer *w) {
     const unsigned side = acu_strided_side(ACU_STRIDED_TILE, w->word);
+    const tile_side source = {true, 1, 10, 9, w->word, row_bytes(w)};
+    const tile_side destination = {false, 0, 9, 10, row_bytes(w), w->word};
     begin(w, ACU_STRIDED_TILE, side * side / ACU_STRIDED_THREADS);
     put(w, ".shared .align 16 .b8 tile[%u];\n", side * row_bytes(w));
     find_tile(w, side);
@@ -210,10 +226,10 @@ static void write_tile(writer *w) {
     put(w, "and.b32 %%r11, %%r0, 31;\nshr.u32 %%r12, %%r0, 5;\nmov.u32 %%r13, tile;\n");
     put(w, "ld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n", OFFSET(down_from),
         OFFSET(across_from));
-    move_tile(w, true, 1, 10, 9);
+    move_tile(w, &source);
     put(w, "bar.sync 0;\nld.param.u64 %%d3, [layout+%u];\nld.param.u64 %%d4, [layout+%u];\n",
         OFFSET(across_to), OFFSET(down_to));
-    move_tile(w, false, 0, 9, 10);
+    move_tile(w, &destination);
     put(w, "ret;\n}\n");
 }
 

@@ -190,6 +190,21 @@ static int take_once(acu_allocator *a, acu_stream *stream, size_t bytes, acu_giv
     return code;
 }
 
+/* Counts the failure, and says what the allocator has; of a limit, the failure itself tells that.
+ */
+static void note_failure(acu_allocator *a) {
+    acu_allocator_info info;
+    pthread_mutex_lock(&a->lock);
+    a->info.failures++;
+    info = a->info;
+    pthread_mutex_unlock(&a->lock);
+    a->way->get_info(a, &info);
+    if (info.limit == 0)
+        acu_fail_hint("the allocator has %zu bytes, of which %zu are in use; what is not could not "
+                      "be given back, or was",
+                      info.reserved, info.used);
+}
+
 /* The program was asked for room; where there is some, everything is tried once more. */
 ACU_COLD static int take_again(acu_allocator *a, acu_stream *stream, size_t bytes,
                                acu_given *given) {
@@ -199,11 +214,8 @@ ACU_COLD static int take_again(acu_allocator *a, acu_stream *stream, size_t byte
     const bool again = hooks.out_of_memory && hooks.out_of_memory(hooks.data, bytes);
     acu_record_restore(&failure);
     int code = again ? take_once(a, stream, bytes, given) : cudaErrorMemoryAllocation;
-    if (code) {
-        pthread_mutex_lock(&a->lock);
-        a->info.failures++;
-        pthread_mutex_unlock(&a->lock);
-    }
+    if (code)
+        note_failure(a);
     return code;
 }
 

@@ -2,6 +2,7 @@
  * and its neighbours work with the bytes. */
 #include "safe/memory/buffer.h"
 #include "safe/memory/allocator_cache.h"
+#include "safe/memory/region.h"
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
@@ -334,10 +335,12 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
     size_t bytes = acu_buffer_bytes(buffer);
     if (size == 0)
         return acu_refuse_dtype(__func__, dtype);
-    ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
-                   "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
     ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % acu_buffer_alignment(dtype) == 0,
                    ACU_ERROR_DTYPE, "the memory is not aligned for %s", acu_dtype_name(dtype));
+    if (buffer->pitched)
+        return ((const acu_pitched_buffer *)buffer)->reinterpret(__func__, buffer, dtype, view);
+    ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
+                   "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
     ACU_TRY(new_view(__func__, buffer, view));
     (*view)->dtype = dtype;
     (*view)->count = bytes / size;

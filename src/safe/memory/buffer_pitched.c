@@ -11,6 +11,8 @@ static size_t bytes_of(const acu_pitched_layout *l) {
 
 static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
                       const acu_buffer_options *options, acu_buffer **clone);
+static int reinterpret_rows(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                            acu_buffer **view);
 
 /* Makes a pitched buffer on the same memory; returns 0 or a failure recorded for `call`. */
 static int new_view(const char *call, const acu_buffer *of, const acu_pitched_layout *layout,
@@ -26,6 +28,7 @@ static int new_view(const char *call, const acu_buffer *of, const acu_pitched_la
     made->buffer.pitched = true;
     made->layout = *layout;
     made->clone = clone_rows;
+    made->reinterpret = reinterpret_rows;
     *view = &made->buffer;
     return 0;
 }
@@ -141,6 +144,25 @@ acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_
     ACU_TRY(new_view(__func__, buffer, &complete, view));
     if (count < buffer->count)
         (*view)->count = count;
+    return 0;
+}
+
+static int reinterpret_rows(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                            acu_buffer **view) {
+    acu_pitched_layout l = *acu_pitched_layout_of(buffer);
+    const size_t row = l.extent.width * acu_dtype_size(buffer->dtype), size = acu_dtype_size(dtype);
+    if (row % size != 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "rows of %zu bytes are no whole number of %s", row,
+                           acu_dtype_name(dtype));
+    if (l.row_pitch % acu_buffer_alignment(dtype) != 0)
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "rows %zu bytes apart are not aligned for %s", l.row_pitch,
+                           acu_dtype_name(dtype));
+    l.extent.width = row / size;
+    ACU_TRY(new_view(call, buffer, &l, view));
+    (*view)->dtype = dtype;
+    (*view)->count = acu_buffer_bytes(buffer) / size;
     return 0;
 }
 

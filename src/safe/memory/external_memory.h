@@ -10,7 +10,7 @@ struct acu_external_memory {
     acu_object object;
     cudaExternalMemory_t raw;
     size_t bytes;
-    acu_external_memory_type type; /* 0: not known */
+    acu_external_memory_type type;
     bool dedicated;
     bool owned; /* the raw memory is destroyed with the handle */
 };

@@ -316,6 +316,11 @@ unsigned acu_multicast_devices(const acu_multicast *multicast) {
 
 /* ---- devices ---- */
 
+/* Returns the bit of a device in `added`. */
+static uint64_t bit_of(int device) {
+    return (uint64_t)1 << (unsigned)device;
+}
+
 static unsigned count_added(acu_multicast *m) {
     pthread_mutex_lock(&m->lock);
     const uint64_t added = m->added;
@@ -333,7 +338,7 @@ int acu_multicast_check_devices(const char *call, acu_multicast *m) {
 
 bool acu_multicast_may_have(acu_multicast *m, int device) {
     pthread_mutex_lock(&m->lock);
-    const bool has = m->added >> device & 1;
+    const bool has = (m->added & bit_of(device)) != 0;
     pthread_mutex_unlock(&m->lock);
     return has || is_shared(m);
 }
@@ -350,7 +355,7 @@ static int check_support(const char *call, acu_device device) {
 
 /* Returns why the device cannot be added; NULL if it can be. Under the lock. */
 static const char *why_not_added(const acu_multicast *m, acu_device device) {
-    if (m->added >> device & 1)
+    if ((m->added & bit_of(device)) != 0)
         return "was added already";
     const bool full = (unsigned)__builtin_popcountll(m->added) >= m->devices;
     return full ? "is one too many: all were added already" : NULL;
@@ -369,7 +374,7 @@ acu_result acu_multicast_add_device(acu_multicast *multicast, acu_device device)
     if (!why)
         code = acu_translate_driver(cuMulticastAddDevice(m->raw, device));
     if (!why && !code)
-        m->added |= (uint64_t)1 << device;
+        m->added |= bit_of(device);
     pthread_mutex_unlock(&m->lock);
     ACU_REQUIRE_OF(m, !why, ACU_ERROR_STATE, "device %d %s", device, why);
     return OUTCOME(m, code);
@@ -382,7 +387,7 @@ acu_result acu_multicast_get_devices(acu_multicast *multicast, acu_device *devic
     ACU_NEED(multicast, acu_multicast_class);
     pthread_mutex_lock(&multicast->lock);
     for (int device = 0; device < ACU_COUNTED_DEVICES; device++) {
-        if (!(multicast->added >> device & 1))
+        if (!(multicast->added & bit_of(device)))
             continue;
         if (devices && *count < room)
             devices[*count] = device;

@@ -24,8 +24,14 @@ static int check_region(const char *call, const acu_region *region, const char *
 }
 
 ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t pitch) {
-    acu_fail_hint(l->row_pitch ? "the row pitch is in bytes, and the extent in elements"
-                               : "with no row_pitch the rows are as long as the region is wide");
+    if (!l->row_pitch) {
+        acu_fail_hint("set row_pitch to the bytes from one row of the memory to the next one");
+        return acu_fail(call, "", ACU_ERROR_RANGE,
+                        "a row of %s begins at element %zu, but without a row_pitch the rows are "
+                        "as long as the extent is wide, %zu elements",
+                        l->name, l->at.x, l->extent.width);
+    }
+    acu_fail_hint("the row pitch is in bytes, and the extent in elements");
     return acu_fail(call, "", ACU_ERROR_RANGE,
                     "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is %zu "
                     "bytes",
@@ -33,6 +39,13 @@ ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t
 }
 
 ACU_COLD static int refuse_slice(const char *call, const acu_rows_asked *l, size_t height) {
+    if (!l->slice_height) {
+        acu_fail_hint("set slice_height to the rows from one slice of the memory to the next one");
+        return acu_fail(call, "", ACU_ERROR_RANGE,
+                        "a slice of %s begins at row %zu, but without a slice_height the slices "
+                        "are as high as the extent, %zu rows",
+                        l->name, l->at.y, height);
+    }
     return acu_fail(call, "", ACU_ERROR_RANGE,
                     "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
                     l->at.y + l->extent.height, height);
@@ -63,7 +76,7 @@ int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_
     r->slice = multiply_add(height, r->pitch, 0);
     if ((many_rows || l->row_pitch) && length != SIZE_MAX && length > r->pitch)
         return refuse_row(call, l, r->pitch);
-    if ((many_slices || l->slice_height) && lines > height)
+    if ((many_slices || l->slice_height) && lines != SIZE_MAX && lines > height)
         return refuse_slice(call, l, height);
     if (!many_slices)
         r->slice = multiply_add(e.height, r->pitch, 0);

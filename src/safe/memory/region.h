@@ -13,9 +13,13 @@ typedef struct acu_pitched_buffer {
     acu_buffer buffer;
     acu_pitched_layout layout; /* complete: no number is 0 */
     /* Makes a clone on the stream, of memory by the options; returns 0 or a failure recorded for
-     * `call`. A pointer, so that only programs with pitched buffers link it. */
+     * `call`. Pointers, so that only programs with pitched buffers link these functions. */
     int (*clone)(const char *call, acu_buffer *buffer, acu_stream *stream,
                  const acu_buffer_options *options, acu_buffer **clone);
+    /* Makes a pitched buffer with elements of another type, whose memory is aligned for it, in the
+     * same rows. Returns 0 or a failure recorded for `call`. */
+    int (*reinterpret)(const char *call, const acu_buffer *buffer, acu_dtype dtype,
+                       acu_buffer **view);
 } acu_pitched_buffer;
 
 static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *buffer) {

@@ -151,7 +151,8 @@ static const char *reason_of(const acu_share_body *body) {
 acu_result acu_share_get_info(acu_share *share, acu_share_info *info) {
     acu_device device = ACU_DEVICE_CURRENT;
     ACU_NEED_POINTER(info);
-    *info = (acu_share_info){.device = ACU_DEVICE_CURRENT};
+    memset(info, 0, sizeof *info);
+    info->device = ACU_DEVICE_CURRENT;
     ACU_NEED(share, acu_share_class);
     const acu_share_body *body = &share->body;
     ACU_TRY(acu_share_find_device(__func__, body, &device));

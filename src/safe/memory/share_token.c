@@ -12,7 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[8] = "acushare";
+static const char magic[] = "acushare"; /* without its end: 8 letters */
+
+enum { MAGIC_SIZE = sizeof magic - 1 };
+
+_Static_assert((int)MAGIC_SIZE == (int)sizeof((acu_share_body *)0)->magic, "it fits");
 
 _Static_assert(sizeof(acu_share_body) == 192, "the layout of version 1");
 _Static_assert(sizeof(acu_share_body) <= ACU_SHARE_TOKEN_BYTES, "a token has room for the body");
@@ -26,7 +30,7 @@ static uint64_t checksum_of(const unsigned char *bytes, size_t size) {
     uint64_t sum = 14695981039346656037u;
     for (size_t i = 0; i < size; i++) {
         const bool own = i >= at && i < at + sizeof(uint64_t);
-        sum = (sum ^ (own ? 0 : bytes[i])) * 1099511628211u;
+        sum = (sum ^ (own ? 0u : bytes[i])) * 1099511628211u;
     }
     return sum;
 }
@@ -85,7 +89,7 @@ uint64_t acu_share_numbering(void) {
 }
 
 int acu_share_stamp(const char *call, acu_share_body *body) {
-    memcpy(body->magic, magic, sizeof magic);
+    memcpy(body->magic, magic, MAGIC_SIZE);
     body->version = ACU_TOKEN_VERSION;
     body->size = ACU_SHARE_TOKEN_BYTES;
     body->process = (int32_t)getpid();
@@ -111,7 +115,7 @@ static int check_bytes(const char *call, const unsigned char *token, size_t byte
                         "the token is cut short: it has %zu of %d bytes", bytes,
                         ACU_SHARE_TOKEN_BYTES);
     memcpy(&head, token, least);
-    if (memcmp(head.magic, magic, sizeof magic) != 0)
+    if (memcmp(head.magic, magic, MAGIC_SIZE) != 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the bytes are no token of a share");
     if (head.size < least || bytes < head.size)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,

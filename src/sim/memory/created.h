@@ -35,9 +35,9 @@ acu_sim_created *acu_sim_created_held(CUmemGenericAllocationHandle handle);
 acu_sim_created *acu_sim_created_for_arrays(CUmemGenericAllocationHandle handle,
                                             const acu_sim_device *device);
 /* Makes created memory that is a multicast object, with a reference of the program, and owns
- * `multicast` then. Returns an error if there is no memory, or for such handles. */
-cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size,
-                                          unsigned handles, CUmemGenericAllocationHandle *handle);
+ * `multicast` then. Returns an error if there is no memory, or for the handles that are asked. */
+cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t size, unsigned asked,
+                                          CUmemGenericAllocationHandle *handle);
 /* Returns where the simulator accesses the bytes; NULL without memory. They stay there as long as
  * there are references to the memory. */
 char *acu_sim_created_bytes(acu_sim_created *memory);
