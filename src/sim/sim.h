@@ -11,7 +11,7 @@
 
 #include <anycuda/cudart.h>
 
-/* In the shared library these can be seen. */
+/* In the shared library these can be seen; no other file includes the header, or they would not be. */
 #if defined(ACU_SIM_SHARED)
 #pragma GCC visibility push(default)
 #endif

@@ -2,8 +2,6 @@
 #ifndef ACU_SIM_CODE_KERNEL_LAUNCH_H
 #define ACU_SIM_CODE_KERNEL_LAUNCH_H
 
-#include <anycuda/sim.h>
-
 #include "sim/sim.h"
 
 /* A validated launch with a copy of its arguments. A stream's operation owns one, and so does a

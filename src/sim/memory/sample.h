@@ -5,8 +5,6 @@
 #ifndef ACU_SIM_MEMORY_SAMPLE_H
 #define ACU_SIM_MEMORY_SAMPLE_H
 
-#include <anycuda/sim.h>
-
 #include "sim/memory/texture.h"
 
 /* Where a sample is taken. */

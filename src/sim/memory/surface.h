@@ -2,8 +2,6 @@
 #ifndef ACU_SIM_MEMORY_SURFACE_H
 #define ACU_SIM_MEMORY_SURFACE_H
 
-#include <anycuda/sim.h>
-
 #include "sim/memory/texture.h"
 
 /* An access to a surface: `at` counts bytes along x. */

@@ -2,8 +2,6 @@
 #ifndef ACU_SIM_MEMORY_TEXEL_H
 #define ACU_SIM_MEMORY_TEXEL_H
 
-#include <anycuda/sim.h>
-
 #include "sim/memory/array.h"
 #include "sim/memory/texture.h"
 
