@@ -11,7 +11,8 @@
 
 #include <anycuda/cudart.h>
 
-/* In the shared library these can be seen; no other file includes the header, or they would not be. */
+/* In the shared library these can be seen. No other file includes the header: a file that did so
+ * first would hide them. */
 #if defined(ACU_SIM_SHARED)
 #pragma GCC visibility push(default)
 #endif

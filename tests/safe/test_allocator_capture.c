@@ -341,6 +341,34 @@ static void two_graphs_have_memory_of_their_own(void **state) {
 }
 
 /* Whose graph it is, nobody knows who could keep the memory. */
+/* Both use the memory that the graph has, although nothing else has told anycuda so. */
+static void two_execs_of_a_graph_take_turns(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        acu_graph *graph = NULL;
+        acu_exec *first = NULL, *second = NULL;
+        blocker holder;
+        use_source(sources[i]);
+        OK(acu_stream_begin_capture(noted(stream), NULL));
+        acu_buffer *temporary = buffer_on(stream, BYTES);
+        fill(temporary, 7);
+        OK(acu_buffer_release(temporary));
+        OK(acu_stream_end_capture(stream, &graph));
+        OK(acu_graph_instantiate(graph, NULL, &first));
+        OK(acu_graph_instantiate(graph, NULL, &second));
+        block_stream(&holder, stream);
+        OK(acu_exec_launch(first, stream));
+        OK(acu_exec_launch(second, other));
+        still_waits(other);
+        unblock_stream(&holder);
+        OK(acu_stream_synchronize(other));
+        OK(acu_exec_release(first));
+        OK(acu_exec_release(second));
+        OK(acu_graph_release(graph));
+        end_source();
+    }
+}
+
 static void a_capture_of_others_is_refused(void **state) {
     (void)state;
     cudaGraph_t graph = NULL;
@@ -422,6 +450,7 @@ int main(void) {
         WITH_STREAMS(others_allocate_meanwhile),
         WITH_STREAMS(a_lost_capture_gives_its_memory_back),
         WITH_STREAMS(two_graphs_have_memory_of_their_own),
+        WITH_STREAMS(two_execs_of_a_graph_take_turns),
         WITH_STREAMS(a_capture_of_others_is_refused),
         WITH_STREAMS(a_programs_allocator_is_refused),
         WITH_STREAMS(the_limit_holds_in_a_capture),

@@ -75,6 +75,20 @@ static acu_arena *find_arena(const acu_caching *a, uint64_t capture) {
     return arena;
 }
 
+/* Lets the graph keep a storage without memory as one that it writes. All executable graphs of the
+ * graph use the same memory: by this storage their launches are ordered, on whatever streams.
+ * Returns 0 or a recorded code. */
+static int order_launches(const acu_caching *a, acu_capture *capture) {
+    acu_buffer *order = NULL;
+    const int made =
+        acu_storage_new_for_graph("acu_buffer_create", a->base.object.device, ACU_U8, 1, &order);
+    if (made)
+        return made;
+    const int code = capture->use(capture, &order->storage->object, true);
+    const int released = acu_object_release(NULL, order, &acu_buffer_class);
+    return code ? code : released;
+}
+
 /* Makes the arena of a capture, which its graph will keep; returns 0 or a recorded code. */
 static int new_arena(acu_caching *a, acu_capture *capture, acu_arena **out) {
     acu_arena *arena = acu_object_make(&arena_class, sizeof *arena, ACU_DEVICE_CURRENT);
@@ -89,7 +103,9 @@ static int new_arena(acu_caching *a, acu_capture *capture, acu_arena **out) {
     a->arenas = arena;
     pthread_mutex_unlock(&a->base.lock);
     *out = arena;
-    const int code = capture->use(capture, &arena->object, false);
+    int code = capture->use(capture, &arena->object, false);
+    if (!code)
+        code = order_launches(a, capture);
     if (!code)
         acu_capture_add_ending(capture, &arena->end);
     const int released = acu_object_release(NULL, arena, &arena_class); /* the graph owns it */
