@@ -170,14 +170,17 @@ TEST(freeing) {
 
 TEST(pools) {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .handleTypes = cudaMemHandleTypeFabric,
                                      .location = {.type = cudaMemLocationTypeDevice}};
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice},
                                        .flags = cudaMemAccessFlagsProtNone};
     cudaMemPool_t pool;
     void *memory;
-    SAID(cudaErrorNotSupported, cudaMemPoolCreate(&pool, &props),
-         "the simulator does not share pools with other processes");
+    SAID(cudaErrorNotPermitted, cudaMemPoolCreate(&pool, &props),
+         "this process may not make fabric handles");
+    props.handleTypes = cudaMemHandleTypeWin32;
+    SAID(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props),
+         "handles of Windows do not exist here");
     props.location.id = 7;
     SAID(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props), "with id 7 for a pool");
     OK(cudaDeviceGetDefaultMemPool(&pool, 0));

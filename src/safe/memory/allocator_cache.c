@@ -181,14 +181,20 @@ static int new_cache(acu_caching *a, acu_stream *stream, acu_arena *arena, acu_c
     return 0;
 }
 
-/* Two threads that use a stream for the first time may make two caches, which does no harm. */
-static int find_cache(acu_caching *a, acu_stream *stream, acu_arena *arena, acu_cache **cache) {
+/* Returns the stream's cache; NULL: there is none yet. */
+static acu_cache *look_for_cache(acu_caching *a, acu_stream *stream, acu_arena *arena) {
     const wanted_cache wanted = {a, arena};
-    *cache = (acu_cache *)acu_stream_find_cache(stream, is_wanted, &wanted);
-    int code = *cache ? 0 : new_cache(a, stream, arena, cache);
-    if (!code && !arena && __atomic_load_n(&a->base.current, __ATOMIC_RELAXED))
-        acu_stream_set_cache(stream, &(*cache)->base, &a->base.current);
-    return code;
+    acu_cache *cache = (acu_cache *)acu_stream_find_cache(stream, is_wanted, &wanted);
+    if (cache && !arena && __atomic_load_n(&a->base.current, __ATOMIC_RELAXED))
+        acu_stream_set_cache(stream, &cache->base, &a->base.current);
+    return cache;
+}
+
+/* Finds the stream's cache, or makes it; returns 0 or a recorded code. Two threads that use a
+ * stream for the first time may make two caches, which does no harm. */
+static int find_cache(acu_caching *a, acu_stream *stream, acu_arena *arena, acu_cache **cache) {
+    *cache = look_for_cache(a, stream, arena);
+    return *cache ? 0 : new_cache(a, stream, arena, cache);
 }
 
 /* Finds the cache of a stream that is captured; its arena is made with the first one. */
@@ -380,12 +386,12 @@ static int give(acu_allocator *base, acu_stream *stream, const acu_given *given)
 
 static struct acu_storage *reuse(acu_allocator *base, acu_stream *stream, acu_dtype dtype,
                                  size_t count) {
-    acu_cache *cache = NULL;
     size_t bytes = 0;
     if (__builtin_mul_overflow(count, acu_dtype_size(dtype), &bytes) || bytes - 1 >= PTRDIFF_MAX ||
-        !acu_cache_is_usual() || find_cache(caching(base), stream, NULL, &cache))
+        !acu_cache_is_usual())
         return NULL;
-    return acu_cache_reuse(cache, dtype, count, bytes);
+    acu_cache *cache = look_for_cache(caching(base), stream, NULL);
+    return cache ? acu_cache_reuse(cache, dtype, count, bytes) : NULL;
 }
 
 static int keep(acu_allocator *base, acu_storage *s) {
@@ -403,14 +409,14 @@ static int keep(acu_allocator *base, acu_storage *s) {
 
 /* Returns the number of the last use of what is free in a heap, that is not known to be done. */
 static uint64_t last_use(const acu_heap *heap, uint64_t number) {
-    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class++)
+    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class ++)
         for (const acu_piece *piece = heap->free[class]; piece; piece = piece->next)
             number = piece->number > number ? piece->number : number;
     return number;
 }
 
 static void forget_uses(acu_heap *heap, uint64_t number) {
-    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class++)
+    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class ++)
         for (acu_piece *piece = heap->free[class]; piece; piece = piece->next)
             if (piece->number <= number)
                 piece->number = 0;
