@@ -263,3 +263,13 @@ SAME(ACU_CAPTURE_INVALIDATED, cudaStreamCaptureStatusInvalidated);
 SAME(ACU_RECAPTURE_UPDATES, cudaGraphRecaptureEligibleForUpdate);
 SAME(ACU_RECAPTURE_NO_UPDATE, cudaGraphRecaptureIneligibleForUpdate);
 SAME(ACU_RECAPTURE_IMPOSSIBLE, cudaGraphRecaptureError);
+
+/* acu_address_mode */
+SAME(ACU_ADDRESS_WRAP, cudaAddressModeWrap);
+SAME(ACU_ADDRESS_CLAMP, cudaAddressModeClamp);
+SAME(ACU_ADDRESS_MIRROR, cudaAddressModeMirror);
+SAME(ACU_ADDRESS_BORDER, cudaAddressModeBorder);
+
+/* acu_filter */
+SAME(ACU_FILTER_POINT, cudaFilterModePoint);
+SAME(ACU_FILTER_LINEAR, cudaFilterModeLinear);
