@@ -45,8 +45,8 @@ typedef struct acu_thread_record {
      * address of the name identifies the function: the variants for the two meanings of the default
      * stream share it. */
     const char *refused;
-    bool hinted;              /* `last.hint` is already that of the failure recorded next */
-    int own;                  /* an error made here that cudaGetLastError has yet to return; or 0 */
+    bool hinted;        /* `last.hint` is already that of the failure recorded next */
+    int own;            /* an error made here that cudaGetLastError has yet to return; or 0 */
     const char *noted;  /* what the call that is failing now, or next, is about; NULL: nothing */
     size_t noted_index; /* which of those */
     char reason[ACU_REASON_SIZE]; /* why that call fails, where the callee knows; "" if not */

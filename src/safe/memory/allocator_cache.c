@@ -409,14 +409,14 @@ static int keep(acu_allocator *base, acu_storage *s) {
 
 /* Returns the number of the last use of what is free in a heap, that is not known to be done. */
 static uint64_t last_use(const acu_heap *heap, uint64_t number) {
-    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class ++)
+    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class++)
         for (const acu_piece *piece = heap->free[class]; piece; piece = piece->next)
             number = piece->number > number ? piece->number : number;
     return number;
 }
 
 static void forget_uses(acu_heap *heap, uint64_t number) {
-    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class ++)
+    for (unsigned class = 0; class < ACU_HEAP_CLASSES; class++)
         for (acu_piece *piece = heap->free[class]; piece; piece = piece->next)
             if (piece->number <= number)
                 piece->number = 0;

@@ -164,10 +164,10 @@ static void cross_edge(long long size, unsigned *face, long long *x, long long *
 /* ---- mixing ---- */
 
 static unsigned dimensions_of(acu_sim_geometry geometry) {
-    static const unsigned char of[] = {
-        [ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,         [ACU_SIM_3D] = 3,
-        [ACU_SIM_1D_LAYERED] = 1,  [ACU_SIM_2D_LAYERED] = 2, [ACU_SIM_CUBE] = 2,
-        [ACU_SIM_CUBE_LAYERED] = 2};
+    static const unsigned char of[] = {[ACU_SIM_1D] = 1,          [ACU_SIM_2D] = 2,
+                                       [ACU_SIM_3D] = 3,          [ACU_SIM_1D_LAYERED] = 1,
+                                       [ACU_SIM_2D_LAYERED] = 2,  [ACU_SIM_CUBE] = 2,
+                                       [ACU_SIM_CUBE_LAYERED] = 2};
     return of[geometry];
 }
 
