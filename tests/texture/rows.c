@@ -197,7 +197,11 @@ static int format_rows(builder *b) {
                     r.format = channels(bits, count, kind);
                     r.sampler.readMode =
                         norm ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
-                    r.type = kind == F || norm ? 'f' : kind == S ? 's' : 'u';
+                    r.type = 'u';
+                    if (kind == F || norm)
+                        r.type = 'f';
+                    else if (kind == S)
+                        r.type = 's';
                     r.pattern = P_RAMP;
                     r.width = bits == 8 ? 256 : 512;
                     r.places = C_WHOLE;
@@ -252,16 +256,14 @@ static int format_rows(builder *b) {
     for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         row r = plain(G_2D, 1, 0, 0);
         r.format = (struct cudaChannelFormatDesc){.f = (enum cudaChannelFormatKind)blocks[i][0]};
-        if (blocks[i][0] <= 22) /* what CUDA's cudaCreateChannelDesc<kind>() makes */
+        if (blocks[i][0] <= 22 || blocks[i][0] > 28) /* as cudaCreateChannelDesc<kind>() makes it */
             r.format.x = r.format.y = r.format.z = r.format.w = 8;
         else if (blocks[i][0] <= 24)
             r.format.x = 8;
         else if (blocks[i][0] <= 26)
             r.format.x = r.format.y = 8;
-        else if (blocks[i][0] <= 28)
-            r.format.x = r.format.y = r.format.z = 16;
         else
-            r.format.x = r.format.y = r.format.z = r.format.w = 8;
+            r.format.x = r.format.y = r.format.z = 16;
         r.sampler.readMode = blocks[i][0] == 27 || blocks[i][0] == 28 ? cudaReadModeElementType
                                                                       : cudaReadModeNormalizedFloat;
         r.width = 64;
@@ -448,7 +450,7 @@ void make_texels(const row *r, unsigned seed, unsigned level, unsigned char *tex
             value = (unsigned)i + 1;
             break;
         case P_ONE:
-            number = i == count / 2;
+            number = i == count / 2 ? 1.0f : 0.0f;
             value = i == count / 2;
             break;
         case P_LEVEL:
@@ -505,7 +507,7 @@ static float special(unsigned i) {
                                  8388607.5f,
                                  -8388607.5f,
                                  16777216,
-                                 16777218,
+                                 16777218.0f,
                                  -16777216,
                                  2147483648.0f,
                                  -2147483648.0f,
@@ -550,6 +552,7 @@ static float near_edge(unsigned i, unsigned *state, float size) {
 
 static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, float size,
                      place *p) {
+    const unsigned middle = r->width / 2;
     float x = 0;
     switch (r->places) {
     case C_LINE:
@@ -567,7 +570,7 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
         x = axis == (i & 1u) || size < 2 || !r->height ? special(i) : size * 0.4f;
         break;
     case C_FINE:
-        x = (float)(r->width / 2) - 0.5f + (float)i / (float)(r->count - 1) * 2.0f;
+        x = (float)middle - 0.5f + (float)i / (float)(r->count - 1) * 2.0f;
         break;
     case C_WHOLE:
         x = (float)(axis == 0 ? i % r->width : i / r->width) + 0.5f;

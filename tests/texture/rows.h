@@ -44,8 +44,8 @@ typedef struct row {
     float allowed;  /* how much an answer may differ from a GPU's, as a part of the texels' range */
 } row;
 
-/* Fills in row `index`; returns 0 where there is none. */
-int get_row(unsigned index, row *row);
+/* Writes row `index` to `out`; returns 0 where there is none. */
+int get_row(unsigned index, row *out);
 
 /* Fills in the places. */
 void make_places(const row *row, unsigned seed, place *spots);

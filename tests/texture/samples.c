@@ -220,6 +220,10 @@ typedef struct counts {
 } counts;
 
 /* Compares a row with the GPU's line; `allowed` is a part of the range of its texels. */
+static int number_of(const char *text) {
+    return (int)strtol(text, NULL, 10);
+}
+
 static void compare_row(const row *r, int code, char *line, counts *c) {
     char *name = strtok(line, "|"), *gpu_code = strtok(NULL, "|"), *hash = strtok(NULL, "|"),
          *kept = strtok(NULL, "|\n");
@@ -229,10 +233,10 @@ static void compare_row(const row *r, int code, char *line, counts *c) {
         c->wrong++;
         return;
     }
-    if (code == 801 && atoi(gpu_code) == 0) {
+    if (code == 801 && number_of(gpu_code) == 0) {
         printf("not simulated: %s\n", r->name);
         c->missing++;
-    } else if (code != atoi(gpu_code)) {
+    } else if (code != number_of(gpu_code)) {
         printf("%s: is %d, on a GPU %s\n", r->name, code, gpu_code);
         c->wrong++;
     } else if (code || hash_of(r) == strtoul(hash, NULL, 16)) {
@@ -253,12 +257,12 @@ static int compare(const char *path) {
     static char line[1 << 16];
     counts c = {0};
     row r;
-    unsigned seed = 0;
     FILE *in = fopen(path, "r");
-    if (!in || !fgets(line, sizeof line, in) || sscanf(line, "seed %u", &seed) != 1) {
+    if (!in || !fgets(line, sizeof line, in) || strncmp(line, "seed ", 5) != 0) {
         fprintf(stderr, "%s: no answers\n", path);
         return 1;
     }
+    const unsigned seed = (unsigned)number_of(line + 5);
     for (unsigned i = 0; get_row(i, &r); i++) {
         const int code = sample(&r, seed);
         acu_clear_error();
@@ -314,7 +318,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         return 77;
     }
-    code = writes ? write_answers(argv[2], (unsigned)atoi(argv[3]), argv[4]) : compare(argv[1]);
+    code =
+        writes ? write_answers(argv[2], (unsigned)number_of(argv[3]), argv[4]) : compare(argv[1]);
     acu_module_cleanup(&module);
     acu_buffer_cleanup(&to);
     acu_buffer_cleanup(&at);

@@ -193,14 +193,12 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
         const unsigned sign = 1u << (f->x - 1);
         const int whole = (int)((raw ^ sign) - sign);
         const float most = (float)(sign - 1u);
-        if (means == WHOLE_UNSIGNED)
+        if (means == WHOLE_UNSIGNED || (means == REAL && f->x != 16))
             texel.u[i] = raw;
         else if (means == WHOLE_SIGNED)
             texel.i[i] = whole;
-        else if (means == REAL && f->x == 16)
-            texel.f[i] = half_to_float(raw);
         else if (means == REAL)
-            texel.u[i] = raw;
+            texel.f[i] = half_to_float(raw);
         else if (means == FRACTION_SIGNED)
             texel.f[i] = (float)whole / most < -1 ? -1 : (float)whole / most;
         else
