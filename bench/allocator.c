@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUED = 200, BYTES = 1024, LARGE = 8 << 20, STREAMS = 8, MOST = 1 << 20 };
+enum { QUEUED = 200, BYTES = 1024, LARGE = 8388608, STREAMS = 8, MOST = 1048576 };
 
 static acu_stream *stream;
 static cudaStream_t raw_stream;

@@ -17,7 +17,7 @@ static acu_buffer *to, *from;
 static acu_strides strides;
 static size_t bytes;
 
-enum { MOST = 1 << 28 }; /* bytes of each buffer */
+enum { MOST = 268435456 }; /* bytes of each buffer */
 
 #define OK(call)                                                                                   \
     do {                                                                                           \
@@ -59,16 +59,21 @@ enum { SIDE = 4096, CUBE = 320 };
 static const layout layouts[] = {
     {"transposition, 4096 x 4096 of 4 bytes", 4, 2, {SIDE, SIDE}, {1, SIDE}, 0},
     {"transposition, 4096 x 4096 of 1 byte", 1, 2, {SIDE, SIDE}, {1, SIDE}, 0},
-    {"transposition, 8192 x 8192 of 1 byte", 1, 2, {2 * SIDE, 2 * SIDE}, {1, 2 * SIDE}, 0},
+    {"transposition, 8192 x 8192 of 1 byte", 1, 2, {8192, 8192}, {1, 8192}, 0},
     {"transposition, 4096 x 4096 of 2 bytes", 2, 2, {SIDE, SIDE}, {1, SIDE}, 0},
     {"transposition, 4096 x 4096 of 8 bytes", 8, 2, {SIDE, SIDE}, {1, SIDE}, 0},
     {"transposition, 4096 x 4096 of 12 bytes", 12, 2, {SIDE, SIDE}, {1, SIDE}, 0},
     {"transposition, 4096 x 4096 of 16 bytes", 16, 2, {SIDE, SIDE}, {1, SIDE}, 0},
-    {"transposition, 1048576 x 16 of 4 bytes", 4, 2, {1 << 20, 16}, {1, 1 << 20}, 0},
-    {"transposition, 16 x 1048576 of 4 bytes", 4, 2, {16, 1 << 20}, {1, 16}, 0},
-    {"transposition, 4194304 x 3 of 4 bytes", 4, 2, {1 << 22, 3}, {1, 1 << 22}, 0},
-    {"transposition, 3 x 4194304 of 4 bytes", 4, 2, {3, 1 << 22}, {1, 3}, 0},
-    {"64 transpositions, 512 x 512 of 4 bytes", 4, 3, {64, 512, 512}, {512 * 512, 1, 512}, 0},
+    {"transposition, 1048576 x 16 of 4 bytes", 4, 2, {1048576, 16}, {1, 1048576}, 0},
+    {"transposition, 16 x 1048576 of 4 bytes", 4, 2, {16, 1048576}, {1, 16}, 0},
+    {"transposition, 4194304 x 3 of 4 bytes", 4, 2, {4194304, 3}, {1, 4194304}, 0},
+    {"transposition, 3 x 4194304 of 4 bytes", 4, 2, {3, 4194304}, {1, 3}, 0},
+    {"64 transpositions, 512 x 512 of 4 bytes",
+     4,
+     3,
+     {64, 512, 512},
+     {INT64_C(512) * 512, 1, 512},
+     0},
     {"all axes of 320 x 320 x 320 reversed, 4 bytes",
      4,
      3,
@@ -85,7 +90,7 @@ static const layout layouts[] = {
      2,
      4,
      {16, 32, 1024, 128},
-     {(int64_t)1024 * 32 * 128, 128, 32 * 128, 1},
+     {(int64_t)1024 * 32 * 128, 128, INT64_C(32) * 128, 1},
      0},
     {"rows backwards, 4096 x 4096 of 4 bytes", 4, 2, {SIDE, SIDE}, {SIDE, -1}, SIDE - 1},
     {"every second element, 4096 x 2048 of 4 bytes", 4, 2, {SIDE, SIDE / 2}, {SIDE, 2}, 0},
