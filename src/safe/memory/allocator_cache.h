@@ -177,7 +177,7 @@ static inline bool acu_cache_put(acu_cache *cache, acu_storage *s) {
     acu_ready *ready = &cache->ready[s->class];
     if (!ACU_LIKELY(ready->count < ACU_READY_MOST))
         return false;
-    s->object.next = &ready->first->object;
+    s->object.next = (acu_object *)ready->first; /* NULL: it is the only one */
     ready->first = s;
     ready->count++;
     ready->counts.frees++;
