@@ -66,7 +66,7 @@ static void safe_large(long calls) {
     safe_calls(calls, LARGE);
 }
 
-/* So many calls in a row that the clock does not count. */
+/* Times 10,000 calls in a row, so that reading the clock adds next to nothing. */
 static void alone(const char *name, loop *fn) {
     double times[101];
     fn(10000);

@@ -389,8 +389,7 @@ typedef struct acu_strides {
  * transposition. Where it cannot run, because the stream's device does not reach the memory or the
  * driver does not compile PTX, there are as few copies of rows as the layout allows. Within one
  * memory nothing that is written may also be read, and two elements must not go to one place:
- * neither is found, and the result is undefined. A shape with a 0 copies nothing. The first such
- * copy on a stream loads the kernel, for which CUDA may wait for work of other streams. Errors:
+ * neither is found, and the result is undefined. A shape with a 0 copies nothing. Errors:
  * ACU_ERROR_OVERFLOW where the shape cannot be addressed.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,

@@ -16,7 +16,7 @@ extern const size_t scenario_count;
 
 /* That of scenarios_external.c. */
 acu_result other_apis(void);
-/* Those of scenarios_memory.c. */
+/* The scenarios of scenarios_memory.c. */
 acu_result allocators(void);
 acu_result shares(void);
 acu_result transfers(void);

@@ -340,7 +340,6 @@ static void two_graphs_have_memory_of_their_own(void **state) {
     end_source();
 }
 
-/* Whose graph it is, nobody knows who could keep the memory. */
 /* Both use the memory that the graph has, although nothing else has told anycuda so. */
 static void two_execs_of_a_graph_take_turns(void **state) {
     (void)state;
@@ -369,6 +368,7 @@ static void two_execs_of_a_graph_take_turns(void **state) {
     }
 }
 
+/* The graph of a raw capture keeps nothing: nobody would hold the memory for it. */
 static void a_capture_of_others_is_refused(void **state) {
     (void)state;
     cudaGraph_t graph = NULL;

@@ -55,7 +55,7 @@ void vulkan_signal(VkSemaphore timeline, uint64_t value);
 
 /* Submit a copy of a whole buffer, and do not wait; vulkan_wait() waits for all of them. */
 void vulkan_copy(const vulkan_memory *to, const vulkan_memory *from, vulkan_order order);
-/* The same between a buffer with all levels one after the other, and an image. */
+/* Copy between an image and a buffer that has the levels one after the other. */
 void vulkan_write_image(const vulkan_memory *image, const vulkan_memory *from, vulkan_order order);
 void vulkan_read_image(const vulkan_memory *to, const vulkan_memory *image, vulkan_order order);
 void vulkan_wait(void);

@@ -68,8 +68,8 @@ int acu_lease_offer(uint64_t id) {
     return file;
 }
 
-/* Who comes after the first look either has a lock at the second one, or finds that nothing is
- * offered. */
+/* A process that comes after the first look either has a lock at the second one, or finds that
+ * nothing is offered. */
 bool acu_lease_withdraw(uint64_t id) {
     const int file = own_file();
     if (file < 0)
