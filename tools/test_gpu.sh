@@ -7,7 +7,7 @@
 # `build` needs a C compiler, and cmocka for the safe layer's tests; `run` needs a GPU and python3, and neither needs a
 # network. Without a word both are done. What is built in build/gpu runs on any machine with as new a C library, so that
 # one with a GPU need not have a compiler or cmocka. Exits with 1 if anything failed, and with 77, saying so, where there
-# is no GPU.
+# is no GPU. With ANYCUDA_TESTS_SECONDS no program of the tests begins later than that, or runs longer.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

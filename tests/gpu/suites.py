@@ -2,6 +2,9 @@
 
 They print themselves what failed. The conformance cases also run on the simulator, as the same version on the same
 machine, and what each call answered is compared.
+
+A machine with a GPU may be lent for a limited time: with ANYCUDA_TESTS_SECONDS no program begins later than that, the
+report names those that did not run, and a program that hangs is ended by then.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import time
 from collections import defaultdict
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +25,8 @@ from typing import Any
 
 SKIPPED = 77
 TIMEOUT = 300  # seconds for one program on one runtime
+DEADLINE = time.monotonic() + float(os.environ.get("ANYCUDA_TESTS_SECONDS") or 1e6)
+SLOW = 60  # seconds after which a program's end is told at once
 SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
 CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
 NEVER_AT_ONCE = {"inject"}  # among tests/: runs once for each scenario, in a part of its own
@@ -45,10 +52,18 @@ class Outcome:
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    command = ["timeout", str(TIMEOUT), *command]
-    return subprocess.run(
-        command, env={**os.environ, **environment}, check=False, capture_output=True, text=True, errors="replace"
+    """The exit status is 124 if the program was ended, or did not begin, because there was no time left."""
+    began = time.monotonic()
+    limit = min(TIMEOUT, DEADLINE - began)
+    if limit < 1:
+        return subprocess.CompletedProcess(command, 124, "", "ERROR: not run, no time was left\n")
+    limited = ["timeout", str(limit), *command]
+    done = subprocess.run(
+        limited, env={**os.environ, **environment}, check=False, capture_output=True, text=True, errors="replace"
     )
+    if (took := time.monotonic() - began) > SLOW:
+        print(f"{took:.0f} s, exit status {done.returncode}: {Path(command[0]).name} {environment}", file=sys.stderr)
+    return done
 
 
 def at_once(jobs: list[partial[Any]], many: int = SIDE_BY_SIDE) -> list[Any]:
@@ -167,8 +182,9 @@ def one_test(program: Path, version: str, library: Path, *words: str) -> Outcome
 
 
 def each(programs: list[Path], runtimes: list[Runtime]) -> list[Outcome]:
-    """Every program on every runtime."""
-    return at_once([partial(one_test, program, *runtime) for program in programs for runtime in runtimes])
+    """Every program on every runtime; one runtime after the other, so that the newest were asked if the time ends."""
+    jobs = [partial(one_test, program, *runtime) for runtime in reversed(runtimes) for program in programs]
+    return at_once(jobs)
 
 
 def newest(runtimes: list[Runtime]) -> list[Runtime]:

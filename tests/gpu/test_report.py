@@ -102,6 +102,21 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     assert suites.everything(tmp_path / "programs", runtimes, ["inject"])[0][1] == "## Injected errors"
 
 
+def test_what_has_no_time_left_is_named(toolkits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = toolkits / "tests/stream"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    runtimes = [("13.0", toolkits / "13.0/lib/libcudart.so.1")]
+    monkeypatch.setattr(suites, "TIMEOUT", 1)
+    lines, good = suites.everything(toolkits, runtimes, ["tests"])
+    assert not good
+    assert "- `stream`: exit status 124, on all" in lines  # ended
+    monkeypatch.setattr(suites, "DEADLINE", 0)
+    lines, _ = suites.everything(toolkits, runtimes, ["tests"])
+    assert "- `stream`: exit status 124: not run, no time was left, on all" in lines
+
+
 def test_divides_what_both_have() -> None:
     real = ratios.middle([ratios.read("a\t10.0\t\nb\t1\t\n"), ratios.read("a\t30.0\t\n")])
     assert real == {"a": (20, 0)}
