@@ -206,7 +206,8 @@ static void resize(void) {
         return;
     const size_t capacity = acu_buffer_capacity(v->buffer);
     if (v->memory->buffers > 1 || !v->first) {
-        if (acu_buffer_shrink(v->buffer, 0) == 0)
+        let_go(); /* shrinking waits for uses, after which others may have let go of the memory */
+        if (acu_buffer_shrink(v->buffer, 0) == 0 && v->count > 0)
             fail_msg("shrank a buffer whose memory others keep");
         return;
     }
