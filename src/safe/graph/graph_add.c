@@ -1,5 +1,6 @@
 /* Adding nodes: one function for each type, which checks its parameters, lets the graph keep what
  * the node uses, and adds the node. */
+#include "safe/base/clear_stack.h"
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
@@ -201,6 +202,7 @@ acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t 
     ADDING(a);
     ACU_NEED_POINTER(params);
     ACU_TRY(begin(&a, -1, NULL, 0));
+    acu_clear_stack();
     return end(&a, (int)cudaGraphAddMemcpyNode(PLACE(a), params));
 }
 

@@ -3,6 +3,7 @@
 
 #include "cudart_abi.h"
 #include "core/call.h"
+#include "safe/base/clear_stack.h"
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
@@ -297,7 +298,10 @@ int acu_node_change_memcpy(acu_node_change *c, const struct cudaMemcpy3DParms *p
     if (!params)
         return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
-    return code ? code : end(c, SET(c, MemcpyNodeSetParams, params));
+    if (code)
+        return code;
+    acu_clear_stack();
+    return end(c, SET(c, MemcpyNodeSetParams, params));
 }
 
 /* ---- semaphores ---- */

@@ -1,4 +1,5 @@
 /* Buffers: copies between them, and from and to the host. */
+#include "safe/base/clear_stack.h"
 #include "safe/base/event.h"
 #include "safe/memory/region.h"
 
@@ -57,6 +58,8 @@ int acu_buffer_run(const acu_buffer_job *job) {
     if (code)
         return code;
     code = acu_guard_enter(&guard, device_for(job));
+    if (acu_capture_of(job->on))
+        acu_clear_stack();
     if (!code)
         code = job->run(job, job->data);
     acu_guard_leave(&guard);
