@@ -1,5 +1,6 @@
 /*
- * A way around what CUDA compares when it updates an exec (11.8 to 13.5, driver 13.0, two GPUs).
+ * A way around what CUDA compares when it updates an exec (docs/users/divergences.md has the
+ * versions that were asked).
  *
  * The runtime makes the parameters of a copy of rows on its stack, and leaves the padding bytes of
  * the struct as they are. The node keeps them, and where a graph works on several devices,
