@@ -135,7 +135,14 @@ def _slot(bindings: Bindings, function: Function, home: Api, group: Group, featu
         feature=features.get(function.name),
         group=group,
         interop=bindings.is_interop(function.header),
+        refused=_refused(bindings, function),
     )
+
+
+def _refused(bindings: Bindings, function: Function) -> str:
+    """What a refused call returns where the library has no result that is a code for all of its functions."""
+    given = bindings.info.get("refused")
+    return "" if given is None else str(given.get(function.returns.spelling, "{0}"))
 
 
 def _judging(eras: list[Era], adapters: Iterable[Adapter]) -> list[str]:

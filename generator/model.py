@@ -133,6 +133,16 @@ class Macro:
     header: str
 
 
+@dataclass(frozen=True)
+class Constant:
+    """A typed constant: a bit of a set of flags that is wider than an enum."""
+
+    name: str
+    type: CType
+    value: str
+    header: str
+
+
 class Api:
     """What one toolkit declares."""
 
@@ -156,6 +166,11 @@ class Api:
         }
         self.macros = {
             name: Macro(name, entry["value"], entry["header"]) for name, entry in sorted(facts["macros"].items())
+        }
+
+        self.constants = {
+            name: Constant(name, ctype.parse(entry["type"]), entry["value"], entry["header"])
+            for name, entry in sorted(facts.get("constants", {}).items())
         }
 
     def _with_ptds(self, function: Function) -> Function:

@@ -1,0 +1,19 @@
+/*
+ * The WebGPU library. The generated functions name it, and library.c knows it weakly, so that a
+ * program that calls none of them has nothing of it.
+ */
+#include "loader/library.h"
+
+/* The version is 0x1d000101 for 29.0.1.1. */
+static int ask_webgpu(acu_fn version_symbol) {
+    const uint32_t version = ((uint32_t(*)(void))version_symbol)();
+    return (int)(version >> 24) * 1000 + (int)(version >> 16 & 0xff) * 10;
+}
+
+acu_library acu_webgpu = {
+    .info = &acu_webgpu_info,
+    .id = ACU_WEBGPU,
+    .packages = (const char *const[]){"wgpu/resources", NULL},
+    .plain_names = true,
+    .ask = ask_webgpu,
+};
