@@ -61,8 +61,8 @@ typedef struct acu_load_info {
  * it succeeds. `options` may be NULL and is not kept.
  *
  * Returns 0, or an error in the library's own numbers: for the CUDA runtime 303 (no library found,
- * or all of them refused) or 34 (only a stub found); for WebGPU WGPUStatus_Error. acu_last_error_message() has the reason, and
- * acu_load_trace() the whole search.
+ * or all of them refused) or 34 (only a stub found); for WebGPU WGPUStatus_Error.
+ * acu_last_error_message() has the reason, and acu_load_trace() the whole search.
  */
 int acu_load(const acu_load_options *options);
 

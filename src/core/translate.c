@@ -49,8 +49,8 @@ static int of_webgpu(int result) {
 }
 
 int acu_translate_result(acu_library_id library, int result) {
-    return library == ACU_CUDA    ? of_driver(result)
-           : library == ACU_NVRTC ? of_nvrtc(result)
+    return library == ACU_CUDA     ? of_driver(result)
+           : library == ACU_NVRTC  ? of_nvrtc(result)
            : library == ACU_WEBGPU ? of_webgpu(result)
                                    : result;
 }

@@ -21,7 +21,8 @@ struct acu_library {
     /* What the library is; constant. */
     const acu_library_info *info;
     acu_library_id id;
-    /* The folders that Python packages have it in, as patterns; NULL: it comes with the driver only. */
+    /* The folders that Python packages have it in, as patterns; NULL: it comes with the driver
+     * only. */
     const char *const *packages;
     bool in_toolkits; /* CUDA's toolkits contain it */
     /* Its sonames are whole names of files, and no file says its version or need say its soname. */

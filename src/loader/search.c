@@ -47,8 +47,7 @@ static bool take_now(void *data) {
     if (s->count == 0 || s->afterwards)
         return false;
     const acu_candidate *last = &s->candidates[s->count - 1];
-    return (s->library->plain_names ||
-            strcmp(last->soname, acu_soname_base(last->path)) == 0) &&
+    return (s->library->plain_names || strcmp(last->soname, acu_soname_base(last->path)) == 0) &&
            acu_candidate_take_best(s);
 }
 

@@ -71,13 +71,13 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
     if (version < info->oldest)
         return acu_search_refuse(s, path, info->error_missing,
                                  "it is %s %d.%d, older than the oldest known version, %d.%d",
-                                 info->product, ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->oldest),
-                                 ACU_MINOR(info->oldest));
+                                 info->product, ACU_MAJOR(version), ACU_MINOR(version),
+                                 ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
     if (ACU_MAJOR(version) > ACU_MAJOR(info->newest))
         return acu_search_refuse(
             s, path, info->error_missing,
-            "it is %s %d.%d, an unknown major version (the newest known is %d.%d)",
-            info->product, ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->newest),
+            "it is %s %d.%d, an unknown major version (the newest known is %d.%d)", info->product,
+            ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->newest),
             ACU_MINOR(info->newest));
     return true;
 }

@@ -24,8 +24,8 @@ static const acu_marker markers[] = {
 };
 
 #define DESCRIPTION                                                                                \
-    .sentinels = (const char *const[]){"acutestMalloc", "acutestLaunch", NULL},                    \
-    .product = "CUDA", .markers = markers, .oldest = 11070, .newest = 13050, .error_missing = MISSING,                \
+    .sentinels = (const char *const[]){"acutestMalloc", "acutestLaunch", NULL}, .product = "CUDA", \
+    .markers = markers, .oldest = 11070, .newest = 13050, .error_missing = MISSING,                \
     .error_stub = STUB, .error_unavailable = UNAVAILABLE, .error_invalid = INVALID,                \
     .error_no_driver = NO_DRIVER, .error_no_device = NO_DEVICE, .result_type = &results
 
@@ -64,8 +64,7 @@ const acu_library_info acu_webgpu_info = {
     .product = "acugpu",
     .env = "ANYCUDA_WEBGPU",
     .version_symbol = "acugpuVersion",
-    .sonames =
-        (const char *const[]){"libacugpu.so", "libacugpu-release.so", "libacudawn.so", NULL},
+    .sonames = (const char *const[]){"libacugpu.so", "libacugpu-release.so", "libacudawn.so", NULL},
     .sentinels = (const char *const[]){"acutestMalloc", "acugpuSubmit", NULL},
     .foreign = (const acu_foreign[]){{"acugpuTick", "another one, whose header was not compared"},
                                      {NULL, NULL}},
