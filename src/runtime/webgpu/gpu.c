@@ -121,7 +121,7 @@ static acu_result start(acu_gpu *gpu, const acu_gpu_adapter *adapter) {
         &(WGPUBufferDescriptor){.usage = WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst,
                                 .size = ACU_GPU_PARAMETERS});
     if (!gpu->parameters)
-        return acu_gpu_cancel(gpu, acu_webgpu_refused(opened, gpu->name, "wgpuDeviceCreateBuffer"));
+        acu_gpu_miss(gpu, "wgpuDeviceCreateBuffer");
     return acu_gpu_end(gpu, opened, gpu->name);
 }
 
@@ -137,6 +137,7 @@ acu_result acu_gpu_open(const acu_gpu_adapters *adapters, size_t index, acu_gpu 
     pthread_mutex_init(&gpu->late_lock, NULL);
     gpu->instance = adapters->instance;
     wgpuInstanceAddRef(gpu->instance);
+    gpu->scratch_step = 16 << 20;
     gpu->can_poll = acu_webgpu_can_poll();
     snprintf(gpu->name, sizeof gpu->name, "WebGPU device %s", adapters->list[index].name);
     const acu_result result = start(gpu, &adapters->list[index]);

@@ -52,10 +52,13 @@ typedef struct acu_gpu {
     WGPUBuffer parameters; /* owned: ACU_GPU_PARAMETERS bytes; written before each launch */
     WGPUBuffer scratch;    /* owned: for copies within one block; NULL at first */
     uint64_t scratch_size;
+    uint64_t scratch_step;          /* how many bytes go through it at a time; a multiple of four */
     struct acu_gpu_transfer *spare; /* owned: a list of staging buffers that no transfer uses */
     unsigned spare_count;
     struct acu_gpu_transfer *forgotten; /* owned: a lost device may still call back for them */
     acu_gpu_scope scope;
+    acu_gpu_late
+        failed; /* the first error of the operation under way, as far as it was asked for */
 
     /* Written by callbacks, in any thread. */
     pthread_mutex_t late_lock;
@@ -87,8 +90,18 @@ ACU_CHECKED acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *o
 /* The same for an operation that has failed already. */
 acu_result acu_gpu_cancel(acu_gpu *gpu, acu_result result);
 
-/* Sends commands and ends their encoder. */
+/* Fails the operation because `function` returned no object. */
+void acu_gpu_miss(acu_gpu *gpu, const char *function) ACU_COLD;
+/* Returns whether the operation has no error so far. */
+bool acu_gpu_is_good(acu_gpu *gpu);
+/* Returns an encoder; NULL, and fails the operation, if there is none. */
+WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu);
+/* Ends an encoder and sends its commands, unless the operation has an error by now: wgpu-native
+ * ends the process when it is given invalid commands, or those of a lost device. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder);
+/* Fails the operation if the device is lost; what would end the process otherwise comes after this.
+ */
+bool acu_gpu_is_alive(acu_gpu *gpu);
 
 /* The callbacks of the device. */
 void acu_gpu_on_error(const WGPUDevice *device, WGPUErrorType type, WGPUStringView message,

@@ -3,7 +3,6 @@
 #include "core/fail.h"
 #include "runtime/webgpu/gpu_kernels.h"
 #include "runtime/webgpu/gpu_transfer.h"
-#include "runtime/webgpu/webgpu_call.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,9 +34,9 @@ acu_result acu_gpu_block_create(acu_gpu *gpu, uint64_t size, acu_gpu_block **out
             &(WGPUBufferDescriptor){.usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc |
                                              WGPUBufferUsage_CopyDst,
                                     .size = acu_gpu_block_room(block)});
-        result = block->buffer ? acu_gpu_end(gpu, call, block->name)
-                               : acu_gpu_cancel(gpu, acu_webgpu_refused(call, block->name,
-                                                                        "wgpuDeviceCreateBuffer"));
+        if (!block->buffer)
+            acu_gpu_miss(gpu, "wgpuDeviceCreateBuffer");
+        result = acu_gpu_end(gpu, call, block->name);
     }
     if (result)
         acu_gpu_block_release(block);

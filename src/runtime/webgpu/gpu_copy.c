@@ -2,7 +2,6 @@
 #include "core/fail.h"
 #include "runtime/webgpu/gpu_block.h"
 #include "runtime/webgpu/gpu_kernels.h"
-#include "runtime/webgpu/webgpu_call.h"
 
 enum { WORD = 4 };
 
@@ -22,7 +21,7 @@ static uint64_t rounded_up(uint64_t bytes) {
 
 static void copy_words(acu_gpu *gpu, WGPUBuffer to, uint64_t to_offset, WGPUBuffer from,
                        uint64_t from_offset, uint64_t size) {
-    const WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(gpu->device, NULL);
+    const WGPUCommandEncoder encoder = acu_gpu_encode(gpu);
     if (!encoder)
         return;
     wgpuCommandEncoderCopyBufferToBuffer(encoder, from, from_offset, to, to_offset,
@@ -42,24 +41,43 @@ static bool reserve(acu_gpu *gpu, uint64_t size) {
                                                                            WGPUBufferUsage_CopyDst,
                                                                   .size = size});
     gpu->scratch_size = gpu->scratch ? size : 0;
-    return gpu->scratch != NULL;
+    if (!gpu->scratch)
+        acu_gpu_miss(gpu, "wgpuDeviceCreateBuffer");
+    if (acu_gpu_is_good(gpu))
+        return true;
+    if (gpu->scratch)
+        wgpuBufferRelease(gpu->scratch);
+    gpu->scratch = NULL;
+    return false;
 }
 
 /* WebGPU copies only between two buffers; the words that hold the bytes go through a third one. */
-static bool copy_within(acu_gpu_block *block, uint64_t to_offset, uint64_t from_offset,
-                        uint64_t size, bool words) {
+static void move(acu_gpu_block *block, uint64_t to_offset, uint64_t from_offset, uint64_t size,
+                 bool words) {
     acu_gpu *gpu = block->gpu;
     const uint64_t begin = from_offset & ~(uint64_t)(WORD - 1);
     const uint64_t bytes = rounded_up(from_offset + size) - begin;
     if (!reserve(gpu, bytes))
-        return false;
+        return;
     copy_words(gpu, gpu->scratch, 0, block->buffer, begin, bytes);
     if (words)
         copy_words(gpu, block->buffer, to_offset, gpu->scratch, 0, size);
     else
         acu_gpu_kernels_copy(gpu, block->buffer, acu_gpu_block_room(block), to_offset, gpu->scratch,
                              bytes, from_offset - begin, size);
-    return true;
+}
+
+/* Moves part by part, so that the scratch buffer stays small; from the end on where the bytes go
+ * up.
+ */
+static void copy_within(acu_gpu_block *block, uint64_t to_offset, uint64_t from_offset,
+                        uint64_t size, bool words) {
+    const uint64_t step = block->gpu->scratch_step, parts = (size + step - 1) / step;
+    for (uint64_t i = 0; i < parts && acu_gpu_is_good(block->gpu); i++) {
+        const uint64_t at = (to_offset > from_offset ? parts - 1 - i : i) * step;
+        const uint64_t left = size - at;
+        move(block, to_offset + at, from_offset + at, left < step ? left : step, words);
+    }
 }
 
 acu_result acu_gpu_block_copy(acu_gpu_block *to, uint64_t to_offset, acu_gpu_block *from,
@@ -75,9 +93,7 @@ acu_result acu_gpu_block_copy(acu_gpu_block *to, uint64_t to_offset, acu_gpu_blo
     if (!size || (to == from && to_offset == from_offset))
         return acu_gpu_end(gpu, copy, to->name);
     if (to == from) {
-        if (!copy_within(to, to_offset, from_offset, size, words))
-            return acu_gpu_cancel(gpu,
-                                  acu_webgpu_refused(copy, to->name, "wgpuDeviceCreateBuffer"));
+        copy_within(to, to_offset, from_offset, size, words);
     } else if (words) {
         copy_words(gpu, to->buffer, to_offset, from->buffer, from_offset, size);
     } else {

@@ -1,6 +1,6 @@
 /*
- * Errors of WebGPU as errors of this thread. An operation has three scopes, one for each kind of
- * error; what comes outside of them, or by the callback for lost devices, waits for the next
+ * Errors of WebGPU as errors of this thread. An operation has a scope for each kind of error that
+ * may have one; what comes outside of them, or by the callback for lost devices, waits for the next
  * operation.
  */
 #include "core/fail.h"
@@ -12,8 +12,8 @@
 
 enum { UNKNOWN = 999 }; /* cudaErrorUnknown */
 
-static const WGPUErrorFilter filters[] = {WGPUErrorFilter_Internal, WGPUErrorFilter_OutOfMemory,
-                                          WGPUErrorFilter_Validation};
+/* wgpu-native ends the process at WGPUErrorFilter_Internal: internal errors come late. */
+static const WGPUErrorFilter filters[] = {WGPUErrorFilter_OutOfMemory, WGPUErrorFilter_Validation};
 enum { FILTERS = sizeof filters / sizeof *filters };
 
 static int code_of(WGPUErrorType type) {
@@ -102,6 +102,11 @@ static acu_gpu_late take_late(acu_gpu *gpu, bool *lost) {
     return late;
 }
 
+static void open_scopes(acu_gpu *gpu) {
+    for (int i = 0; i < FILTERS; i++)
+        wgpuDevicePushErrorScope(gpu->device, filters[i]);
+}
+
 acu_result acu_gpu_begin(acu_gpu *gpu, const char *call) {
     bool lost = false;
     const acu_gpu_late late = take_late(gpu, &lost);
@@ -112,8 +117,8 @@ acu_result acu_gpu_begin(acu_gpu *gpu, const char *call) {
     if (late.code)
         return acu_fail(call, gpu->name, late.code, "earlier work failed: %s", late.text);
     pthread_mutex_lock(&gpu->lock);
-    for (int i = 0; i < FILTERS; i++)
-        wgpuDevicePushErrorScope(gpu->device, filters[i]);
+    gpu->failed.code = 0;
+    open_scopes(gpu);
     return 0;
 }
 
@@ -129,16 +134,20 @@ static acu_gpu_late pop(acu_gpu *gpu) {
     return gpu->scope.error;
 }
 
-/* Ends all scopes and gives the lock back. */
-static acu_gpu_late leave(acu_gpu *gpu) {
-    acu_gpu_late first = {0};
+/* Ends all scopes; keeps the operation's first error. */
+static void close_scopes(acu_gpu *gpu) {
     for (int i = 0; i < FILTERS; i++) {
         const acu_gpu_late error = pop(gpu);
-        if (!first.code)
-            first = error;
+        if (!gpu->failed.code)
+            gpu->failed = error;
     }
+}
+
+static acu_gpu_late leave(acu_gpu *gpu) {
+    close_scopes(gpu);
+    const acu_gpu_late error = gpu->failed;
     pthread_mutex_unlock(&gpu->lock);
-    return first;
+    return error;
 }
 
 acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
@@ -156,11 +165,51 @@ acu_result acu_gpu_cancel(acu_gpu *gpu, acu_result result) {
     return result;
 }
 
+/* ---- commands ---- */
+
+void acu_gpu_miss(acu_gpu *gpu, const char *function) {
+    const acu_failure *last = acu_record_last();
+    const bool refused = last->code && last->call && strcmp(last->call, function) == 0;
+    if (!acu_gpu_is_good(gpu))
+        return; /* the library said why */
+    gpu->failed.code = refused ? last->runtime_code : UNKNOWN;
+    if (refused)
+        snprintf(gpu->failed.text, sizeof gpu->failed.text, "%.500s", last->message);
+    else
+        snprintf(gpu->failed.text, sizeof gpu->failed.text, "%s() returned nothing, and no reason",
+                 function);
+}
+
+WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu) {
+    const WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(gpu->device, NULL);
+    if (!encoder)
+        acu_gpu_miss(gpu, "wgpuDeviceCreateCommandEncoder");
+    return encoder;
+}
+
+bool acu_gpu_is_good(acu_gpu *gpu) {
+    close_scopes(gpu);
+    open_scopes(gpu);
+    return !gpu->failed.code;
+}
+
+/* Asked twice: wgpu-native keeps command buffers with errors for ever, so none is made if that can
+ * be helped. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder) {
-    const WGPUCommandBuffer commands = wgpuCommandEncoderFinish(encoder, NULL);
-    if (commands) {
-        wgpuQueueSubmit(gpu->queue, 1, &commands);
-        wgpuCommandBufferRelease(commands);
-    }
+    const bool good = acu_gpu_is_good(gpu);
+    const WGPUCommandBuffer commands = good ? wgpuCommandEncoderFinish(encoder, NULL) : NULL;
     wgpuCommandEncoderRelease(encoder);
+    if (good && !commands)
+        acu_gpu_miss(gpu, "wgpuCommandEncoderFinish");
+    if (!commands)
+        return;
+    if (acu_gpu_is_good(gpu))
+        wgpuQueueSubmit(gpu->queue, 1, &commands);
+    wgpuCommandBufferRelease(commands);
+}
+
+/* A write of no bytes does nothing, but an error where the device is lost. */
+bool acu_gpu_is_alive(acu_gpu *gpu) {
+    wgpuQueueWriteBuffer(gpu->queue, gpu->parameters, 0, "", 0);
+    return acu_gpu_is_good(gpu);
 }

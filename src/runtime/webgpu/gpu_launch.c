@@ -23,11 +23,13 @@ static WGPUBindGroup bind(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                                                                 .entries = entries});
 }
 
-static void encode(WGPUCommandEncoder encoder, const acu_gpu_pipeline *pipeline,
+static void encode(acu_gpu *gpu, WGPUCommandEncoder encoder, const acu_gpu_pipeline *pipeline,
                    WGPUBindGroup group, acu_gpu_groups groups) {
     const WGPUComputePassEncoder pass = wgpuCommandEncoderBeginComputePass(encoder, NULL);
-    if (!pass)
+    if (!pass) {
+        acu_gpu_miss(gpu, "wgpuCommandEncoderBeginComputePass");
         return;
+    }
     wgpuComputePassEncoderSetPipeline(pass, pipeline->handle);
     wgpuComputePassEncoderSetBindGroup(pass, 0, group, 0, NULL);
     wgpuComputePassEncoderDispatchWorkgroups(pass, groups.x, groups.y, groups.z);
@@ -43,15 +45,17 @@ void acu_gpu_launch_part(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
     unsigned char padded[ACU_GPU_PARAMETERS] = {0};
     const size_t rounded = (size + 15) & ~(size_t)15;
     const WGPUBindGroup group = bind(gpu, pipeline, bindings, count, rounded);
-    if (!group)
+    if (!group) {
+        acu_gpu_miss(gpu, "wgpuDeviceCreateBindGroup");
         return;
+    }
     if (size) {
         memcpy(padded, parameters, size);
         wgpuQueueWriteBuffer(gpu->queue, gpu->parameters, 0, padded, rounded);
     }
-    const WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(gpu->device, NULL);
+    const WGPUCommandEncoder encoder = acu_gpu_encode(gpu);
     if (encoder) {
-        encode(encoder, pipeline, group, groups);
+        encode(gpu, encoder, pipeline, group, groups);
         acu_gpu_submit(gpu, encoder);
     }
     wgpuBindGroupRelease(group);

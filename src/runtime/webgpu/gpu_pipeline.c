@@ -2,7 +2,6 @@
 #include "runtime/webgpu/gpu_pipeline.h"
 
 #include "core/fail.h"
-#include "runtime/webgpu/webgpu_call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +49,19 @@ static void compile(acu_gpu *gpu, acu_gpu_pipeline *p) {
     const WGPUShaderModule module = wgpuDeviceCreateShaderModule(
         gpu->device,
         &(WGPUShaderModuleDescriptor){.nextInChain = (WGPUChainedStruct *)(void *)&text.chain});
-    if (!module)
+    if (!module) {
+        acu_gpu_miss(gpu, "wgpuDeviceCreateShaderModule");
         return;
+    }
     WGPUComputePipelineDescriptor descriptor = {.compute = {.module = module}};
     descriptor.compute.entryPoint = (WGPUStringView){
         .data = *p->entry ? p->entry : NULL, .length = *p->entry ? strlen(p->entry) : WGPU_STRLEN};
     p->handle = wgpuDeviceCreateComputePipeline(gpu->device, &descriptor);
     wgpuShaderModuleRelease(module);
-    if (p->handle)
-        p->layout = wgpuComputePipelineGetBindGroupLayout(p->handle, 0);
+    if (!p->handle)
+        acu_gpu_miss(gpu, "wgpuDeviceCreateComputePipeline");
+    else if ((p->layout = wgpuComputePipelineGetBindGroupLayout(p->handle, 0)) == NULL)
+        acu_gpu_miss(gpu, "wgpuComputePipelineGetBindGroupLayout");
 }
 
 static acu_gpu_pipeline *make(const char *source, const char *entry, uint64_t hash) {
@@ -93,11 +96,6 @@ acu_result acu_gpu_pipeline_get(acu_gpu *gpu, const char *source, const char *en
         return acu_gpu_cancel(
             gpu, acu_fail(get, gpu->name, ACU_ERROR_HOST_MEMORY, "no memory for a pipeline"));
     compile(gpu, p);
-    if (!p->handle || !p->layout) {
-        drop(p);
-        return acu_gpu_cancel(
-            gpu, acu_webgpu_refused(get, gpu->name, "wgpuDeviceCreateComputePipeline"));
-    }
     const acu_result result = acu_gpu_end(gpu, get, gpu->name);
     if (result) {
         drop(p);

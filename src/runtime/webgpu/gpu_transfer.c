@@ -8,6 +8,7 @@
 
 enum { WORD = 4, SPARE = 8 };
 static const uint64_t smallest = 4096;
+static const char end[] = "acu_gpu_transfer_end";
 
 struct acu_gpu_transfer {
     struct acu_gpu_transfer *next; /* in the list of spare ones */
@@ -72,10 +73,14 @@ static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void *d
 /* Queues the copy of whole words, and asks for the mapping. */
 static void queue(acu_gpu_transfer *transfer, WGPUBuffer from, uint64_t begin, uint64_t bytes) {
     acu_gpu *gpu = transfer->gpu;
-    const WGPUCommandEncoder encoder = wgpuDeviceCreateCommandEncoder(gpu->device, NULL);
+    const WGPUCommandEncoder encoder = acu_gpu_encode(gpu);
     if (encoder) {
         wgpuCommandEncoderCopyBufferToBuffer(encoder, from, begin, transfer->staging, 0, bytes);
         acu_gpu_submit(gpu, encoder);
+    }
+    if (!acu_gpu_is_good(gpu)) {
+        transfer->done = true;
+        return;
     }
     const WGPUBufferMapCallbackInfo info = {
         .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mapped, .userdata1 = transfer};
@@ -99,7 +104,8 @@ acu_result acu_gpu_transfer_begin(acu_gpu_block *block, uint64_t offset, size_t 
             gpu, acu_fail(call, block->name, ACU_ERROR_HOST_MEMORY, "no memory for a transfer"));
     if (!transfer->staging) {
         drop(transfer);
-        return acu_gpu_cancel(gpu, acu_webgpu_refused(call, block->name, "wgpuDeviceCreateBuffer"));
+        acu_gpu_miss(gpu, "wgpuDeviceCreateBuffer");
+        return acu_gpu_end(gpu, call, block->name);
     }
     transfer->skip = (size_t)(offset - begin);
     transfer->size = size;
@@ -137,37 +143,51 @@ static void keep(acu_gpu_transfer *transfer) {
         drop(transfer);
 }
 
-/* Copies what is mapped; returns whether it could be reached. */
-static bool copy_out(acu_gpu_transfer *transfer, void *data) {
+/* Copies what is mapped, as an operation; wgpu-native ends the process if the device is lost. */
+static acu_result copy_out(acu_gpu_transfer *transfer, void *data) {
+    acu_gpu *gpu = transfer->gpu;
     const size_t bytes = (transfer->skip + transfer->size + WORD - 1) & ~(size_t)(WORD - 1);
-    const unsigned char *from =
-        data ? wgpuBufferGetConstMappedRange(transfer->staging, 0, bytes) : NULL;
-    if (from)
+    ACU_TRY(acu_gpu_begin(gpu, end));
+    if (!acu_gpu_is_alive(gpu))
+        return acu_gpu_end(gpu, end, gpu->name);
+    const unsigned char *from = wgpuBufferGetConstMappedRange(transfer->staging, 0, bytes);
+    if (!from)
+        acu_gpu_miss(gpu, "wgpuBufferGetConstMappedRange");
+    else if (data)
         memcpy(data, from + transfer->skip, transfer->size);
     wgpuBufferUnmap(transfer->staging);
-    return from || !data;
+    return acu_gpu_end(gpu, end, gpu->name);
+}
+
+/* Returns why a transfer was not mapped; the device's loss is the better reason, if there is one.
+ */
+static acu_result not_mapped(acu_gpu *gpu, const char *text) {
+    ACU_TRY(acu_gpu_begin(gpu, end));
+    if (!acu_gpu_is_alive(gpu))
+        return acu_gpu_end(gpu, end, gpu->name);
+    return acu_gpu_cancel(
+        gpu, acu_fail(end, gpu->name, ACU_GPU_LOST, "the staging buffer was not mapped: %s", text));
 }
 
 acu_result acu_gpu_transfer_end(acu_gpu_transfer *transfer, void *data) {
-    static const char call[] = "acu_gpu_transfer_end";
     acu_gpu *gpu = transfer->gpu;
+    char text[ACU_GPU_TEXT] = "the device did not answer";
     acu_gpu_wait(gpu, &transfer->done);
     if (!__atomic_load_n(&transfer->done, __ATOMIC_ACQUIRE)) {
-        forget(transfer); /* the lost device may still call back */
-        ACU_TRY(acu_gpu_begin(gpu, call));
-        return acu_gpu_end(gpu, call, gpu->name);
+        forget(transfer);
+        return not_mapped(gpu, text);
     }
-    if (transfer->mapped && (!transfer->size || copy_out(transfer, data))) {
+    if (!transfer->mapped) {
+        memcpy(text, transfer->text, sizeof text);
+        drop(transfer);
+        return not_mapped(gpu, text);
+    }
+    const acu_result result = transfer->size ? copy_out(transfer, data) : 0;
+    if (result)
+        drop(transfer);
+    else
         keep(transfer);
-        return 0;
-    }
-    char text[ACU_GPU_TEXT];
-    memcpy(text, transfer->text, sizeof text);
-    drop(transfer);
-    /* The device's loss is the better reason, if there is one. */
-    ACU_TRY(acu_gpu_begin(gpu, call));
-    return acu_gpu_cancel(gpu, acu_fail(call, gpu->name, ACU_GPU_LOST,
-                                        "the staging buffer was not mapped: %s", text));
+    return result;
 }
 
 static void drop_list(acu_gpu_transfer *transfer) {
