@@ -27,6 +27,7 @@ struct acu_library {
     bool in_toolkits; /* CUDA's toolkits contain it */
     /* Its sonames are whole names of files, and no file says its version or need say its soname. */
     bool plain_names;
+    const char *hint;     /* what to do where it is missing; NULL: the loader knows */
     acu_library *follows; /* the library whose major version is preferred for this one; or NULL */
     bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
     bool needs_driver; /* its major version must not be above the driver's */

@@ -15,5 +15,7 @@ acu_library acu_webgpu = {
     .id = ACU_WEBGPU,
     .packages = (const char *const[]){"wgpu/resources", NULL},
     .plain_names = true,
+    .hint = "install wgpu-native, or Python's package wgpu, which contains it; acu-info prints the "
+            "search; ANYCUDA_WEBGPU=path chooses a library",
     .ask = ask_webgpu,
 };

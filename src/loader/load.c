@@ -251,9 +251,8 @@ const char *acu_load_hint(const acu_library *library) {
     const char *env = acu_platform_env(library->info->env);
     if (library->id == ACU_NVRTC)
         return "acu-info prints the search; ANYCUDA_NVRTC=path chooses a library";
-    if (library->id == ACU_WEBGPU)
-        return "install wgpu-native, or Python's package wgpu, which contains it; acu-info prints "
-               "the search; ANYCUDA_WEBGPU=path chooses a library";
+    if (library->hint)
+        return library->hint;
     if (library->id != ACU_CUDA)
         return NULL;
     return env && *env ? "ANYCUDA_CUDA names the only libcuda that is tried: correct or unset it"
