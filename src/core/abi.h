@@ -161,6 +161,9 @@ enum acu_quirk {
     /* The adapter of the oldest era converts arguments, and refuses those that are too new for it:
      * what fails behind it fails for another reason (cudaMemAdvise). */
     ACU_QUIRK_OLDEST_JUDGES = 8,
+    /* The newest known version exports the function without an implementation: a call would end the
+     * process (wgpuInstanceWaitAny). */
+    ACU_QUIRK_UNIMPLEMENTED = 16,
 };
 
 static inline bool acu_function_has_quirk(const acu_function *function, unsigned quirks) {

@@ -6,6 +6,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -217,3 +218,44 @@ def test_every_wrapper_refuses_without_a_library(library: object, tmp_path: Path
     done = subprocess.run([program], capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout) == (0, "")
     assert len(bindings().slots) == len(re.findall(r"\bcheck\(\"", source.read_text())) > 200
+
+
+def prober() -> str:
+    """A program that calls the function of a number with zeros, past what anycuda refuses."""
+    lines = ["#include <anycuda/webgpu.h>", "#include <dlfcn.h>", "#include <stdlib.h>", "#include <string.h>"]
+    lines += ["int main(int count, char **arguments) {", "    void *library = dlopen(arguments[1], RTLD_NOW);"]
+    lines += ["    const int number = count > 2 && library ? atoi(arguments[2]) : -1;"]
+    for number, slot in enumerate(bindings().slots):
+        params = slot.function.params
+        lines.append(f"    if (number == {number}) {{")
+        lines += [
+            f"        {p.type.declare(f'a{i}')}; memset((void *)&a{i}, 0, sizeof a{i});" for i, p in enumerate(params)
+        ]
+        call = ", ".join(f"a{i}" for i in range(len(params)))
+        pointer = f'*(void **)&f = dlsym(library, "{slot.name}")'
+        lines += [f"        {slot.pointer('f')}; {pointer}; (void)f({call});", "    }"]
+    return "\n".join([*lines, "    return number < 0;", "}", ""])
+
+
+def test_what_the_library_only_exports_is_listed(tmp_path: Path) -> None:
+    """Asked in a process for each function, because the answer ends it."""
+    real = fetched().library("libwgpu_native-release.so")
+    source, program = tmp_path / "probe.c", tmp_path / "probe"
+    source.write_text(prober())
+    root = Path(__file__).resolve().parents[2]
+    includes = [f"-I{root / folder}" for folder in ("include", "generated/include")]
+    # Nothing is linked: without optimisation the wrappers that inline functions hold would be missing.
+    command = ["cc", "-std=gnu11", "-O1", "-w", *includes, str(source), "-o", str(program), "-ldl"]
+    subprocess.run(command, check=True)
+
+    def says(number: int) -> str:
+        command = ["sh", "-c", 'ulimit -c 0; exec "$@"', "sh", str(program), str(real), str(number)]
+        environment = {"RUST_BACKTRACE": "0", "VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stderr
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(says, range(len(bindings().slots))))
+    found = [s.name for s, a in zip(bindings().slots, answers, strict=True) if "not implemented" in a]
+    assert found == sorted(Spec().libraries["webgpu"]["unimplemented"])
+    refused = {slot.name for slot in bindings().slots if "ACU_QUIRK_UNIMPLEMENTED" in slot.quirks}
+    assert refused == set(found)

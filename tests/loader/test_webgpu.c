@@ -195,6 +195,25 @@ static void a_function_that_the_library_lacks_is_refused(void) {
     assert_int_equal(acu_last_error_details().code, UNAVAILABLE);
 }
 
+/* Only of the version that is known to lack it. */
+static void a_function_without_an_implementation_is_refused(void) {
+    static const acu_function empty = {.library = &acu_webgpu,
+                                       .name = "acugpuSubmit",
+                                       .returns = ACU_RETURNS_VOID,
+                                       .quirks = ACU_QUIRK_UNIMPLEMENTED,
+                                       .slot = (acu_fn *)(void *)&slot};
+    acu_call call;
+    assert_int_equal(load(put(alone_with, "libacugpu.so"), ACU_LOAD_ALLOW_UNKNOWN), 0);
+    acu_call_begin(&call, &empty, NULL);
+    const bool known = acu_loaded(ACU_WEBGPU)->version == 29000;
+    assert_int_equal(call.fn == NULL, known);
+    (void)acu_call_end(&call);
+    if (known)
+        CHECK_CONTAINS(acu_last_error_message(),
+                       "acugpuSubmit: the library exports it without an implementation");
+    assert_int_equal(acu_call_exists(&empty), !known);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(by_path),
@@ -216,6 +235,8 @@ int main(void) {
         ALONE(a_later_load_succeeds),
         ALONE(a_call_without_a_library_is_refused),
         ALONE(a_function_that_the_library_lacks_is_refused),
+        ALONE_WITH(a_function_without_an_implementation_is_refused, "gpu29/libacugpu.so"),
+        ALONE_WITH(a_function_without_an_implementation_is_refused, "gpu30/libacugpu.so"),
     };
     return cmocka_run_group_tests_name("loader_webgpu", tests, NULL, NULL);
 }
