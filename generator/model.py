@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from . import ctype
@@ -141,6 +142,19 @@ class Constant:
     type: CType
     value: str
     header: str
+
+    @property
+    def number(self) -> int:
+        """The value of `( 1 << 0 ) | ( 1 << 2 )`."""
+        bits = re.findall(r"[^|()\s](?:[^|()]*[^|()\s])?", self.value)
+        if not all(re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)( << \d+)?", bit) for bit in bits):
+            raise GeneratorError(f"{self.name}: `{self.value}` is no set of bits")
+        return reduce(or_, map(_shifted, bits))
+
+
+def _shifted(bit: str) -> int:
+    number, _, places = bit.partition(" << ")
+    return int(number, 0) << int(places or 0)
 
 
 class Api:

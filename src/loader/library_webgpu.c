@@ -7,7 +7,7 @@
 /* The version is 0x1d000101 for 29.0.1.1. */
 static int ask_webgpu(acu_fn version_symbol) {
     const uint32_t version = ((uint32_t (*)(void))version_symbol)();
-    return (int)(version >> 24) * 1000 + (int)(version >> 16 & 0xff) * 10;
+    return (int)(version >> 24u) * 1000 + (int)(version >> 16u & 0xffu) * 10;
 }
 
 acu_library acu_webgpu = {

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from generator import elf, extract, facts, verify
+from generator import ctype, elf, extract, facts, verify
 from generator.bind import bind_all, load_libraries
 from generator.errors import GeneratorError
 from generator.extract import Source
 from generator.fetch import Toolkits, Unit
-from generator.model import Library
+from generator.model import Constant, Library
 from generator.render import render
 from generator.slots import Bindings
 from generator.spec import Spec
@@ -83,7 +83,21 @@ def test_constants_are_facts_and_typed() -> None:
     assert (usage.type.spelling, int(usage.value, 0)) == (FLAGS, 0x80)
     assert len({one.type.spelling for one in api.constants.values()}) >= 5
     header = render()["include/anycuda/webgpu_types.h"]
-    assert f"#define {FLAGS}_Storage ACU_CAST({FLAGS}, 0x0000000000000080)" in header
+    assert f"#define {FLAGS}_Storage ACU_CAST({FLAGS}, 0x80)" in header
+
+
+def test_the_values_of_constants() -> None:
+    numbers = {
+        "0x0000000000000080": 0x80,
+        "0": 0,
+        "1 << 24": 1 << 24,
+        "( 1 << 1 )": 2,
+        "( 1 << 0 ) | ( 1 << 2 )": 5,
+    }
+    for text, number in numbers.items():
+        assert Constant("some", ctype.parse("some"), text, "made.h").number == number
+    with pytest.raises(GeneratorError, match="is no set of bits"):
+        _ = Constant("some", ctype.parse("some"), "other | 1", "made.h").number
 
 
 def test_macros_that_need_the_headers_own_are_no_facts() -> None:

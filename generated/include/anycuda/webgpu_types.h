@@ -1462,128 +1462,67 @@ typedef struct WGPUWaylandDisplayHandle WGPUWaylandDisplayHandle;
 typedef struct WGPUXcbDisplayHandle WGPUXcbDisplayHandle;
 typedef struct WGPUXlibDisplayHandle WGPUXlibDisplayHandle;
 
-#define WGPUBufferUsage_CopyDst ACU_CAST(WGPUBufferUsage, 0x0000000000000008)
-
-#define WGPUBufferUsage_CopySrc ACU_CAST(WGPUBufferUsage, 0x0000000000000004)
-
-#define WGPUBufferUsage_Index ACU_CAST(WGPUBufferUsage, 0x0000000000000010)
-
-#define WGPUBufferUsage_Indirect ACU_CAST(WGPUBufferUsage, 0x0000000000000100)
-
-#define WGPUBufferUsage_MapRead ACU_CAST(WGPUBufferUsage, 0x0000000000000001)
-
-#define WGPUBufferUsage_MapWrite ACU_CAST(WGPUBufferUsage, 0x0000000000000002)
-
-#define WGPUBufferUsage_None ACU_CAST(WGPUBufferUsage, 0x0000000000000000)
-
-#define WGPUBufferUsage_QueryResolve ACU_CAST(WGPUBufferUsage, 0x0000000000000200)
-
-#define WGPUBufferUsage_Storage ACU_CAST(WGPUBufferUsage, 0x0000000000000080)
-
-#define WGPUBufferUsage_Uniform ACU_CAST(WGPUBufferUsage, 0x0000000000000040)
-
-#define WGPUBufferUsage_Vertex ACU_CAST(WGPUBufferUsage, 0x0000000000000020)
-
-#define WGPUColorWriteMask_All ACU_CAST(WGPUColorWriteMask, 0x000000000000000F)
-
-#define WGPUColorWriteMask_Alpha ACU_CAST(WGPUColorWriteMask, 0x0000000000000008)
-
-#define WGPUColorWriteMask_Blue ACU_CAST(WGPUColorWriteMask, 0x0000000000000004)
-
-#define WGPUColorWriteMask_Green ACU_CAST(WGPUColorWriteMask, 0x0000000000000002)
-
-#define WGPUColorWriteMask_None ACU_CAST(WGPUColorWriteMask, 0x0000000000000000)
-
-#define WGPUColorWriteMask_Red ACU_CAST(WGPUColorWriteMask, 0x0000000000000001)
-
-#define WGPUInstanceBackend_All ACU_CAST(WGPUInstanceBackend, 0x00000000)
-
-#define WGPUInstanceBackend_BrowserWebGPU ACU_CAST(WGPUInstanceBackend, 1 << 5)
-
-#define WGPUInstanceBackend_DX12 ACU_CAST(WGPUInstanceBackend, 1 << 3)
-
-#define WGPUInstanceBackend_Force32 ACU_CAST(WGPUInstanceBackend, 0x7FFFFFFF)
-
-#define WGPUInstanceBackend_GL ACU_CAST(WGPUInstanceBackend, 1 << 1)
-
-#define WGPUInstanceBackend_Metal ACU_CAST(WGPUInstanceBackend, 1 << 2)
-
-#define WGPUInstanceBackend_Primary \
-    ACU_CAST(WGPUInstanceBackend, (1 << 0) | (1 << 2) | (1 << 3) | (1 << 5))
-
-#define WGPUInstanceBackend_Secondary ACU_CAST(WGPUInstanceBackend, (1 << 1))
-
-#define WGPUInstanceBackend_Vulkan ACU_CAST(WGPUInstanceBackend, 1 << 0)
-
-#define WGPUInstanceFlag_AdvancedDebugging ACU_CAST(WGPUInstanceFlag, 1 << 26)
-
-#define WGPUInstanceFlag_AllowUnderlyingNoncompliantAdapter ACU_CAST(WGPUInstanceFlag, 1 << 3)
-
-#define WGPUInstanceFlag_AutomaticTimestampNormalization ACU_CAST(WGPUInstanceFlag, 1 << 6)
-
-#define WGPUInstanceFlag_Debug ACU_CAST(WGPUInstanceFlag, 1 << 0)
-
-#define WGPUInstanceFlag_Debugging ACU_CAST(WGPUInstanceFlag, 1 << 25)
-
-#define WGPUInstanceFlag_Default ACU_CAST(WGPUInstanceFlag, 1 << 24)
-
-#define WGPUInstanceFlag_DiscardHalLabels ACU_CAST(WGPUInstanceFlag, 1 << 2)
-
-#define WGPUInstanceFlag_Empty ACU_CAST(WGPUInstanceFlag, 0x00000000)
-
-#define WGPUInstanceFlag_Force32 ACU_CAST(WGPUInstanceFlag, 0x7FFFFFFF)
-
-#define WGPUInstanceFlag_GPUBasedValidation ACU_CAST(WGPUInstanceFlag, 1 << 4)
-
-#define WGPUInstanceFlag_Validation ACU_CAST(WGPUInstanceFlag, 1 << 1)
-
-#define WGPUInstanceFlag_ValidationIndirectCall ACU_CAST(WGPUInstanceFlag, 1 << 5)
-
-#define WGPUInstanceFlag_WithEnv ACU_CAST(WGPUInstanceFlag, 1 << 27)
-
-#define WGPUMapMode_None ACU_CAST(WGPUMapMode, 0x0000000000000000)
-
-#define WGPUMapMode_Read ACU_CAST(WGPUMapMode, 0x0000000000000001)
-
-#define WGPUMapMode_Write ACU_CAST(WGPUMapMode, 0x0000000000000002)
-
-#define WGPUShaderRuntimeChecks_BoundsChecks ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000001)
-
-#define WGPUShaderRuntimeChecks_ForceLoopBounding \
-    ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000002)
-
+#define WGPUBufferUsage_CopyDst ACU_CAST(WGPUBufferUsage, 0x8)
+#define WGPUBufferUsage_CopySrc ACU_CAST(WGPUBufferUsage, 0x4)
+#define WGPUBufferUsage_Index ACU_CAST(WGPUBufferUsage, 0x10)
+#define WGPUBufferUsage_Indirect ACU_CAST(WGPUBufferUsage, 0x100)
+#define WGPUBufferUsage_MapRead ACU_CAST(WGPUBufferUsage, 0x1)
+#define WGPUBufferUsage_MapWrite ACU_CAST(WGPUBufferUsage, 0x2)
+#define WGPUBufferUsage_None ACU_CAST(WGPUBufferUsage, 0x0)
+#define WGPUBufferUsage_QueryResolve ACU_CAST(WGPUBufferUsage, 0x200)
+#define WGPUBufferUsage_Storage ACU_CAST(WGPUBufferUsage, 0x80)
+#define WGPUBufferUsage_Uniform ACU_CAST(WGPUBufferUsage, 0x40)
+#define WGPUBufferUsage_Vertex ACU_CAST(WGPUBufferUsage, 0x20)
+#define WGPUColorWriteMask_All ACU_CAST(WGPUColorWriteMask, 0xf)
+#define WGPUColorWriteMask_Alpha ACU_CAST(WGPUColorWriteMask, 0x8)
+#define WGPUColorWriteMask_Blue ACU_CAST(WGPUColorWriteMask, 0x4)
+#define WGPUColorWriteMask_Green ACU_CAST(WGPUColorWriteMask, 0x2)
+#define WGPUColorWriteMask_None ACU_CAST(WGPUColorWriteMask, 0x0)
+#define WGPUColorWriteMask_Red ACU_CAST(WGPUColorWriteMask, 0x1)
+#define WGPUInstanceBackend_All ACU_CAST(WGPUInstanceBackend, 0x0)
+#define WGPUInstanceBackend_BrowserWebGPU ACU_CAST(WGPUInstanceBackend, 0x20)
+#define WGPUInstanceBackend_DX12 ACU_CAST(WGPUInstanceBackend, 0x8)
+#define WGPUInstanceBackend_Force32 ACU_CAST(WGPUInstanceBackend, 0x7fffffff)
+#define WGPUInstanceBackend_GL ACU_CAST(WGPUInstanceBackend, 0x2)
+#define WGPUInstanceBackend_Metal ACU_CAST(WGPUInstanceBackend, 0x4)
+#define WGPUInstanceBackend_Primary ACU_CAST(WGPUInstanceBackend, 0x2d)
+#define WGPUInstanceBackend_Secondary ACU_CAST(WGPUInstanceBackend, 0x2)
+#define WGPUInstanceBackend_Vulkan ACU_CAST(WGPUInstanceBackend, 0x1)
+#define WGPUInstanceFlag_AdvancedDebugging ACU_CAST(WGPUInstanceFlag, 0x4000000)
+#define WGPUInstanceFlag_AllowUnderlyingNoncompliantAdapter ACU_CAST(WGPUInstanceFlag, 0x8)
+#define WGPUInstanceFlag_AutomaticTimestampNormalization ACU_CAST(WGPUInstanceFlag, 0x40)
+#define WGPUInstanceFlag_Debug ACU_CAST(WGPUInstanceFlag, 0x1)
+#define WGPUInstanceFlag_Debugging ACU_CAST(WGPUInstanceFlag, 0x2000000)
+#define WGPUInstanceFlag_Default ACU_CAST(WGPUInstanceFlag, 0x1000000)
+#define WGPUInstanceFlag_DiscardHalLabels ACU_CAST(WGPUInstanceFlag, 0x4)
+#define WGPUInstanceFlag_Empty ACU_CAST(WGPUInstanceFlag, 0x0)
+#define WGPUInstanceFlag_Force32 ACU_CAST(WGPUInstanceFlag, 0x7fffffff)
+#define WGPUInstanceFlag_GPUBasedValidation ACU_CAST(WGPUInstanceFlag, 0x10)
+#define WGPUInstanceFlag_Validation ACU_CAST(WGPUInstanceFlag, 0x2)
+#define WGPUInstanceFlag_ValidationIndirectCall ACU_CAST(WGPUInstanceFlag, 0x20)
+#define WGPUInstanceFlag_WithEnv ACU_CAST(WGPUInstanceFlag, 0x8000000)
+#define WGPUMapMode_None ACU_CAST(WGPUMapMode, 0x0)
+#define WGPUMapMode_Read ACU_CAST(WGPUMapMode, 0x1)
+#define WGPUMapMode_Write ACU_CAST(WGPUMapMode, 0x2)
+#define WGPUShaderRuntimeChecks_BoundsChecks ACU_CAST(WGPUShaderRuntimeChecks, 0x1)
+#define WGPUShaderRuntimeChecks_ForceLoopBounding ACU_CAST(WGPUShaderRuntimeChecks, 0x2)
 #define WGPUShaderRuntimeChecks_MeshShaderPrimitiveIndicesClamp \
-    ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000010)
-
-#define WGPUShaderRuntimeChecks_None ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000000)
-
+    ACU_CAST(WGPUShaderRuntimeChecks, 0x10)
+#define WGPUShaderRuntimeChecks_None ACU_CAST(WGPUShaderRuntimeChecks, 0x0)
 #define WGPUShaderRuntimeChecks_RayQueryInitializationTracking \
-    ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000004)
-
-#define WGPUShaderRuntimeChecks_TaskShaderDispatchTracking \
-    ACU_CAST(WGPUShaderRuntimeChecks, 0x0000000000000008)
-
-#define WGPUShaderStage_Compute ACU_CAST(WGPUShaderStage, 0x0000000000000004)
-
-#define WGPUShaderStage_Fragment ACU_CAST(WGPUShaderStage, 0x0000000000000002)
-
-#define WGPUShaderStage_None ACU_CAST(WGPUShaderStage, 0x0000000000000000)
-
-#define WGPUShaderStage_Vertex ACU_CAST(WGPUShaderStage, 0x0000000000000001)
-
-#define WGPUTextureUsage_CopyDst ACU_CAST(WGPUTextureUsage, 0x0000000000000002)
-
-#define WGPUTextureUsage_CopySrc ACU_CAST(WGPUTextureUsage, 0x0000000000000001)
-
-#define WGPUTextureUsage_None ACU_CAST(WGPUTextureUsage, 0x0000000000000000)
-
-#define WGPUTextureUsage_RenderAttachment ACU_CAST(WGPUTextureUsage, 0x0000000000000010)
-
-#define WGPUTextureUsage_StorageBinding ACU_CAST(WGPUTextureUsage, 0x0000000000000008)
-
-#define WGPUTextureUsage_TextureBinding ACU_CAST(WGPUTextureUsage, 0x0000000000000004)
-
-#define WGPUTextureUsage_TransientAttachment ACU_CAST(WGPUTextureUsage, 0x0000000000000020)
+    ACU_CAST(WGPUShaderRuntimeChecks, 0x4)
+#define WGPUShaderRuntimeChecks_TaskShaderDispatchTracking ACU_CAST(WGPUShaderRuntimeChecks, 0x8)
+#define WGPUShaderStage_Compute ACU_CAST(WGPUShaderStage, 0x4)
+#define WGPUShaderStage_Fragment ACU_CAST(WGPUShaderStage, 0x2)
+#define WGPUShaderStage_None ACU_CAST(WGPUShaderStage, 0x0)
+#define WGPUShaderStage_Vertex ACU_CAST(WGPUShaderStage, 0x1)
+#define WGPUTextureUsage_CopyDst ACU_CAST(WGPUTextureUsage, 0x2)
+#define WGPUTextureUsage_CopySrc ACU_CAST(WGPUTextureUsage, 0x1)
+#define WGPUTextureUsage_None ACU_CAST(WGPUTextureUsage, 0x0)
+#define WGPUTextureUsage_RenderAttachment ACU_CAST(WGPUTextureUsage, 0x10)
+#define WGPUTextureUsage_StorageBinding ACU_CAST(WGPUTextureUsage, 0x8)
+#define WGPUTextureUsage_TextureBinding ACU_CAST(WGPUTextureUsage, 0x4)
+#define WGPUTextureUsage_TransientAttachment ACU_CAST(WGPUTextureUsage, 0x20)
 
 ACU_BEGIN_RECORDS
 

@@ -27,7 +27,7 @@ static bool is_lost(acu_gpu *gpu) {
 
 /* The flag is read again after the device is seen lost, because the last callbacks run then. */
 void acu_gpu_wait(acu_gpu *gpu, const bool *done) {
-    const struct timespec pause = {.tv_nsec = 50 * 1000};
+    const struct timespec pause = {.tv_nsec = 50000};
     while (!__atomic_load_n(done, __ATOMIC_ACQUIRE)) {
         const bool lost = is_lost(gpu);
         if (gpu->can_poll)
@@ -137,7 +137,7 @@ acu_result acu_gpu_open(const acu_gpu_adapters *adapters, size_t index, acu_gpu 
     pthread_mutex_init(&gpu->late_lock, NULL);
     gpu->instance = adapters->instance;
     wgpuInstanceAddRef(gpu->instance);
-    gpu->scratch_step = 16 << 20;
+    gpu->scratch_step = UINT64_C(16) * 1024 * 1024;
     gpu->can_poll = acu_webgpu_can_poll();
     snprintf(gpu->name, sizeof gpu->name, "WebGPU device %s", adapters->list[index].name);
     const acu_result result = start(gpu, &adapters->list[index]);

@@ -103,10 +103,10 @@ void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder);
  */
 bool acu_gpu_is_alive(acu_gpu *gpu);
 
-/* The callbacks of the device. */
+/* The callbacks of the device; `data` is the acu_gpu. */
 void acu_gpu_on_error(const WGPUDevice *device, WGPUErrorType type, WGPUStringView message,
-                      void *gpu, void *unused);
+                      void *data, void *unused);
 void acu_gpu_on_lost(const WGPUDevice *device, WGPUDeviceLostReason reason, WGPUStringView message,
-                     void *gpu, void *unused);
+                     void *data, void *unused);
 
 #endif

@@ -18,7 +18,7 @@ static void copy_view(char *to, size_t size, WGPUStringView from) {
 
 /* Asks an adapter for all that is known of it; returns whether it answers. */
 static bool ask(acu_gpu_adapter *adapter) {
-    WGPUAdapterInfo info = {0};
+    WGPUAdapterInfo info = {.adapterType = WGPUAdapterType_Unknown};
     if (wgpuAdapterGetInfo(adapter->handle, &info) != WGPUStatus_Success ||
         wgpuAdapterGetLimits(adapter->handle, &adapter->limits) != WGPUStatus_Success)
         return false;

@@ -105,7 +105,7 @@ static part part_of(const acu_gpu *gpu, uint64_t room, uint64_t offset, uint64_t
 /* Returns how many bytes one launch handles: what may be bound, and what 32 bits count. */
 static uint64_t step_of(const acu_gpu *gpu) {
     uint64_t most = gpu->limits.maxStorageBufferBindingSize;
-    most = most < (UINT64_C(1) << 30) ? most : UINT64_C(1) << 30;
+    most = most < UINT64_C(0x40000000) ? most : UINT64_C(0x40000000);
     return (most - 1024) & ~(uint64_t)1023; /* as the first word may be in front of the range */
 }
 
