@@ -135,6 +135,7 @@ def _slot(bindings: Bindings, function: Function, home: Api, group: Group, featu
         feature=features.get(function.name),
         group=group,
         interop=bindings.is_interop(function.header),
+        one_byte=function.name in bindings.info.get("one_byte", ()),
         refused=_refused(bindings, function),
     )
 

@@ -100,6 +100,7 @@ class Slot:
     feature: Feature | None
     group: Group
     interop: bool = False  # declared in the library's interop header
+    one_byte: bool = False  # the library sets one byte of its result only
     refused: str = ""  # what a refused call returns; "": its code, since the function returns one
 
     @property

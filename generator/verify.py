@@ -165,8 +165,9 @@ def _library(info: Mapping, library: Library) -> Iterator[Problem]:
     for names in info.get("undeclared", {}).values():
         for index, name in enumerate(names):
             yield from _unknown("an exported symbol", name, where(names, index), exported)
-    for index, name in enumerate(info.get("unimplemented", ())):
-        yield from _unknown("a function", name, where(info["unimplemented"], index), declared)
+    for key in ("one_byte", "unimplemented"):
+        for index, name in enumerate(info.get(key, ())):
+            yield from _unknown("a function", name, where(info[key], index), declared)
     for key in ("shared_guards", "cxx"):
         for name in info.get(key, ()):
             yield from _unknown("a struct or union", name, where(info[key], name), records)

@@ -155,6 +155,11 @@ def test_no_function_returns_a_code_of_which_0_is_success() -> None:
     assert slots["wgpuInstanceRelease"].void and slots["wgpuInstanceRelease"].returns == "ACU_RETURNS_VOID"
 
 
+def test_a_result_of_one_byte_is_cut() -> None:
+    header = render()["include/anycuda/webgpu_inline.h"]
+    assert re.findall(r"return ACU_LOAD\((\w+)\)\([^;]*\) & 0xffu;", header) == ["acu_slot_wgpuDevicePoll"]
+
+
 def test_what_is_refused_is_an_enumerator_of_its_type() -> None:
     info = Spec().libraries["webgpu"]
     api = bindings().presented

@@ -33,6 +33,21 @@ static void a_device_has_its_adapters_limits(void **state) {
     machine_close(gpu);
 }
 
+/* wgpu-native returns one byte where its header says four. */
+static void a_poll_answers_0_or_1(void **state) {
+    (void)state;
+    acu_gpu *gpu = machine_open();
+    acu_gpu_block *block = NULL;
+    assert_int_equal(acu_gpu_block_create(gpu, 1 << 20, &block), 0);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(acu_gpu_block_fill(block, 1, 1000, "abc", 3), 0);
+        assert_true(wgpuDevicePoll(gpu->device, WGPU_FALSE, NULL) <= WGPU_TRUE);
+    }
+    assert_int_equal(wgpuDevicePoll(gpu->device, WGPU_TRUE, NULL), WGPU_TRUE); /* empty */
+    acu_gpu_block_release(block);
+    machine_close(gpu);
+}
+
 /* An error outside of all operations is that of the next one, once. */
 static void a_late_error(void **state) {
     (void)state;
@@ -201,6 +216,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_are_described),
         cmocka_unit_test(a_device_has_its_adapters_limits),
+        cmocka_unit_test(a_poll_answers_0_or_1),
         cmocka_unit_test(a_late_error),
         cmocka_unit_test(a_lost_device_fails_everything),
         cmocka_unit_test(a_device_that_was_destroyed_by_others),

@@ -101,6 +101,31 @@ static void a_text_that_does_not_compile(void **state) {
     assert_int_equal(acu_gpu_pipeline_get(gpu, add, NULL, &pipeline), 0);
 }
 
+/* What the adapter has is there to be used, and nothing else. */
+static void half_precision_where_the_adapter_has_it(void **state) {
+    (void)state;
+    static const char text[] = "enable f16;\n"
+                               "@group(0) @binding(0) var<storage, read_write> b: array<f16>;\n"
+                               "@compute @workgroup_size(1) fn main() { b[0] = b[0] + 1.0h; }\n";
+    const acu_gpu_pipeline *pipeline = NULL;
+    const acu_result result = acu_gpu_pipeline_get(gpu, text, NULL, &pipeline);
+    if (!gpu->has_f16) {
+        assert_int_equal(result, ACU_ERROR_COMPILE);
+        return;
+    }
+    const uint16_t one_and_a_half = 0x3e00;
+    uint16_t found = 0;
+    acu_gpu_block *block = NULL;
+    assert_int_equal(result, 0);
+    assert_int_equal(acu_gpu_block_create(gpu, sizeof found, &block), 0);
+    assert_int_equal(acu_gpu_block_write(block, 0, &one_and_a_half, sizeof found), 0);
+    assert_int_equal(acu_gpu_launch(gpu, pipeline, &block, 1, NULL, 0, (acu_gpu_groups){1, 1, 1}),
+                     0);
+    assert_int_equal(acu_gpu_block_read(block, 0, &found, sizeof found), 0);
+    assert_int_equal(found, 0x4100); /* 2.5 */
+    acu_gpu_block_release(block);
+}
+
 static void limits_are_checked_before(void **state) {
     (void)state;
     acu_gpu_block *blocks[3], *many[100];
@@ -150,6 +175,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_kernel_adds, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(pipelines_are_kept_by_their_text, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(a_text_that_does_not_compile, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(half_precision_where_the_adapter_has_it, open_gpu,
+                                        close_gpu),
         cmocka_unit_test_setup_teardown(limits_are_checked_before, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(a_launch_that_does_not_fit_its_text, open_gpu, close_gpu),
     };

@@ -484,7 +484,8 @@ WGPUBool wgpuDevicePoll(WGPUDevice device, WGPUBool wait,
                         const WGPUSubmissionIndex *submissionIndex) ACU_NAME(acu_wgpuDevicePoll);
 ACU_INLINE WGPUBool wgpuDevicePoll(WGPUDevice device, WGPUBool wait,
                                    const WGPUSubmissionIndex *submissionIndex) {
-    return ACU_LOAD(acu_slot_wgpuDevicePoll)(device, wait, submissionIndex);
+    return ACU_LOAD(acu_slot_wgpuDevicePoll)(
+        device, wait, submissionIndex) & 0xffu; /* the library sets no more */
 }
 
 extern WGPUFuture (*acu_slot_wgpuDevicePopErrorScope)(WGPUDevice device,

@@ -87,9 +87,24 @@ static void on_device(WGPURequestDeviceStatus status, WGPUDevice device, WGPUStr
     __atomic_store_n(&a->done, true, __ATOMIC_RELEASE);
 }
 
+/* Lists the features to ask for; returns how many. */
+static size_t list_features(acu_gpu *gpu, WGPUAdapter adapter, WGPUFeatureName list[2]) {
+    size_t count = 0;
+    gpu->has_f16 = wgpuAdapterHasFeature(adapter, WGPUFeatureName_ShaderF16) & WGPU_TRUE;
+    gpu->has_subgroups = wgpuAdapterHasFeature(adapter, WGPUFeatureName_Subgroups) & WGPU_TRUE;
+    if (gpu->has_f16)
+        list[count++] = WGPUFeatureName_ShaderF16;
+    if (gpu->has_subgroups)
+        list[count++] = WGPUFeatureName_Subgroups;
+    return count;
+}
+
 /* wgpu-native answers within the call; another library when its events are processed. */
 static void request(acu_gpu *gpu, const acu_gpu_adapter *adapter, answer *a) {
+    WGPUFeatureName features[2];
     const WGPUDeviceDescriptor descriptor = {
+        .requiredFeatureCount = list_features(gpu, adapter->handle, features),
+        .requiredFeatures = features,
         .requiredLimits = &adapter->limits,
         .deviceLostCallbackInfo = {.mode = WGPUCallbackMode_AllowSpontaneous,
                                    .callback = acu_gpu_on_lost,

@@ -43,6 +43,8 @@ typedef struct acu_gpu {
     WGPULimits limits;
     char name[160]; /* "WebGPU device llvmpipe …" */
     bool can_poll;  /* the library has wgpuDevicePoll() */
+    bool has_f16;   /* WGSL may say `enable f16;` */
+    bool has_subgroups;
 
     /* Held between begin and end. */
     pthread_mutex_t lock;
@@ -65,7 +67,8 @@ typedef struct acu_gpu {
     acu_gpu_late late, lost;
 } acu_gpu;
 
-/* Opens a device with all limits of its adapter. The caller closes it. */
+/* Opens a device with all limits of its adapter, and with the features above where the adapter has
+ * them. The caller closes it. */
 ACU_CHECKED acu_result acu_gpu_open(const acu_gpu_adapters *adapters, size_t index, acu_gpu **out);
 /* Waits for the work and gives up the device; all blocks and transfers must be gone. NULL is fine.
  */
