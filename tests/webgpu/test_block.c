@@ -1,6 +1,7 @@
 /* Bytes of any size at any offset, although WebGPU moves words of four. */
 #include "machine.h"
 
+#include "runtime/webgpu/gpu_mark.h"
 #include "runtime/webgpu/gpu_transfer.h"
 
 #include <pthread.h>
@@ -228,6 +229,38 @@ static void a_transfer_is_done_without_waiting(void **state) {
     drop(&p);
 }
 
+/* ---- marks ---- */
+
+static void marks_are_done_in_their_order(void **state) {
+    (void)state;
+    acu_gpu_mark *first = NULL, *second = NULL;
+    pair p = make(1 << 20);
+    assert_int_equal(acu_gpu_block_fill(p.block, 1, 1000, "ab", 2), 0);
+    assert_int_equal(acu_gpu_mark_create(gpu, &first), 0);
+    assert_int_equal(acu_gpu_block_fill(p.block, 0, 1 << 20, "c", 1), 0);
+    assert_int_equal(acu_gpu_mark_create(gpu, &second), 0);
+    assert_int_equal(acu_gpu_mark_wait(second), 0);
+    assert_true(acu_gpu_mark_is_done(second) && acu_gpu_mark_is_done(first));
+    assert_int_equal(acu_gpu_mark_wait(first), 0);
+    acu_gpu_mark_release(first);
+    acu_gpu_mark_release(second);
+    acu_gpu_mark_release(NULL);
+    drop(&p);
+}
+
+static void a_mark_may_be_released_before_the_work(void **state) {
+    (void)state;
+    acu_gpu_mark *mark = NULL;
+    pair p = make(1 << 20);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(acu_gpu_block_fill(p.block, 0, 1 << 20, "c", 1), 0);
+        assert_int_equal(acu_gpu_mark_create(gpu, &mark), 0);
+        acu_gpu_mark_release(mark);
+    }
+    assert_int_equal(acu_gpu_synchronize(gpu), 0);
+    drop(&p);
+}
+
 /* ---- threads ---- */
 
 static void *work(void *unused) {
@@ -276,6 +309,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(blocks_of_two_devices, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(transfers_keep_what_was_there, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(a_transfer_is_done_without_waiting, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(marks_are_done_in_their_order, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(a_mark_may_be_released_before_the_work, open_gpu,
+                                        close_gpu),
         cmocka_unit_test_setup_teardown(threads_share_a_device, open_gpu, close_gpu),
     };
     const int failed = cmocka_run_group_tests_name("webgpu_block", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "runtime/webgpu/gpu.h"
 
 #include "core/fail.h"
+#include "runtime/webgpu/gpu_mark.h"
 #include "runtime/webgpu/gpu_pipeline.h"
 #include "runtime/webgpu/webgpu_call.h"
 #include "runtime/webgpu/gpu_transfer.h"
@@ -40,34 +41,13 @@ void acu_gpu_wait(acu_gpu *gpu, const bool *done) {
     }
 }
 
-static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void *done,
-                    void *unused) {
-    (void)status; /* what failed is in the device's errors */
-    (void)message;
-    (void)unused;
-    __atomic_store_n((bool *)done, true, __ATOMIC_RELEASE);
-}
-
-/* The flag is on the heap, because a lost device may call back later. */
 acu_result acu_gpu_synchronize(acu_gpu *gpu) {
     static const char call[] = "acu_gpu_synchronize";
-    ACU_TRY(acu_gpu_begin(gpu, call));
-    bool *done = calloc(1, sizeof *done);
-    if (!done)
-        return acu_gpu_cancel(gpu, acu_fail(call, gpu->name, ACU_ERROR_HOST_MEMORY, "no memory"));
-    const WGPUQueueWorkDoneCallbackInfo info = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_done, .userdata1 = done};
-    wgpuQueueOnSubmittedWorkDone(gpu->queue, info);
-    const acu_result result = acu_gpu_end(gpu, call, gpu->name);
-    if (result) {
-        free(done);
-        return result;
-    }
-    acu_gpu_wait(gpu, done);
-    if (__atomic_load_n(done, __ATOMIC_ACQUIRE))
-        free(done);
-    ACU_TRY(acu_gpu_begin(gpu, call)); /* fails with what the work made */
-    return acu_gpu_end(gpu, call, gpu->name);
+    acu_gpu_mark *mark = NULL;
+    ACU_TRY(acu_gpu_mark_create_for(gpu, call, &mark));
+    const acu_result result = acu_gpu_mark_wait_for(mark, call);
+    acu_gpu_mark_release(mark);
+    return result;
 }
 
 /* ---- opening ---- */
