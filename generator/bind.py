@@ -130,16 +130,29 @@ def _slot(bindings: Bindings, function: Function, home: Api, group: Group, featu
         params=bindings.describer.params(function, home),
         adapters=list(adapters.values()),
         hook=hook,
-        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else _judging(eras, adapters.values()),
+        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else _judging(bindings, function, eras, adapters.values()),
         results=list(parameters.section("results").get(function.name, ())),
         feature=features.get(function.name),
         group=group,
         interop=bindings.is_interop(function.header),
+        one_byte=function.name in bindings.info.get("one_byte", ()),
+        refused=_refused(bindings, function),
     )
 
 
-def _judging(eras: list[Era], adapters: Iterable[Adapter]) -> list[str]:
-    """Returns the quirk of a function whose oldest adapter refuses what is too new, so that the rest is not."""
+def _refused(bindings: Bindings, function: Function) -> str:
+    """What a refused call returns where the library has no result that is a code for all of its functions."""
+    given = bindings.info.get("refused")
+    return "" if given is None else str(given.get(function.returns.spelling, "{0}"))
+
+
+def _judging(bindings: Bindings, function: Function, eras: list[Era], adapters: Iterable[Adapter]) -> list[str]:
+    """Returns the quirk of a function whose oldest adapter refuses what is too new, so that the rest is not.
+
+    Or that of a function which the library only exports.
+    """
+    if function.name in bindings.info.get("unimplemented", ()):
+        return ["ACU_QUIRK_UNIMPLEMENTED"]
     refuses = any(a.name == eras[0].adapter and any(r.since for r in a.refusals) for a in adapters)
     return ["ACU_QUIRK_OLDEST_JUDGES"] if refuses else []
 

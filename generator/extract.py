@@ -32,6 +32,8 @@ Facts = dict[str, Any]
 
 STUBS = Path(__file__).parent / "stubs"
 PROBE = "acu_is_defined_"
+# What a header keeps for itself; its macros that need it (WGPU_LIMITS_INIT) are no facts.
+HELPER = re.compile("__|_wgpu_")
 # What NVIDIA's constants use of its own reserved names.
 KEPT = re.compile("__API_TYPEDEF_|__int_as_float$|__longlong_as_double$")
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
@@ -105,7 +107,7 @@ class _Reader:
         self.roots = tuple(f"{directory}/" for directory in source.include_dirs)
 
     def facts(self) -> Facts:
-        facts: Facts = {key: {} for key in ("functions", "records", "enums", "typedefs", "macros")}
+        facts: Facts = {key: {} for key in ("functions", "records", "enums", "typedefs", "macros", "constants")}
         readers = {
             CursorKind.FUNCTION_DECL: self.function,
             CursorKind.STRUCT_DECL: self.record,
@@ -113,11 +115,14 @@ class _Reader:
             CursorKind.ENUM_DECL: self.enum,
             CursorKind.TYPEDEF_DECL: self.typedef,
             CursorKind.MACRO_DEFINITION: self.macro,
+            CursorKind.VAR_DECL: self.constant,
         }
         for cursor in self.unit.cursor.get_children():
             reader = readers.get(cursor.kind)
             if reader is not None and self.is_ours(cursor):
                 reader(facts, cursor)
+        if not facts["constants"]:  # only webgpu.h has them
+            del facts["constants"]
         for function in facts["functions"]:  # `#define cudaMemcpy …` renames; the function's symbol says it already
             facts["macros"].pop(function, None)
         return facts
@@ -171,8 +176,19 @@ class _Reader:
         if name.startswith("_") or cindex.conf.lib.clang_Cursor_isMacroFunctionLike(cursor):
             return
         tokens = [token.spelling for token in cursor.get_tokens()][1:]
-        if tokens and not any(token.startswith("__") and not KEPT.match(token) for token in tokens):
+        if tokens and not any(HELPER.match(token) and not KEPT.match(token) for token in tokens):
             facts["macros"][name] = {"header": _header(cursor), "value": " ".join(tokens)}
+
+    def constant(self, facts: Facts, cursor: Any) -> None:
+        """`static const WGPUMapMode WGPUMapMode_Read = 1;`: the bits of a set of flags that is wider than an enum."""
+        if cursor.storage_class == cindex.StorageClass.STATIC and cursor.type.is_const_qualified():
+            tokens = [token.spelling for token in cursor.get_tokens()]
+            value = " ".join(tokens[tokens.index("=") + 1 :])
+            facts["constants"][cursor.spelling] = {
+                "header": _header(cursor),
+                "type": _spelled(cursor.type).removeprefix("const "),
+                "value": value,
+            }
 
     def require_name(self, cursor: Any) -> None:
         if cursor.is_anonymous() or not cursor.spelling:
@@ -351,7 +367,10 @@ def _add_symbols(facts: Facts, source: Source) -> None:
 def sources(libraries: yamlfile.Mapping, toolkits: Toolkits) -> Iterator[Source]:
     """What to read for every library of spec/libraries.yaml, oldest toolkit first."""
     for name, library in libraries.items():
-        if library.get("newest_only"):
+        if library.get("product"):
+            unit = _other(name, toolkits)
+            yield _source(name, library, _own_version(unit), unit, [unit.folder("include")])
+        elif library.get("newest_only"):
             # It has a wheel of its own, whose version says which toolkit it belongs to.
             if name not in toolkits.shared:
                 raise GeneratorError(
@@ -365,6 +384,21 @@ def sources(libraries: yamlfile.Mapping, toolkits: Toolkits) -> Iterator[Source]
                 yield _source(name, library, entry.version, entry.unit, entry.include_dirs())
 
 
+def _other(name: str, toolkits: Toolkits) -> Unit:
+    if name not in toolkits.others:
+        raise GeneratorError(f"{name} has versions of its own, and spec/toolkits.yaml has no {name} under `others`")
+    return toolkits.others[name]
+
+
+def _own_version(unit: Unit) -> str:
+    """The version that a wheel gives of the library in it, "29.0" of "29.0.1.1"; its own version is another one."""
+    text = (unit.folder("") / "version.py").read_text(encoding="utf-8")
+    match = re.search(r'^__version__ = "(\d+\.\d+)\b', text, re.MULTILINE)
+    if match is None:
+        raise GeneratorError(f"{unit.root}: its version.py does not say which library it brings")
+    return match[1]
+
+
 def _source(name: str, library: yamlfile.Mapping, toolkit: str, unit: Unit, include_dirs: list[Path]) -> Source:
     shipped = [h for h in library["headers"] if any((folder / h).exists() for folder in (STUBS, *include_dirs))]
     return Source(
@@ -373,7 +407,7 @@ def _source(name: str, library: yamlfile.Mapping, toolkit: str, unit: Unit, incl
         tuple(shipped),
         tuple(include_dirs),
         tuple(library.get("defines", ())),
-        unit.library(f"{library['file']}.so.*") if library["shared_object"] else None,
+        unit.library(library.get("shipped", f"{library['file']}.so.*")) if library["shared_object"] else None,
     )
 
 

@@ -17,7 +17,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -178,17 +178,19 @@ class Toolkit:
 
 @dataclass(frozen=True)
 class Toolkits:
-    """Every toolkit of the spec, oldest first, and what they share."""
+    """Every toolkit of the spec, oldest first, what they share, and what has versions of its own."""
 
     toolkits: tuple[Toolkit, ...]
     shared: dict[str, Unit]
     cache: Path
+    others: dict[str, Unit] = field(default_factory=dict)
 
     @classmethod
     def load(cls, spec: Path = SPEC_FILE, cache: Path | None = None) -> Toolkits:
         cache = cache or cache_folder()
         document = yamlfile.load(spec, SCHEMA)
         shared = {name: _unit(name, wheels, cache) for name, wheels in document["shared"].items()}
+        others = {name: _unit(name, wheels, cache) for name, wheels in document.get("others", {}).items()}
         toolkits: list[Toolkit] = []
         for entry in document["toolkits"]:
             version = entry["version"]
@@ -200,7 +202,7 @@ class Toolkits:
             unit = _unit(version, entry["wheels"], cache)
             other = _unit(f"{version}-aarch64", entry["aarch64"], cache) if "aarch64" in entry else None
             toolkits.append(Toolkit(version, unit, shared["crt"], other))
-        return cls(tuple(toolkits), shared, cache)
+        return cls(tuple(toolkits), shared, cache, others)
 
     def __iter__(self) -> Iterator[Toolkit]:
         return iter(self.toolkits)
@@ -221,7 +223,7 @@ class Toolkits:
     @property
     def units(self) -> tuple[Unit, ...]:
         mine = (unit for toolkit in self.toolkits for unit in (toolkit.unit, toolkit.aarch64) if unit)
-        return (*self.shared.values(), *mine)
+        return (*self.shared.values(), *self.others.values(), *mine)
 
 
 def cache_folder() -> Path:
@@ -389,7 +391,10 @@ def _unpack(wheel: Path, target: Path) -> None:
 
 
 def _place(member: PurePosixPath) -> PurePosixPath | None:
-    """Where a wheel's file goes: `nvidia/cu13/include/x.h`, `nvidia/cuda_runtime/include/x.h` -> `include/x.h`."""
+    """Where a wheel's file goes: `nvidia/cu13/include/x.h`, `nvidia/cuda_runtime/include/x.h` -> `include/x.h`.
+
+    The wheel of wgpu-native has both kinds in one folder, and tells its version in a file of Python.
+    """
     if ".." in member.parts:
         return None
     if member.name.lower().startswith("license"):
@@ -399,6 +404,12 @@ def _place(member: PurePosixPath) -> PurePosixPath | None:
             return PurePosixPath("include", *rest)
         case ("nvidia", _, "lib", name) if ".so" in name:
             return PurePosixPath("lib", name)
+        case ("wgpu", "resources", "webgpu.h" | "wgpu.h" as name):
+            return PurePosixPath("include", name)
+        case ("wgpu", "resources", name) if ".so" in name:
+            return PurePosixPath("lib", name)
+        case ("wgpu", "backends", "wgpu_native", "__init__.py"):
+            return PurePosixPath("version.py")
     return None
 
 

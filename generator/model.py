@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from . import ctype
@@ -133,6 +134,29 @@ class Macro:
     header: str
 
 
+@dataclass(frozen=True)
+class Constant:
+    """A typed constant: a bit of a set of flags that is wider than an enum."""
+
+    name: str
+    type: CType
+    value: str
+    header: str
+
+    @property
+    def number(self) -> int:
+        """The value of `( 1 << 0 ) | ( 1 << 2 )`."""
+        bits = re.findall(r"[^|()\s](?:[^|()]*[^|()\s])?", self.value)
+        if not all(re.fullmatch(r"(0[xX][0-9a-fA-F]+|\d+)( << \d+)?", bit) for bit in bits):
+            raise GeneratorError(f"{self.name}: `{self.value}` is no set of bits")
+        return reduce(or_, map(_shifted, bits))
+
+
+def _shifted(bit: str) -> int:
+    number, _, places = bit.partition(" << ")
+    return int(number, 0) << int(places or 0)
+
+
 class Api:
     """What one toolkit declares."""
 
@@ -156,6 +180,11 @@ class Api:
         }
         self.macros = {
             name: Macro(name, entry["value"], entry["header"]) for name, entry in sorted(facts["macros"].items())
+        }
+
+        self.constants = {
+            name: Constant(name, ctype.parse(entry["type"]), entry["value"], entry["header"])
+            for name, entry in sorted(facts.get("constants", {}).items())
         }
 
     def _with_ptds(self, function: Function) -> Function:

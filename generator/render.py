@@ -60,7 +60,7 @@ def sources(
     """What the templates make of the bindings."""
     libraries = [one.library for one in bindings]
     all_gates = gates.derive(features, libraries, served(bindings))
-    versions = sorted({api.version for library in libraries for api in library.apis})
+    versions = sorted({api.version for one in bindings if one.is_cuda for api in one.library.apis})
     environment = _environment(templates)
     outputs: dict[str, str] = {}
     for file in sorted(templates.rglob("*.j2")):

@@ -100,6 +100,8 @@ class Slot:
     feature: Feature | None
     group: Group
     interop: bool = False  # declared in the library's interop header
+    one_byte: bool = False  # the library sets one byte of its result only
+    refused: str = ""  # what a refused call returns; "": its code, since the function returns one
 
     @property
     def name(self) -> str:
@@ -111,7 +113,12 @@ class Slot:
 
     @property
     def status(self) -> bool:
-        return self.function.returns.base not in ("char", "void") and not self.function.returns.tag
+        """Returns whether the result is a code, of which 0 is success."""
+        return not self.refused and self.function.returns.base not in ("char", "void") and not self.function.returns.tag
+
+    @property
+    def void(self) -> bool:
+        return self.function.returns.spelling == "void"
 
     @property
     def local(self) -> str:
@@ -207,7 +214,7 @@ class Slot:
 
     @property
     def returns(self) -> str:
-        return "ACU_RETURNS_STATUS" if self.status else "ACU_RETURNS_OTHER"
+        return "ACU_RETURNS_STATUS" if self.status else "ACU_RETURNS_VOID" if self.void else "ACU_RETURNS_OTHER"
 
     @property
     def mark(self) -> str:
@@ -236,6 +243,20 @@ class Bindings:
     @property
     def presented(self) -> Api:
         return self.library.presented
+
+    @property
+    def product(self) -> str:
+        """Whose versions the library has: CUDA's, or its own."""
+        return str(self.info.get("product", "CUDA"))
+
+    @property
+    def owner(self) -> str:
+        """Whose headers the generated ones replace."""
+        return str(self.info.get("product", "NVIDIA"))
+
+    @property
+    def is_cuda(self) -> bool:
+        return "product" not in self.info
 
     def grouped(self, interop: bool = False) -> list[tuple[Group, list[Slot]]]:
         """The slots of one header, group by group; within a group by name, and at its end what is gone."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .ctype import CType
-from .model import Api, Enum, Field, Function, Library, Macro, Record, Typedef
+from .model import Api, Constant, Enum, Field, Function, Library, Macro, Record, Typedef
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -21,6 +21,7 @@ class TypeSheet:
     typedefs: list[Typedef]
     records: list[Record]
     macros: list[Macro]
+    constants: list[Constant]
 
 
 def type_sheet(library: Library, gone: Iterable[tuple[Function, Api]], cxx: dict[str, list[str]]) -> TypeSheet:
@@ -44,6 +45,7 @@ def type_sheet(library: Library, gone: Iterable[tuple[Function, Api]], cxx: dict
         typedefs=list(_typedefs_in_order(typedefs)),
         records=sorted_records,
         macros=list(own.macros.values()),
+        constants=list(own.constants.values()),
     )
 
 

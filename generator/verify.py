@@ -47,6 +47,10 @@ def open_questions(info: Mapping, library: Library) -> None:
     stops = Stops()
     bound = {name for api in library.apis for f in api.functions.values() for name in (f.name, f.symbol, f.ptds)}
     said = set().union(*info.get("undeclared", {}).values())
+    for name in info.get("foreign", ()):
+        if any(name in api.symbols for api in library.apis):
+            message = f"{info['file']} exports {name} itself, so nothing foreign is known by it"
+            stops.found.append(GeneratorError(message, where(info["foreign"], name)))
     for name in sorted({name for api in library.apis for name in api.symbols} - bound - said):
         toolkit = next(api.toolkit for api in library.apis if name in api.symbols)
         message = f"{info['file']} exports {name} since {toolkit}, which no header declares: say why under `undeclared`"
@@ -65,8 +69,9 @@ def sonames(spec: Spec, libraries: Collection[Library]) -> None:
     A library of which only the newest header is read has one soname in the facts; the older ones are typed.
     """
     stops = Stops()
-    majors = sorted({api.version // 1000 for library in libraries for api in library.apis})
-    for library in libraries:
+    cudas = [library for library in libraries if "product" not in spec.libraries[library.name]]
+    majors = sorted({api.version // 1000 for library in cudas for api in library.apis})
+    for library in cudas:
         info = spec.libraries[library.name]
         if info.get("newest_only"):
             known = [*info.get("sonames", ()), *(api.soname for api in library.apis)]
@@ -160,6 +165,9 @@ def _library(info: Mapping, library: Library) -> Iterator[Problem]:
     for names in info.get("undeclared", {}).values():
         for index, name in enumerate(names):
             yield from _unknown("an exported symbol", name, where(names, index), exported)
+    for key in ("one_byte", "unimplemented"):
+        for index, name in enumerate(info.get(key, ())):
+            yield from _unknown("a function", name, where(info[key], index), declared)
     for key in ("shared_guards", "cxx"):
         for name in info.get(key, ()):
             yield from _unknown("a struct or union", name, where(info[key], name), records)
@@ -177,6 +185,9 @@ def _result(info: Mapping, library: Library) -> Iterator[Problem]:
     errors = _values_of(library.presented, library.presented.typedefs[info["result"]].type.base)
     for key, name in info["errors"].items():
         yield from _unknown(f"an enumerator of {info['result']}", name, where(info["errors"], key), errors)
+    for kind, name in info.get("refused", {}).items():
+        known = _values_of(library.presented, kind)
+        yield from _unknown(f"an enumerator of {kind}", name, where(info["refused"], kind), known)
 
 
 def _file(info: Mapping, library: Library) -> Iterator[Problem]:
@@ -185,7 +196,7 @@ def _file(info: Mapping, library: Library) -> Iterator[Problem]:
         yield where(info, "environment"), f"the variable of `{library.name}` is ANYCUDA_{library.name.upper()}"
     named = [(api.soname, where(info, "file")) for api in library.apis if api.soname]
     named += [(soname, where(info["sonames"], index)) for index, soname in enumerate(info.get("sonames", ()))]
-    for soname, at in named:
+    for soname, at in named if "product" not in info else ():
         if not soname.startswith(f"{info['file']}.so."):
             yield at, f"`{soname}` is no file of `{info['file']}`"
 

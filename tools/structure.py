@@ -36,6 +36,7 @@ ALLOWED = {
     "safe/memory": f"safe/base {CORE}",
     "safe/kernel": f"safe/memory safe/base {CORE}",
     "safe/graph": f"safe/kernel safe/memory safe/base {CORE}",
+    "runtime/webgpu": CORE,
     "plugin": "",
     "sim": f"{CORE} loader/platform",
     "sim/device": f"{SIM}",

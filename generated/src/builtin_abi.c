@@ -43,6 +43,9 @@ static const char name_acu_type_handle[] = "handle";
 const acu_type acu_type_handle = {.name = name_acu_type_handle, .kind = ACU_KIND_HANDLE, .size = 8};
 static const char name_acu_type_int[] = "int";
 const acu_type acu_type_int = {.name = name_acu_type_int, .kind = ACU_KIND_SIGNED, .size = 4};
+static const char name_acu_type_int32_t[] = "int32_t";
+const acu_type acu_type_int32_t = {.name = name_acu_type_int32_t, .kind = ACU_KIND_SIGNED,
+                                   .size = 4};
 static const char name_acu_type_long[] = "long";
 const acu_type acu_type_long = {.name = name_acu_type_long, .kind = ACU_KIND_SIGNED, .size = 8};
 static const char name_acu_type_long_long[] = "long long";
@@ -56,6 +59,9 @@ const acu_type acu_type_size_t = {.name = name_acu_type_size_t, .kind = ACU_KIND
                                   .size = 8};
 static const char name_acu_type_text[] = "text";
 const acu_type acu_type_text = {.name = name_acu_type_text, .kind = ACU_KIND_TEXT, .size = 8};
+static const char name_acu_type_uint16_t[] = "uint16_t";
+const acu_type acu_type_uint16_t = {.name = name_acu_type_uint16_t, .kind = ACU_KIND_UNSIGNED,
+                                    .size = 2};
 static const char name_acu_type_uint32_t[] = "uint32_t";
 const acu_type acu_type_uint32_t = {.name = name_acu_type_uint32_t, .kind = ACU_KIND_UNSIGNED,
                                     .size = 4};

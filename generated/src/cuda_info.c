@@ -29,6 +29,7 @@ static const acu_marker markers[] = {
 const acu_library_info acu_cuda_info = {
     .name = "libcuda",
     .api = "CUDA driver",
+    .product = "CUDA",
     .env = "ANYCUDA_CUDA",
     .sonames = sonames,
     .sentinels = sentinels,

@@ -28,6 +28,7 @@ static const acu_marker markers[] = {
 const acu_library_info acu_cudart_info = {
     .name = "libcudart",
     .api = "CUDA runtime",
+    .product = "CUDA",
     .env = "ANYCUDA_CUDART",
     .sonames = sonames,
     .sentinels = sentinels,

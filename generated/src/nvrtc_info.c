@@ -14,6 +14,7 @@ static const acu_marker markers[] = {
 const acu_library_info acu_nvrtc_info = {
     .name = "libnvrtc",
     .api = "NVRTC",
+    .product = "CUDA",
     .env = "ANYCUDA_NVRTC",
     .sonames = sonames,
     .sentinels = sentinels,

@@ -1,5 +1,5 @@
 /*
- * Loading CUDA's libraries: which were found, where, and why others were not taken.
+ * Loading CUDA's libraries, and WebGPU's: which were found, where, and why others were not taken.
  *
  * No program has to call a function of this header, because the first CUDA call loads what it
  * needs.
@@ -15,7 +15,8 @@ ACU_BEGIN_C
 typedef enum acu_library_id {
     ACU_CUDART, /* the CUDA runtime, libcudart */
     ACU_CUDA,   /* the driver API, libcuda */
-    ACU_NVRTC   /* the run-time compiler, libnvrtc */
+    ACU_NVRTC,  /* the run-time compiler, libnvrtc */
+    ACU_WEBGPU  /* WebGPU, libwgpu_native; only in a program that calls a function of it */
 } acu_library_id;
 
 /** Bits of acu_load_options.flags. */
@@ -44,7 +45,7 @@ typedef struct acu_load_info {
     const char *path;   /* the file */
     const char *soname; /* "libcudart.so.12", or "" where there is no file */
     const char *found;  /* the place where it was found: "system loader", "CUDA_PATH" … */
-    int version;        /* 12040 for 12.4 */
+    int version;        /* 12040 for 12.4; of WebGPU wgpu-native's, 29000 for 29.0 */
     /* the version that the installed driver supports, 13000; 0: no driver, or it was not asked */
     int driver;
     int is_sim; /* 1 if this is the simulator */
@@ -60,8 +61,8 @@ typedef struct acu_load_info {
  * it succeeds. `options` may be NULL and is not kept.
  *
  * Returns 0, or an error in the library's own numbers: for the CUDA runtime 303 (no library found,
- * or all of them refused) or 34 (only a stub found). acu_last_error_message() has the reason, and
- * acu_load_trace() the whole search.
+ * or all of them refused) or 34 (only a stub found); for WebGPU WGPUStatus_Error.
+ * acu_last_error_message() has the reason, and acu_load_trace() the whole search.
  */
 int acu_load(const acu_load_options *options);
 

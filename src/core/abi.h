@@ -161,6 +161,9 @@ enum acu_quirk {
     /* The adapter of the oldest era converts arguments, and refuses those that are too new for it:
      * what fails behind it fails for another reason (cudaMemAdvise). */
     ACU_QUIRK_OLDEST_JUDGES = 8,
+    /* The newest known version exports the function without an implementation: a call would end the
+     * process (wgpuInstanceWaitAny). */
+    ACU_QUIRK_UNIMPLEMENTED = 16,
 };
 
 static inline bool acu_function_has_quirk(const acu_function *function, unsigned quirks) {
@@ -192,13 +195,21 @@ typedef struct acu_marker {
     const char *symbol;
 } acu_marker;
 
+/* A symbol that only a library of another ABI exports, and what such a library is. */
+typedef struct acu_foreign {
+    const char *symbol;
+    const char *what;
+} acu_foreign;
+
 typedef struct acu_library_info {
     const char *name;             /* "libcudart" */
     const char *api;              /* "CUDA runtime", for messages */
+    const char *product;          /* whose versions it has: "CUDA" */
     const char *env;              /* "ANYCUDA_CUDART" */
     const char *const *sonames;   /* newest first, ends with NULL */
     const char *const *sentinels; /* exported by every known version, no stub; ends with NULL */
     const acu_marker *markers;    /* oldest first; ends with version == 0 */
+    const acu_foreign *foreign;   /* ends with symbol == NULL; NULL: none is known */
     const char *version_symbol;   /* int f(int *version); NULL if there is no such function */
     int oldest, newest;           /* known versions */
     int error_missing;            /* no library, or a refused one */
@@ -211,12 +222,16 @@ typedef struct acu_library_info {
     const acu_type *result_type; /* names of its result codes */
 } acu_library_info;
 
-/* One of each per copy of this library; defined in loader/library.c, described by generated/. */
+/* One of each per copy of this library; defined in loader/library.c, described by generated/. A
+ * program that names no function of WebGPU has no acu_webgpu: acu_library_of() returns NULL for it.
+ */
 extern acu_library acu_cudart;
 extern acu_library acu_cuda;
 extern acu_library acu_nvrtc;
+extern acu_library acu_webgpu;
 extern const acu_library_info acu_cudart_info;
 extern const acu_library_info acu_cuda_info;
 extern const acu_library_info acu_nvrtc_info;
+extern const acu_library_info acu_webgpu_info;
 
 #endif

@@ -27,11 +27,17 @@ static acu_era era_of(const acu_function *function) {
     return found;
 }
 
+static bool is_unimplemented(const acu_function *function) {
+    const acu_library *library = function->library;
+    return acu_function_has_quirk(function, ACU_QUIRK_UNIMPLEMENTED) &&
+           library->loaded.version == library->info->newest;
+}
+
 /* Returns whether the loaded library has no such function. `since` and `until` decide for the
  * simulator, because it reports versions whose ABI it does not have. */
 static bool is_absent(const acu_function *function, const acu_era *era) {
     const acu_load_info *loaded = &function->library->loaded;
-    return !era->symbol ||
+    return !era->symbol || is_unimplemented(function) ||
            (loaded->is_sim && (function->since > loaded->version ||
                                (function->until && function->until < loaded->version)));
 }

@@ -104,6 +104,11 @@ int acu_refuse_missing_function(const acu_function *function) {
                       ACU_MAJOR(function->since), ACU_MINOR(function->since), feature, loaded);
     if (function->until && function->until < version)
         return refuse_removed(function, feature, loaded);
+    if (acu_function_has_quirk(function, ACU_QUIRK_UNIMPLEMENTED))
+        return refuse(function, code, &facts,
+                      "%s: the library exports it without an implementation, and would end the "
+                      "process; loaded %s",
+                      function->name, loaded);
     return refuse(function, code, &facts, "%s does not exist in this version; loaded %s",
                   function->name, loaded);
 }

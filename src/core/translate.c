@@ -4,6 +4,7 @@
 #include <anycuda/cudart.h>
 #include <anycuda/nvrtc_types.h>
 #include <anycuda/status.h>
+#include <anycuda/webgpu_types.h>
 
 #include "core/record.h"
 
@@ -42,10 +43,16 @@ static int of_nvrtc(int result) {
     return translate(pairs, COUNT(pairs), result, cudaErrorUnknown);
 }
 
+/* WebGPU has one error; what anycuda refuses with it is a function that the library lacks. */
+static int of_webgpu(int result) {
+    return result == WGPUStatus_Success ? ACU_SUCCESS : cudaErrorNotSupported;
+}
+
 int acu_translate_result(acu_library_id library, int result) {
-    return library == ACU_CUDA    ? of_driver(result)
-           : library == ACU_NVRTC ? of_nvrtc(result)
-                                  : result;
+    return library == ACU_CUDA     ? of_driver(result)
+           : library == ACU_NVRTC  ? of_nvrtc(result)
+           : library == ACU_WEBGPU ? of_webgpu(result)
+                                   : result;
 }
 
 int acu_translate_driver_error(int result) {

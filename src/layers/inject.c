@@ -363,14 +363,16 @@ static int injected_code(const acu_function *function, char *why, size_t size) {
 
 void acu_inject_call(acu_call *call) {
     char why[3 * NAME + 64];
-    if (!atomic_load(&is_on) || call->function->returns != ACU_RETURNS_STATUS)
-        return;
-    int code = injected_code(call->function, why, sizeof why);
+    const acu_function *function = call->function;
+    if (!atomic_load(&is_on) ||
+        (function->returns != ACU_RETURNS_STATUS && function->library->id != ACU_WEBGPU))
+        return; /* a call of WebGPU fails without a code */
+    int code = injected_code(function, why, sizeof why);
     if (!code || !call->fn) /* a refused call keeps its own error */
         return;
     call->fn = NULL;
     call->made_here = call->injected = true;
-    call->result = acu_refuse(call->function, code, why);
+    call->result = acu_refuse(function, code, why);
 }
 
 /* ---- at exit ---- */

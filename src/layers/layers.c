@@ -9,6 +9,7 @@
 #include "layers/inject.h"
 #include "layers/trace.h"
 #include "loader/platform.h"
+#include "loader/library.h"
 #include "loader/slot.h"
 
 static void read_environment(void) {
@@ -33,6 +34,8 @@ static void take_slots_back(void) {
     acu_slot_unpublish(&acu_cudart);
     acu_slot_unpublish(&acu_cuda);
     acu_slot_unpublish(&acu_nvrtc);
+    if (acu_library_of(ACU_WEBGPU))
+        acu_slot_unpublish(acu_library_of(ACU_WEBGPU));
 }
 
 int acu_trace_to(const char *target) {

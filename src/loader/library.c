@@ -18,10 +18,17 @@ static int ask_two(acu_fn version_symbol) {
     return result == 0 && major > 0 ? major * 1000 + minor * 10 : 0;
 }
 
+/* NVIDIA's wheels have a folder for each library until 12, and one for all of a version from 13. */
+#define WHEELS(folder)                                                                             \
+    (const char *const[]) {                                                                        \
+        folder, "nvidia/cu[0-9]*/lib", NULL                                                        \
+    }
+
 acu_library acu_cudart = {
     .info = &acu_cudart_info,
     .id = ACU_CUDART,
-    .wheel = "cuda_runtime",
+    .packages = WHEELS("nvidia/cuda_runtime/lib"),
+    .in_toolkits = true,
     .needs_driver = true,
     .ask = ask_one,
     .not_asked = 11080,
@@ -37,7 +44,8 @@ acu_library acu_cuda = {
 acu_library acu_nvrtc = {
     .info = &acu_nvrtc_info,
     .id = ACU_NVRTC,
-    .wheel = "cuda_nvrtc",
+    .packages = WHEELS("nvidia/cuda_nvrtc/lib"),
+    .in_toolkits = true,
     .follows = &acu_cudart,
     .by_symbol = true,
     .ask = ask_two,
@@ -65,6 +73,8 @@ const acu_library_info *acu_library_about(const acu_library *library) {
     return library->info;
 }
 
+extern acu_library acu_webgpu __attribute__((weak)); /* library_webgpu.c */
+
 acu_library *acu_library_of(acu_library_id id) {
     switch (id) {
     case ACU_CUDART:
@@ -73,6 +83,8 @@ acu_library *acu_library_of(acu_library_id id) {
         return &acu_cuda;
     case ACU_NVRTC:
         return &acu_nvrtc;
+    case ACU_WEBGPU:
+        return &acu_webgpu;
     }
     return NULL;
 }

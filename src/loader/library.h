@@ -1,4 +1,4 @@
-/* The three libraries that are loaded at run time: what each one is, and what is loaded of it. */
+/* The libraries that are loaded at run time: what each one is, and what is loaded of it. */
 #ifndef ACU_LOADER_LIBRARY_H
 #define ACU_LOADER_LIBRARY_H
 
@@ -21,7 +21,13 @@ struct acu_library {
     /* What the library is; constant. */
     const acu_library_info *info;
     acu_library_id id;
-    const char *wheel;    /* its folder in a Python package; NULL: it comes with the driver only */
+    /* The folders that Python packages have it in, as patterns; NULL: it comes with the driver
+     * only. */
+    const char *const *packages;
+    bool in_toolkits; /* CUDA's toolkits contain it */
+    /* Its sonames are whole names of files, and no file says its version or need say its soname. */
+    bool plain_names;
+    const char *hint;     /* what to do where it is missing; NULL: the loader knows */
     acu_library *follows; /* the library whose major version is preferred for this one; or NULL */
     bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
     bool needs_driver; /* its major version must not be above the driver's */
@@ -62,7 +68,8 @@ acu_load_state acu_library_state(const acu_library *library);
 /* Returns the version bound against (12040) after a successful load; 0 before. */
 int acu_library_version(const acu_library *library);
 const acu_library_info *acu_library_about(const acu_library *library);
-/* Returns the library of this number; NULL if there is none. */
+/* Returns the library of this number; NULL if there is none, or the program does not name any
+ * function of it. */
 acu_library *acu_library_of(acu_library_id id);
 
 /* Writes "libcudart 12.4 (/usr/lib/libcudart.so.12)", with `between` after the name, or "no

@@ -61,6 +61,9 @@ static __attribute__((constructor)) void prepare_forks(void) {
 
 static bool load_sim(acu_search *s) {
     acu_library *library = s->library;
+    if (library->id == ACU_WEBGPU)
+        return acu_search_refuse(s, "sim", library->info->error_missing,
+                                 "the simulator is one of CUDA and has no WebGPU");
     int version = acu_sim_provider ? acu_sim_provider->version(library->id) : 0;
     if (!version)
         return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
@@ -111,7 +114,8 @@ static bool load_only(acu_search *s, const char *place, const char *path) {
 
 static bool load_any(acu_search *s) {
     const acu_library_info *info = s->library->info;
-    bool sim = acu_search_allows(s, ACU_LOAD_ALLOW_SIM) && acu_sim_provider != NULL;
+    bool sim = acu_search_allows(s, ACU_LOAD_ALLOW_SIM) && acu_sim_provider != NULL &&
+               s->library->id != ACU_WEBGPU;
     s->place = "ACU_LOAD_ALLOW_SIM";
     /* The simulator is taken before a search, because a runtime without a driver can only fail. */
     if (sim && s->library->needs_driver && acu_search_driver(s) == ACU_DRIVER_NONE && load_sim(s))
@@ -232,7 +236,8 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
 }
 
 int acu_load_code(const acu_library *library, int code) {
-    return library->id == ACU_NVRTC ? acu_cudart.info->error_missing : code;
+    return library->id == ACU_NVRTC || library->id == ACU_WEBGPU ? acu_cudart.info->error_missing
+                                                                 : code;
 }
 
 const char *acu_load_driver_hint(void) {
@@ -246,6 +251,8 @@ const char *acu_load_hint(const acu_library *library) {
     const char *env = acu_platform_env(library->info->env);
     if (library->id == ACU_NVRTC)
         return "acu-info prints the search; ANYCUDA_NVRTC=path chooses a library";
+    if (library->hint)
+        return library->hint;
     if (library->id != ACU_CUDA)
         return NULL;
     return env && *env ? "ANYCUDA_CUDA names the only libcuda that is tried: correct or unset it"
@@ -276,7 +283,8 @@ static bool find_choice(const acu_library *library, const acu_load_options *opti
         return acu_platform_file_id(options->path, id);
     acu_library probe = {.info = library->info, /* a copy, which has a trace of its own */
                          .id = library->id,
-                         .wheel = library->wheel,
+                         .packages = library->packages,
+                         .plain_names = library->plain_names,
                          .by_symbol = library->by_symbol};
     acu_search s = {.library = &probe, .options = options, .place = "path"};
     acu_search_for(&s, options->path);
@@ -307,6 +315,11 @@ int acu_load(const acu_load_options *options) {
     if (!options)
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
+    if (!library && options->library == ACU_WEBGPU)
+        return refuse(&acu_cudart, acu_cudart.info->error_missing,
+                      (acu_failure_facts){.kind = ACU_ERROR_KIND_LIBRARY, .hint = ""},
+                      "acu_load: this program calls no function of WebGPU, so it has no loader for "
+                      "it");
     if (!library)
         return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
                       "acu_load: there is no library %d", (int)options->library);
@@ -377,6 +390,8 @@ void acu_load_reset_for_tests(void) {
     forget(&acu_cudart);
     forget(&acu_cuda);
     forget(&acu_nvrtc);
+    if (acu_library_of(ACU_WEBGPU))
+        forget(acu_library_of(ACU_WEBGPU));
     acu_driver_forget();
     acu_record_clear();
     (void)acu_record_own_error(true);

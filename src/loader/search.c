@@ -16,8 +16,11 @@
  * do not. */
 static bool has_its_name(void *data, const char *path) {
     const acu_search *s = data;
+    const acu_library_info *info = s->library->info;
     int numbers[3];
-    return acu_soname_parse(s->library->info->name, acu_soname_base(path), numbers) != NULL;
+    return s->library->plain_names
+               ? acu_soname_is_name(info, path)
+               : acu_soname_parse(info->name, acu_soname_base(path), numbers) != NULL;
 }
 
 static void visit_any_name(void *data, const char *path) {
@@ -44,7 +47,8 @@ static bool take_now(void *data) {
     if (s->count == 0 || s->afterwards)
         return false;
     const acu_candidate *last = &s->candidates[s->count - 1];
-    return strcmp(last->soname, acu_soname_base(last->path)) == 0 && acu_candidate_take_best(s);
+    return (s->library->plain_names || strcmp(last->soname, acu_soname_base(last->path)) == 0) &&
+           acu_candidate_take_best(s);
 }
 
 static void look_at_system(acu_search *s, const char *unused) {
@@ -90,10 +94,8 @@ static void look_in_folder(void *data, const char *folder) {
 
 static void visit_other_name(void *data, const char *path) {
     const acu_search *s = data;
-    for (const char *const *name = s->library->info->sonames; *name; name++)
-        if (strcmp(*name, acu_soname_base(path)) == 0)
-            return;
-    visit(data, path);
+    if (!acu_soname_is_name(s->library->info, path))
+        visit(data, path);
 }
 
 /* Looks into each folder that matches. */
@@ -140,13 +142,10 @@ static void look_at_library_path(acu_search *s, const char *variable) {
         }
 }
 
-/* NVIDIA's wheels have a folder for each library until 12, and one for all of a version from 13. */
 static void look_at_packages(void *data, const char *site) {
     acu_search *s = data;
-    char folder[64];
-    snprintf(folder, sizeof folder, "nvidia/%s/lib", s->library->wheel);
-    look_in(s, site, folder);
-    look_in(s, site, "nvidia/cu[0-9]*/lib");
+    for (const char *const *folder = s->library->packages; *folder; folder++)
+        look_in(s, site, *folder);
 }
 
 static void look_at_environment(acu_search *s, const char *variable) {
@@ -185,24 +184,31 @@ static void look_at_usr_local(acu_search *s, const char *unused) {
 static const struct {
     const char *name;
     void (*look)(acu_search *s, const char *name);
-    bool installed; /* a place of toolkits and packages, which contain no driver */
+    enum { ANY, PACKAGES, TOOLKITS } kind; /* packages and toolkits contain no driver */
 } places[] = {
-    {"already in the process", look_at_process, false},
-    {"LD_LIBRARY_PATH", look_at_library_path, false},
-    {"VIRTUAL_ENV", look_at_environment, true},
-    {"CONDA_PREFIX", look_at_environment, true},
-    {"Python interpreter", look_at_python, true},
-    {"system loader", look_at_system, false},
-    {"CUDA_PATH", look_at_toolkit, true},
-    {"CUDA_HOME", look_at_toolkit, true},
-    {"/usr/local/cuda*", look_at_usr_local, true},
+    {"already in the process", look_at_process, ANY},
+    {"LD_LIBRARY_PATH", look_at_library_path, ANY},
+    {"VIRTUAL_ENV", look_at_environment, PACKAGES},
+    {"CONDA_PREFIX", look_at_environment, PACKAGES},
+    {"Python interpreter", look_at_python, PACKAGES},
+    {"system loader", look_at_system, ANY},
+    {"CUDA_PATH", look_at_toolkit, TOOLKITS},
+    {"CUDA_HOME", look_at_toolkit, TOOLKITS},
+    {"/usr/local/cuda*", look_at_usr_local, TOOLKITS},
 };
 
 enum { PLACES = sizeof places / sizeof *places };
 
 static bool is_searched(const acu_search *s, size_t place) {
-    return s->other_names ? places[place].installed && s->library->wheel
-                          : !places[place].installed || s->library->wheel;
+    const acu_library *library = s->library;
+    switch (places[place].kind) {
+    case PACKAGES:
+        return library->packages && !(s->other_names && library->plain_names);
+    case TOOLKITS:
+        return library->in_toolkits;
+    default:
+        return !s->other_names;
+    }
 }
 
 /* Returns whether a library is loaded. */

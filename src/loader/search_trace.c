@@ -77,8 +77,8 @@ void acu_search_end_trace(acu_library *library) {
     if (library->searched)
         acu_search_rest(library);
     acu_search_note(&(acu_search){.library = library, .place = loaded->found},
-                    "%s: taken: CUDA %d.%d%s", loaded->path, ACU_MAJOR(loaded->version),
-                    ACU_MINOR(loaded->version),
+                    "%s: taken: %s %d.%d%s", loaded->path, library->info->product,
+                    ACU_MAJOR(loaded->version), ACU_MINOR(loaded->version),
                     loaded->version > library->info->newest
                         ? ", newer than all that are known; bound as the newest known"
                         : "");

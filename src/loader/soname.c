@@ -29,6 +29,13 @@ const char *acu_soname_parse(const char *stem, const char *name, int numbers[3])
     return *at ? NULL : name;
 }
 
+bool acu_soname_is_name(const acu_library_info *info, const char *path) {
+    for (const char *const *name = info->sonames; *name; name++)
+        if (strcmp(*name, acu_soname_base(path)) == 0)
+            return true;
+    return false;
+}
+
 void acu_soname_list(const acu_library_info *info, char *list, size_t size) {
     size_t used = 0;
     for (const char *const *name = info->sonames; *name && used < size; name++)

@@ -38,7 +38,7 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
  * libcuda.so.580.65 is the driver's own. */
 static int version_by_name(const acu_search *s, const char *real, int major) {
     int numbers[3];
-    if (!s->library->wheel ||
+    if (!s->library->packages ||
         !acu_soname_parse(s->library->info->name, acu_soname_base(real), numbers) ||
         numbers[0] != major || numbers[2] < 0)
         return 0;
@@ -48,7 +48,7 @@ static int version_by_name(const acu_search *s, const char *real, int major) {
 int acu_validate_ask_version(const acu_library *library, int major) {
     const acu_library_info *info = library->info;
     const int shown =
-        version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
+        version_by_markers(info, library->packages ? major : 0, library_has, (void *)library);
     if (library->not_asked && shown == library->not_asked)
         return shown;
     acu_fn symbol = info->version_symbol ? acu_library_find(library, info->version_symbol) : NULL;
@@ -70,13 +70,13 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
         return true;
     if (version < info->oldest)
         return acu_search_refuse(s, path, info->error_missing,
-                                 "it is CUDA %d.%d, older than the oldest known version, %d.%d",
-                                 ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->oldest),
-                                 ACU_MINOR(info->oldest));
+                                 "it is %s %d.%d, older than the oldest known version, %d.%d",
+                                 info->product, ACU_MAJOR(version), ACU_MINOR(version),
+                                 ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
     if (ACU_MAJOR(version) > ACU_MAJOR(info->newest))
         return acu_search_refuse(
             s, path, info->error_missing,
-            "it is CUDA %d.%d, an unknown major version (the newest known is %d.%d)",
+            "it is %s %d.%d, an unknown major version (the newest known is %d.%d)", info->product,
             ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->newest),
             ACU_MINOR(info->newest));
     return true;
@@ -85,6 +85,8 @@ bool acu_validate_version(acu_search *s, const char *path, int version) {
 static bool check_soname(acu_search *s, acu_candidate *c) {
     const acu_library_info *info = s->library->info;
     int numbers[3];
+    if (s->library->plain_names)
+        return true; /* its symbols show what it is */
     const char *from_so = acu_soname_parse(info->name, c->soname, numbers);
     /* The simulator as a file is taken only where it was chosen, never where a runtime is searched.
      */
@@ -101,11 +103,25 @@ static bool check_soname(acu_search *s, acu_candidate *c) {
     return true;
 }
 
+/* Refuses a library of another ABI, which its symbols show. */
+static bool check_foreign(acu_search *s, const char *path, has_symbol *has, void *where) {
+    const acu_library_info *info = s->library->info;
+    if (acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
+        return true;
+    for (const acu_foreign *foreign = info->foreign; foreign && foreign->symbol; foreign++)
+        if (has(where, foreign->symbol))
+            return acu_search_refuse(s, path, info->error_missing, "it exports %s, so it is %s",
+                                     foreign->symbol, foreign->what);
+    return true;
+}
+
 /* Refuses stubs, the libraries for linking that NVIDIA ships, whose functions do nothing. */
 static bool check_symbols(acu_search *s, const char *path, has_symbol *has, void *where) {
     const acu_library_info *info = s->library->info;
     const char *missing = NULL;
     bool any = false;
+    if (!check_foreign(s, path, has, where))
+        return false;
     for (const char *const *name = info->sentinels; name && *name; name++) {
         if (has(where, *name))
             any = true;
@@ -142,7 +158,7 @@ static bool check_file(acu_search *s, acu_candidate *c, acu_elf *elf) {
         return false;
     int version = version_by_name(s, elf->real ? elf->real : c->path, c->major);
     if (!version && !s->in_order)
-        version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
+        version = version_by_markers(info, s->library->packages ? c->major : 0, elf_has, elf);
     c->rank = s->in_order ? c->major : version;
     return !version ||
            acu_validate_version(s, c->path, version); /* 0: unknown, but its major is known */

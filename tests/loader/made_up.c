@@ -24,7 +24,7 @@ static const acu_marker markers[] = {
 };
 
 #define DESCRIPTION                                                                                \
-    .sentinels = (const char *const[]){"acutestMalloc", "acutestLaunch", NULL},                    \
+    .sentinels = (const char *const[]){"acutestMalloc", "acutestLaunch", NULL}, .product = "CUDA", \
     .markers = markers, .oldest = 11070, .newest = 13050, .error_missing = MISSING,                \
     .error_stub = STUB, .error_unavailable = UNAVAILABLE, .error_invalid = INVALID,                \
     .error_no_driver = NO_DRIVER, .error_no_device = NO_DEVICE, .result_type = &results
@@ -55,6 +55,27 @@ const acu_library_info acu_cuda_info = {
     .version_symbol = "acutestVersion",
     .sonames = (const char *const[]){"libacudrv.so.1", NULL},
     DESCRIPTION,
+};
+
+/* The version function of the made-up WebGPU returns 0x1d000101 for 29.0.1.1. */
+const acu_library_info acu_webgpu_info = {
+    .name = "libacugpu",
+    .api = "made-up WebGPU",
+    .product = "acugpu",
+    .env = "ANYCUDA_WEBGPU",
+    .version_symbol = "acugpuVersion",
+    .sonames = (const char *const[]){"libacugpu.so", "libacugpu-release.so", "libacudawn.so", NULL},
+    .sentinels = (const char *const[]){"acutestMalloc", "acugpuSubmit", NULL},
+    .foreign = (const acu_foreign[]){{"acugpuTick", "another one, whose header was not compared"},
+                                     {NULL, NULL}},
+    .markers = (const acu_marker[]){{0, NULL}},
+    .oldest = 29000,
+    .newest = 29000,
+    .error_missing = OUT_OF_MEMORY,
+    .error_stub = OUT_OF_MEMORY,
+    .error_unavailable = OUT_OF_MEMORY,
+    .error_invalid = OUT_OF_MEMORY,
+    .result_type = &results,
 };
 
 int load_path(const char *path, unsigned flags) {

@@ -1,8 +1,8 @@
 /*
  * A made-up library instead of CUDA, so that nothing that this machine has plays a part.
  *
- * Its name is libacutest in the place of libcudart, libacujit in that of libnvrtc. The files are
- * built from fake.c, in the folder FAKES.
+ * Its name is libacutest in the place of libcudart, libacujit in that of libnvrtc, libacugpu in
+ * that of libwgpu_native. The files are built from fake.c, in the folder FAKES.
  */
 #ifndef MADE_UP_H
 #define MADE_UP_H

@@ -34,6 +34,7 @@ THREADED = (
     "sim_guard",
     "sim_stress",
     "threads",
+    "webgpu_block",
 )
 
 

@@ -108,6 +108,32 @@ def test_simulator(info: AcuInfo) -> None:
     assert "no texture and surface references removed in CUDA 12.0 (last in 11.8)" in words
 
 
+def test_webgpu(info: AcuInfo) -> None:
+    (version,) = (file.stem for file in (ROOT / "spec/facts/webgpu").glob("*.json"))
+    try:
+        library = str(Toolkits.load().others["webgpu"].library("libwgpu_native-release.so"))
+    except GeneratorError as problem:
+        pytest.skip(f"wgpu-native is not at hand: {problem}")
+    found = info.json("--sim", status=SIMULATOR, ANYCUDA_WEBGPU=library)["libraries"]["webgpu"]
+    assert (found["version"], found["path"], found["found"]) == (version, library, "ANYCUDA_WEBGPU")
+    assert found["search"] == [f"ANYCUDA_WEBGPU: {library}: taken: wgpu-native {version}"]
+    assert re.search(
+        rf"^WebGPU +{re.escape(version)}\n? .*libwgpu", info("--sim", status=SIMULATOR, ANYCUDA_WEBGPU=library), re.M
+    )
+
+
+def test_webgpu_that_is_missing(info: AcuInfo) -> None:
+    """It decides nothing: the exit status is CUDA's."""
+    missing = "/nonexistent/libwgpu_native.so"
+    report = info.json("--sim", status=SIMULATOR, ANYCUDA_WEBGPU=missing)
+    found = report["libraries"]["webgpu"]
+    assert found["version"] is None and f"ANYCUDA_WEBGPU={missing}: no such file" in found["error"]
+    assert report["environment"] == {"ANYCUDA_WEBGPU": missing}
+    said = info("--sim", status=SIMULATOR, ANYCUDA_WEBGPU=missing)
+    assert re.search("^WebGPU +not found$", said, re.MULTILINE)
+    assert f"{missing}: refused: no such file" in " ".join(said.split())
+
+
 def test_simulated_trouble(info: AcuInfo) -> None:
     assert info.json("--sim", status=NO_DEVICE, ANYCUDA_SIM="devices=0")["verdict"] == "no-device"
     assert info.json("--sim", status=NO_DRIVER, ANYCUDA_SIM="driver=none")["verdict"] == "no-driver"

@@ -36,7 +36,7 @@ typedef struct device_report {
     answer features[ACU_FEATURE_COUNT];
 } device_report;
 
-enum { RUNTIME, DRIVER_API, COMPILER, LIBRARIES };
+enum { RUNTIME, DRIVER_API, COMPILER, WEBGPU, LIBRARIES };
 
 typedef struct report {
     verdict verdict;
