@@ -54,62 +54,6 @@ void acu_sim_memory_wait_for_moves(void) {
     (void)pthread_rwlock_unlock(&moves);
 }
 
-/*
- * Kernels that run are counted, which costs a launch less than a lock does: who pauses them says so
- * and waits until none runs. A kernel takes acu_sim_lock while it runs, so that nobody waits here
- * with that lock.
- */
-static uint64_t running; /* atomic */
-static bool paused;      /* atomic; changed under the lock */
-static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pause_changed = PTHREAD_COND_INITIALIZER;
-
-static void wait_while_paused(void) {
-    pthread_mutex_lock(&pause_lock);
-    while (__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    pthread_mutex_unlock(&pause_lock);
-}
-
-/* Either the kernel is counted before somebody looks who pauses, or it sees that. */
-void acu_sim_memory_kernel_begin(void) {
-    for (;;) {
-        __atomic_add_fetch(&running, 1, __ATOMIC_SEQ_CST);
-        if (!__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-            return;
-        acu_sim_memory_kernel_end();
-        wait_while_paused();
-    }
-}
-
-void acu_sim_memory_kernel_end(void) {
-    if (__atomic_sub_fetch(&running, 1, __ATOMIC_SEQ_CST) ||
-        !__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        return;
-    pthread_mutex_lock(&pause_lock);
-    pthread_cond_broadcast(&pause_changed);
-    pthread_mutex_unlock(&pause_lock);
-}
-
-void acu_sim_memory_pause_kernels(void) {
-    pthread_mutex_unlock(&acu_sim_lock);
-    pthread_mutex_lock(&pause_lock);
-    while (__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    __atomic_store_n(&paused, true, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&running, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    pthread_mutex_unlock(&pause_lock);
-    pthread_mutex_lock(&acu_sim_lock);
-}
-
-void acu_sim_memory_resume_kernels(void) {
-    pthread_mutex_lock(&pause_lock);
-    __atomic_store_n(&paused, false, __ATOMIC_SEQ_CST);
-    pthread_cond_broadcast(&pause_changed);
-    pthread_mutex_unlock(&pause_lock);
-}
-
 /* ---- device memory ---- */
 
 size_t acu_sim_memory_rounded(size_t size) {
