@@ -297,11 +297,12 @@ cudaError_t acu_sim_cuMemExportToShareableHandle(void *shareableHandle,
                                                  CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType handleType,
                                                  unsigned long long flags) {
-    const acu_sim_created *memory = acu_sim_created_held(handle);
+    const acu_sim_created *memory = created_of(handle); /* also one that is only mapped any more */
     if (!shareableHandle || !memory || flags)
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "flags is not 0, shareableHandle is NULL, or the handle is not one of "
-                          "cuMemCreate() that was not released");
+                          "flags is %llu and must be 0, shareableHandle is NULL, or the handle is "
+                          "not one of cuMemCreate(), or its memory is gone",
+                          flags);
     if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
         handleType != memory->properties.requestedHandleTypes)
         return SIM_REFUSE(cudaErrorInvalidValue,

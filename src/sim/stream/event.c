@@ -36,8 +36,6 @@ static void free_event(acu_sim_event *event) {
     if (event->next)
         event->next->before = event->before;
     acu_sim_set_remove(&handles, event);
-    if (event->shared)
-        acu_sim_shared_event_end_export(event->shared);
     acu_sim_event_release(event);
 }
 
