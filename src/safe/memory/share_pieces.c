@@ -44,8 +44,9 @@ static bool read_sizes(int file, uint64_t *sizes, size_t count, uint64_t whole) 
     struct stat about;
     const size_t bytes = count * sizeof *sizes;
     const int seals = fcntl(file, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS || fstat(file, &about) ||
-        about.st_size != (off_t)bytes || pread(file, sizes, bytes, 0) != (ssize_t)bytes)
+    if (seals < 0 || ((unsigned)seals & (unsigned)SEALS) != (unsigned)SEALS ||
+        fstat(file, &about) || about.st_size != (off_t)bytes ||
+        pread(file, sizes, bytes, 0) != (ssize_t)bytes)
         return false;
     for (size_t i = 0; i < count; i++) {
         if (sizes[i] == 0 || sizes[i] > whole)

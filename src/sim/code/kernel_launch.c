@@ -31,7 +31,7 @@
 static struct {
     char *name;
     acu_sim_kernel function;
-} * registered;
+} *registered;
 static size_t registered_count;
 static unsigned registrations = 1; /* 0 is an entry that was never looked up */
 
