@@ -7,7 +7,7 @@
  *   acu_share_send(share, socket)                   acu_share_receive(socket, &share)
  *                                                   acu_share_import_buffer(share, stream, &buffer)
  *
- * A share is a token of 256 bytes and, for some kinds of memory, a file descriptor. A Unix socket
+ * A share is a token of 256 bytes and, for some kinds of memory, file descriptors. A Unix socket
  * carries both. The token alone can go any way that bytes go.
  *
  * The share of the exporting process keeps what it stands for. If it is released while another
@@ -34,7 +34,10 @@ ACU_BEGIN_C
 /** What one process offers, or another one has received. */
 typedef struct acu_share acu_share;
 
-enum { ACU_SHARE_TOKEN_BYTES = 256 };
+enum {
+    ACU_SHARE_TOKEN_BYTES = 256,
+    ACU_SHARE_PIECES = 1000 /* pieces of physical memory that one share can have */
+};
 
 /** What stands for a share outside of its process: plain bytes. */
 typedef struct acu_share_token {
@@ -53,7 +56,7 @@ typedef enum acu_share_kind {
 typedef enum acu_share_way {
     ACU_SHARE_BY_IPC = 1,       /* by 64 bytes: cudaIpcGetMemHandle(), cudaIpcGetEventHandle() */
     ACU_SHARE_BY_POOL = 2,      /* by the descriptor of a pool, and 64 bytes for a buffer */
-    ACU_SHARE_BY_DESCRIPTOR = 3 /* by the descriptor of physical memory */
+    ACU_SHARE_BY_DESCRIPTOR = 3 /* by the descriptors of physical memory, one for each piece */
 } acu_share_way;
 
 /** What a share is. */
@@ -66,6 +69,7 @@ typedef struct acu_share_info {
     size_t count;       /* elements of a buffer; else 0 */
     size_t offset;      /* bytes from the beginning of CUDA's allocation to a buffer; else 0 */
     size_t bytes;       /* of a buffer or of physical memory; else 0 */
+    size_t pieces;      /* of physical memory that are shared; else 0 */
     int process;        /* the number of the process that exported it */
     bool exported;      /* this process did */
 } acu_share_info;
@@ -76,10 +80,12 @@ typedef struct acu_share_info {
  * Makes a share of a buffer or slice, which the share keeps; the caller owns the share.
  *
  * Memory of cudaMalloc() (ACU_MEMORY_DEVICE) goes by IPC; memory of a pool that was made with
- * ACU_SHARE_FILE_DESCRIPTOR, by that pool; mapped memory, by the physical memory under it. Errors:
- * ACU_ERROR_MEMORY_KIND where CUDA shares no such memory, with what to use instead;
- * ACU_ERROR_STATE where another process has the memory; ACU_ERROR_RANGE where the buffer is empty,
- * or lies on several pieces of physical memory.
+ * ACU_SHARE_FILE_DESCRIPTOR, by that pool; mapped memory, by the pieces of physical memory under
+ * it. A buffer that can grow may grow afterwards, which the other process does not see; it cannot
+ * shrink while a share of it lives. Errors: ACU_ERROR_MEMORY_KIND where CUDA shares no such memory,
+ * with what to use instead; ACU_ERROR_STATE where another process has the memory, or mapped memory
+ * was made without ACU_SHARE_FILE_DESCRIPTOR; ACU_ERROR_RANGE where the buffer is empty;
+ * ACU_ERROR_LIMIT where it lies on more than ACU_SHARE_PIECES pieces.
  */
 ACU_CHECKED acu_result acu_share_export_buffer(acu_buffer *buffer, acu_share **share);
 
@@ -113,25 +119,26 @@ ACU_CHECKED acu_result acu_share_export_physical(acu_physical *physical, acu_sha
 ACU_CHECKED acu_result acu_share_get_token(acu_share *share, acu_share_token *token);
 
 /**
- * Returns the file descriptor that the other process needs, too, and which stays the share's; -1
- * where the token is enough, or the handle is not a share.
+ * Lists the file descriptors that the other process needs, too, in this order; they stay the
+ * share's. Where the token is enough there is none, for most other shares one, and for a buffer on
+ * several pieces of physical memory one for each piece and one for the list of their sizes.
  */
-int acu_share_descriptor(const acu_share *share);
+ACU_CHECKED acu_result acu_share_get_descriptors(acu_share *share, int *descriptors, size_t *count);
 
 /**
- * Makes a share of what another process sent: its token, and its descriptor or -1; the caller owns
- * the share, and still the descriptor.
+ * Makes a share of what another process sent: its token, and its descriptors or none; the caller
+ * owns the share, and still the descriptors.
  *
- * Errors: ACU_ERROR_ARGUMENT where the bytes are no token, are cut short or were changed;
- * ACU_NOT_SUPPORTED where a newer anycuda made them; ACU_ERROR_STATE where they are of another
- * machine or boot, or the exporting process has released its share or has ended; ACU_ERROR_DEVICE
- * where this process does not have the device.
+ * Errors: ACU_ERROR_ARGUMENT where the bytes are no token, are cut short or were changed, or there
+ * are not as many descriptors as belong to the token; ACU_NOT_SUPPORTED where a newer anycuda made
+ * them; ACU_ERROR_STATE where they are of another machine or boot, or the exporting process has
+ * released its share or has ended; ACU_ERROR_DEVICE where this process does not have the device.
  */
-ACU_CHECKED acu_result acu_share_create(const void *token, size_t bytes, int descriptor,
-                                        acu_share **share);
+ACU_CHECKED acu_result acu_share_create(const void *token, size_t bytes, const int *descriptors,
+                                        size_t count, acu_share **share);
 
 /**
- * Sends the token, and the descriptor that belongs to it, over a Unix socket, which must be
+ * Sends the token, and the descriptors that belong to it, over a Unix socket, which must be
  * connected.
  *
  * From then on the share counts as used, until the other process has released what it made of it,
@@ -150,7 +157,7 @@ ACU_CHECKED acu_result acu_share_receive(int socket, acu_share **share);
 /* ---- importing ----
  *
  * Errors: ACU_ERROR_ARGUMENT where something else is shared; ACU_ERROR_STATE where this process
- * exported it, or where a descriptor is needed that did not come with the token.
+ * exported it, or where descriptors are needed that did not come with the token.
  */
 
 /**

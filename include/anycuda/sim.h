@@ -26,7 +26,8 @@ int acu_sim_abi(void);
  *
  * With `print` not 0 each is described on stderr, one line each, with where it was made: the calls
  * that led there with "leaks=1" or "guard=1", else the last one, which may be anycuda's own. What
- * anycuda keeps for later transfers counts until acu_device_synchronize() frees it.
+ * anycuda keeps for later, and nobody uses, is given back first. What work still uses counts, also
+ * if it was released.
  */
 int acu_sim_leaks(int print);
 

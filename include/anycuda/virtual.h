@@ -167,7 +167,8 @@ typedef struct acu_growable_options {
  * Makes a buffer as acu_buffer_create_growable() does, of any physical memory; the caller owns it.
  * `options` may be NULL.
  *
- * acu_virtual_get_mappings() lists the pieces, which acu_physical_export() shares one by one.
+ * acu_virtual_get_mappings() lists the pieces. With ACU_SHARE_FILE_DESCRIPTOR in
+ * `options->physical.handles`, acu_share_export_buffer() shares the buffer.
  * acu_buffer_get_host() works if the memory is the host's. Errors: those of
  * acu_buffer_create_growable() and of acu_physical_create(), and ACU_ERROR_ARGUMENT for other
  * flags.

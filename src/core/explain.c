@@ -9,6 +9,7 @@
 #include "core/values.h"
 #include "loader/driver.h"
 #include "loader/library.h"
+#include "loader/load.h"
 #include "loader/platform.h"
 
 #include <stdio.h>
@@ -135,9 +136,12 @@ int acu_explain(const acu_function *function, int result, const void *args) {
         (void)acu_record_own_error(true);
     if (!*why)
         explain_result(function, result, why, sizeof why);
-    record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s", function->name,
+    const bool no_driver =
+        result == library->info->error_no_driver && acu_driver_version(library) == ACU_DRIVER_NONE;
+    record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s%s%s", function->name,
                 acu_explain_code(library, result), result, note, *why ? ": " : "", why,
-                acu_library_describe(library, "", loaded));
+                acu_library_describe(library, "", loaded), no_driver ? "; " : "",
+                no_driver ? acu_load_driver_hint() : "");
     const acu_failure_facts facts = facts_of(function, result);
     acu_record_facts(acu_translate_result(library->id, result), &facts);
     acu_record_complete();

@@ -25,6 +25,7 @@ typedef struct acu_failure_facts {
     int since, until; /* the versions of the library that have what was used */
     int needed, found;
     const char *hint; /* a constant; NULL: the hint of the failure's code */
+    bool injected;    /* the failure was asked for, so that the code says nothing else */
 } acu_failure_facts;
 
 /* A failure in all its parts. */

@@ -47,6 +47,13 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
     return refuse(function, code, &(acu_failure_facts){0}, "%s: %s", function->name, why);
 }
 
+int acu_refuse_injected(const acu_function *function, int code, const char *why) {
+    const acu_failure_facts facts = {
+        .injected = true,
+        .hint = "ANYCUDA_FAIL or acu_inject_errors() asks for this failure: nothing else is wrong"};
+    return refuse(function, code, &facts, "%s: %s", function->name, why);
+}
+
 int acu_refuse_newer(const acu_function *function, const char *what, int since) {
     char loaded[ACU_LIBRARY_TEXT];
     const acu_library *library = function->library;

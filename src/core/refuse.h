@@ -12,6 +12,8 @@
 
 /* Refuses with any code and reason. */
 int acu_refuse(const acu_function *function, int code, const char *why);
+/* Refuses with an error that a test asked for. */
+int acu_refuse_injected(const acu_function *function, int code, const char *why);
 /* Refuses a parameter, field or value, "nodeParams->kernel.ctx", that the loaded library lacks.
  * `since` is the first version that has it, 0 if it was removed. */
 int acu_refuse_newer(const acu_function *function, const char *what, int since);

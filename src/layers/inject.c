@@ -372,7 +372,7 @@ void acu_inject_call(acu_call *call) {
         return;
     call->fn = NULL;
     call->made_here = call->injected = true;
-    call->result = acu_refuse(function, code, why);
+    call->result = acu_refuse_injected(function, code, why);
 }
 
 /* ---- at exit ---- */

@@ -217,10 +217,22 @@ acu_fn acu_load_symbol(acu_library *library, const char *symbol) {
     return acu_load_once(library) ? acu_library_find(library, symbol) : NULL;
 }
 
+/* Returns whether the library is missing because the machine has no GPU, as far as that was asked.
+ */
+static bool lacks_driver(const acu_library *library) {
+    const char *chosen = acu_platform_env(library->info->env);
+    if (library->id == ACU_CUDA)
+        return !chosen || !*chosen;
+    return library->id == ACU_CUDART && acu_driver_was_asked() &&
+           acu_driver_version(library) == ACU_DRIVER_NONE;
+}
+
 /* Writes why the last load failed, and returns the code. The caller holds ACU_LOCK_LOAD. */
 static int copy_why(const acu_library *library, char *why, size_t size) {
-    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search",
-             library->info->name, library->why);
+    const bool no_driver = lacks_driver(library);
+    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search%s%s",
+             library->info->name, library->why, no_driver ? "; " : "",
+             no_driver ? acu_load_driver_hint() : "");
     return library->code;
 }
 
@@ -243,8 +255,11 @@ int acu_load_code(const acu_library *library, int code) {
 const char *acu_load_driver_hint(void) {
     bool left_out = is_simulated() && acu_sim_provider && !acu_sim_provider->version(ACU_CUDA);
     return left_out ? "the simulator is configured without a driver: leave out driver=none"
-                    : "install an NVIDIA driver, or set ANYCUDA_CUDART=sim in a program that has "
-                      "the simulator";
+           : acu_sim_provider
+               ? "install an NVIDIA driver, or set ANYCUDA_CUDART=sim: this program has the "
+                 "simulator"
+               : "install an NVIDIA driver, or link anycuda::sim, the simulator, and set "
+                 "ANYCUDA_CUDART=sim";
 }
 
 const char *acu_load_hint(const acu_library *library) {

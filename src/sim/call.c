@@ -19,6 +19,7 @@ static void renew_thread(void) {
     self = (acu_sim_thread){.era = acu_sim_era(),
                             .in_callback = self.in_callback,
                             .call = self.call,
+                            .running = self.running,
                             .id = self.id ? self.id : ++last_id};
     acu_sim_watch_thread(&self);
 }

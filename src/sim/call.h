@@ -47,6 +47,13 @@ typedef struct acu_sim_call {
 } acu_sim_call;
 
 /* What belongs to a thread. */
+/* Whether a thread runs a kernel now (sim/memory/running.c). */
+typedef struct acu_sim_running {
+    bool runs;                            /* atomic: set under the lock */
+    bool listed;                          /* changed by the thread itself */
+    struct acu_sim_running *next, **from; /* under the lock */
+} acu_sim_running;
+
 typedef struct acu_sim_thread {
     int device;
     cudaError_t last;
@@ -65,6 +72,7 @@ typedef struct acu_sim_thread {
      * another id. */
     acu_sim_stream *own;
     unsigned long long own_id;
+    acu_sim_running running;
 } acu_sim_thread;
 
 /* Returns the calling thread's own state; never NULL. */

@@ -20,7 +20,9 @@ typedef struct stored_note {
 _Static_assert(sizeof(acu_sim_shared_handle) == 64, "as large as CUDA's");
 
 static const char magic[16] = "anycuda share 1";
-static const char handle_magic[8] = "anycuda";
+static const char handle_name[8] = "anycuda";
+
+enum { HANDLE = 0x61637500 /* in the kind of a handle */ };
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
@@ -64,22 +66,24 @@ bool acu_sim_shared_file_read(int file, uint32_t kind, acu_sim_shared_note *note
 
 acu_sim_shared_handle acu_sim_shared_handle_of(int file, const acu_sim_shared_note *note,
                                                uint64_t offset, uint64_t size) {
-    acu_sim_shared_handle handle = {.kind = note->kind,
+    acu_sim_shared_handle handle = {.kind = note->kind | HANDLE,
                                     .process = (int32_t)getpid(),
                                     .descriptor = file,
                                     .device = note->device,
                                     .tag = note->tag,
                                     .offset = offset,
                                     .size = size};
-    memcpy(handle.magic, handle_magic, sizeof handle_magic);
+    memcpy(handle.name, handle_name, sizeof handle_name);
     return handle;
 }
 
 bool acu_sim_shared_handle_read(const void *bytes, uint32_t kind, acu_sim_shared_handle *handle,
                                 bool *ours) {
     memcpy(handle, bytes, sizeof *handle);
-    if (memcmp(handle->magic, handle_magic, sizeof handle_magic) != 0 || handle->kind != kind)
+    if (handle->kind != (kind | HANDLE))
         return false;
+    handle->kind = kind;
+    memcpy(handle->name, handle_name, sizeof handle_name);
     *ours = handle->process == (int32_t)getpid();
     return true;
 }

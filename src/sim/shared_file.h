@@ -38,8 +38,8 @@ bool acu_sim_shared_file_read(int file, uint32_t kind, acu_sim_shared_note *note
 
 /* What a handle says: the descriptor of a file that a process has open, and what of it. */
 typedef struct acu_sim_shared_handle {
-    char magic[8];
-    uint32_t kind;
+    char name[8];  /* for people who look at it: as a GPU, nobody else does */
+    uint32_t kind; /* in the bytes, with a number that only handles have */
     int32_t process;
     int32_t descriptor;
     int32_t device;

@@ -306,7 +306,11 @@ static void opencv_7679_no_driver_is_not_an_old_driver(void) {
     assert_int_equal(load_made_up(&none, 0), 0);
     expect(&malloc_function, -NO_DRIVER, NO_DRIVER,
            "acutestMalloc failed with acutestErrorInsufficientDriver (35): no NVIDIA driver is "
-           "installed; libacutest 12.4 (resolver)");
+           "installed; libacutest 12.4 (resolver); install an NVIDIA driver, or link anycuda::sim, "
+           "the simulator, and set ANYCUDA_CUDART=sim");
+    assert_string_equal(acu_last_error_details().hint,
+                        "install an NVIDIA driver, or link anycuda::sim, the simulator, and set "
+                        "ANYCUDA_CUDART=sim");
     assert_int_equal(load_made_up(&old, 0), 0);
     expect(&malloc_function, -NO_DRIVER, NO_DRIVER,
            "acutestMalloc failed with acutestErrorInsufficientDriver (35): driver 11.4 is older "

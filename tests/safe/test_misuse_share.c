@@ -37,6 +37,8 @@ static void handles_and_pointers(void **state) {
     acu_event *event = NULL;
     acu_physical *physical = NULL;
     bool used;
+    int descriptor = 0;
+    size_t count = 1;
     HANDLE(acu_share_export_buffer(bad, &made));
     NOT_NULL(acu_share_export_buffer(device_memory, NULL));
     HANDLE(acu_share_export_pool(bad, &made));
@@ -47,8 +49,8 @@ static void handles_and_pointers(void **state) {
     NOT_NULL(acu_share_export_physical(NULL, NULL));
     HANDLE(acu_share_get_token(bad, &token));
     NOT_NULL(acu_share_get_token(share, NULL));
-    NOT_NULL(acu_share_create(NULL, sizeof token, -1, &made));
-    NOT_NULL(acu_share_create(&token, sizeof token, -1, NULL));
+    NOT_NULL(acu_share_create(NULL, sizeof token, NULL, 0, &made));
+    NOT_NULL(acu_share_create(&token, sizeof token, NULL, 0, NULL));
     HANDLE(acu_share_send(bad, 0));
     NOT_NULL(acu_share_receive(0, NULL));
     HANDLE(acu_share_import_buffer(bad, good.stream, &buffer));
@@ -64,7 +66,9 @@ static void handles_and_pointers(void **state) {
     HANDLE(acu_share_is_used(bad, &used));
     NOT_NULL(acu_share_is_used(share, NULL));
     HANDLE(acu_share_wait(bad));
-    SAYS(-1, acu_share_descriptor(bad));
+    HANDLE(acu_share_get_descriptors(bad, &descriptor, &count));
+    NOT_NULL(acu_share_get_descriptors(share, &descriptor, NULL));
+    NOT_NULL(acu_share_create(&token, sizeof token, NULL, 1, &made));
     OWNERS(share);
     assert_true(!made && !buffer && !pool && !event && !physical);
 }
@@ -143,7 +147,9 @@ static void physical_memory(void **state) {
     OK(acu_virtual_map(range, 0, memory));
     OK(acu_virtual_map(range, step, second));
     OK(acu_virtual_create_buffer(range, 0, good.stream, ACU_U8, 2 * step, &buffer));
-    REFUSED(acu_share_export_buffer(buffer, &made), ACU_ERROR_RANGE, "on several pieces");
+    FAILS(acu_share_export_buffer(buffer, &made), ACU_ERROR_STATE,
+          "without ACU_SHARE_FILE_DESCRIPTOR");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_physical_create()"));
     OK(acu_buffer_release(buffer));
     OK(acu_virtual_create_buffer(range, 0, good.stream, ACU_U8, step, &buffer));
     FAILS(acu_share_export_buffer(buffer, &made), ACU_ERROR_STATE,
@@ -177,17 +183,18 @@ static void tokens_cut_short_and_changed(void **state) {
     (void)state;
     acu_share *made = NULL;
     for (size_t size = 0; size < sizeof token; size += 5)
-        REFUSED(acu_share_create(&token, size, -1, &made), ACU_ERROR_ARGUMENT, "cut short");
+        REFUSED(acu_share_create(&token, size, NULL, 0, &made), ACU_ERROR_ARGUMENT, "cut short");
     for (size_t i = 0; i < sizeof token.bytes; i++) {
         acu_share_token changed = token;
         changed.bytes[i] ^= 1u << (i % 8);
-        FAILS(acu_share_create(&changed, sizeof changed, -1, &made), ACU_ERROR_ARGUMENT, "token");
+        FAILS(acu_share_create(&changed, sizeof changed, NULL, 0, &made), ACU_ERROR_ARGUMENT,
+              "token");
         assert_null(made);
     }
     acu_share_token zeros;
     memset(&zeros, 0, sizeof zeros);
-    REFUSED(acu_share_create(&zeros, sizeof zeros, -1, &made), ACU_ERROR_ARGUMENT, "no token");
-    OK(acu_share_create(&token, sizeof token, -1, &made));
+    REFUSED(acu_share_create(&zeros, sizeof zeros, NULL, 0, &made), ACU_ERROR_ARGUMENT, "no token");
+    OK(acu_share_create(&token, sizeof token, NULL, 0, &made));
     OK(acu_share_release(made));
 }
 
@@ -197,28 +204,29 @@ static void tokens_of_others(void **state) {
     acu_share *made = NULL;
     acu_share_info info;
     acu_share_token other = token;
-    other.bytes[VERSION] = 2;
+    other.bytes[VERSION] = 3;
     other = signed_again(other);
-    REFUSED(acu_share_create(&other, sizeof other, -1, &made), ACU_NOT_SUPPORTED,
-            "is of version 2");
+    REFUSED(acu_share_create(&other, sizeof other, NULL, 0, &made), ACU_NOT_SUPPORTED,
+            "is of version 3");
     other = token;
     other.bytes[KIND] = 9;
     other = signed_again(other);
-    REFUSED(acu_share_create(&other, sizeof other, -1, &made), ACU_ERROR_ARGUMENT,
+    REFUSED(acu_share_create(&other, sizeof other, NULL, 0, &made), ACU_ERROR_ARGUMENT,
             "what no share can be");
     other = token;
     memset(other.bytes + COUNT_AT, 0xff, 8);
     other = signed_again(other);
-    REFUSED(acu_share_create(&other, sizeof other, -1, &made), ACU_ERROR_ARGUMENT,
+    REFUSED(acu_share_create(&other, sizeof other, NULL, 0, &made), ACU_ERROR_ARGUMENT,
             "what no share can be");
     other = token;
     other.bytes[BOOT] ^= 1;
     other = signed_again(other);
-    REFUSED(acu_share_create(&other, sizeof other, -1, &made), ACU_ERROR_STATE, "another machine");
+    REFUSED(acu_share_create(&other, sizeof other, NULL, 0, &made), ACU_ERROR_STATE,
+            "another machine");
     other = token;
     other.bytes[UUID] ^= 1;
     other = signed_again(other);
-    REFUSED(acu_share_create(&other, sizeof other, -1, &made), ACU_ERROR_DEVICE,
+    REFUSED(acu_share_create(&other, sizeof other, NULL, 0, &made), ACU_ERROR_DEVICE,
             "a device that this process does not have");
     assert_null(made);
     OK(acu_share_get_info(share, &info));
@@ -231,7 +239,7 @@ static void its_own(void **state) {
     acu_buffer *buffer = NULL;
     REFUSED(acu_share_import_buffer(share, good.stream, &buffer), ACU_ERROR_STATE,
             "this process itself exported it");
-    OK(acu_share_create(&token, sizeof token, -1, &made));
+    OK(acu_share_create(&token, sizeof token, NULL, 0, &made));
     REFUSED(acu_share_import_buffer(made, good.stream, &buffer), ACU_ERROR_STATE,
             "this process itself exported it");
     REFUSED(acu_share_send(made, 0), ACU_ERROR_STATE, "only the process that exported it");
@@ -240,7 +248,7 @@ static void its_own(void **state) {
     OK(acu_share_export_buffer(device_memory, &second));
     OK(acu_share_get_token(second, &token));
     OK(acu_share_release(second));
-    REFUSED(acu_share_create(&token, sizeof token, -1, &made), ACU_ERROR_STATE,
+    REFUSED(acu_share_create(&token, sizeof token, NULL, 0, &made), ACU_ERROR_STATE,
             "has released its share");
 }
 
@@ -250,13 +258,17 @@ static void sockets(void **state) {
     (void)state;
     int ends[2];
     acu_share *made = NULL;
-    const int null = open("/dev/null", O_RDWR);
+    const int null = open("/dev/null", O_RDWR), no_file = 12345;
     REFUSED(acu_share_send(share, -1), 304, "the socket cannot send it");
     REFUSED(acu_share_send(share, null), 304, "the socket cannot send it");
     REFUSED(acu_share_receive(-1, &made), 304, "the socket cannot receive a share");
     REFUSED(acu_share_receive(null, &made), 304, "the socket cannot receive a share");
-    REFUSED(acu_share_create(&token, sizeof token, 12345, &made), ACU_ERROR_ARGUMENT,
+    REFUSED(acu_share_create(&token, sizeof token, &no_file, 1, &made), ACU_ERROR_ARGUMENT,
             "descriptor 12345 cannot be kept");
+    REFUSED(acu_share_create(&token, sizeof token, &null, 1, &made), ACU_ERROR_ARGUMENT,
+            "1 descriptors came with the token, to which 0 belong");
+    REFUSED(acu_share_create(&token, sizeof token, &null, 5000, &made), ACU_ERROR_ARGUMENT,
+            "more than belong to any token");
     close(null);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     OK(acu_share_send(share, ends[0]));

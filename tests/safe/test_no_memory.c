@@ -241,6 +241,8 @@ static acu_result make_rows(acu_stream *stream) {
     return acu_buffer_slice_pitched(x, (acu_position){0, 1, 0}, two, &rows);
 }
 
+static const int any_file = 0; /* a descriptor that every process has */
+
 /* Where in a token what is: share.h of the library has the layout. */
 enum { CHECKSUM = 16, PROCESS = 72, LEASE = 76, WAY = 80, OFFSET = 96 };
 
@@ -269,7 +271,8 @@ static acu_result share_buffer(acu_stream *stream, acu_buffer *x, acu_share_way 
     ACU_AUTO(acu_buffer) *second = NULL;
     ACU_TRY(acu_share_export_buffer(x, &share));
     ACU_TRY(disguise(share, (int32_t)way, &token));
-    ACU_TRY(acu_share_create(&token, sizeof token, 0, &other));
+    const size_t needed = way == ACU_SHARE_BY_POOL;
+    ACU_TRY(acu_share_create(&token, sizeof token, &any_file, needed, &other));
     ACU_TRY(acu_share_import_buffer(other, stream, &first));
     return acu_share_import_buffer(other, stream, &second);
 }
@@ -283,7 +286,7 @@ static acu_result share_event(void) {
     ACU_TRY(acu_event_create(0, NULL, &event));
     ACU_TRY(acu_share_export_event(event, &share));
     ACU_TRY(disguise(share, ACU_SHARE_BY_IPC, &token));
-    ACU_TRY(acu_share_create(&token, sizeof token, -1, &other));
+    ACU_TRY(acu_share_create(&token, sizeof token, NULL, 0, &other));
     return acu_share_import_event(other, &there);
 }
 
@@ -296,7 +299,7 @@ static acu_result share_pool(void) {
     ACU_TRY(acu_pool_create(0, NULL, &pool));
     ACU_TRY(acu_share_export_pool(pool, &share));
     ACU_TRY(disguise(share, ACU_SHARE_BY_POOL, &token));
-    ACU_TRY(acu_share_create(&token, sizeof token, 0, &other));
+    ACU_TRY(acu_share_create(&token, sizeof token, &any_file, 1, &other));
     return acu_share_import_pool(other, &there);
 }
 

@@ -40,6 +40,12 @@ static acu_share *exported(acu_buffer *buffer) {
     return share;
 }
 
+/* Returns how many descriptors belong to the share's token. */
+static size_t descriptors_of(acu_share *share) {
+    size_t count = 0;
+    return acu_share_get_descriptors(share, NULL, &count) == 0 ? count : SIZE_MAX;
+}
+
 /* ---- a buffer ---- */
 
 /* Receives a slice of the numbers, looks at it, changes it, and releases all. */
@@ -183,7 +189,8 @@ static void current_pool_is_found(void **state) {
     OK(acu_share_get_info(share, &info));
     assert_int_equal(info.way, ACU_SHARE_BY_POOL);
     assert_non_null(strstr(info.reason, "pool"));
-    assert_true(info.exported && info.offset == 0 && acu_share_descriptor(share) >= 0);
+    assert_true(info.exported && info.offset == 0 && info.pieces == 0);
+    assert_int_equal(descriptors_of(share), 1);
     OK(acu_share_release(share));
     OK(acu_buffer_release(buffer));
     OK(acu_pool_set_current(before));
@@ -203,7 +210,7 @@ PARTNER(has_the_pool) {
     MUST(recv(socket, tokens, sizeof tokens, MSG_WAITALL) == (ssize_t)sizeof tokens);
     MUST(acu_stream_create(0, NULL, &stream) == 0);
     for (int i = 0; i < 2; i++)
-        MUST(acu_share_create(&tokens[i], sizeof tokens[i], -1, &parts[i]) == 0);
+        MUST(acu_share_create(&tokens[i], sizeof tokens[i], NULL, 0, &parts[i]) == 0);
     MUST(acu_share_import_buffer(parts[0], stream, &none) == ACU_ERROR_STATE);
     MUST(strstr(acu_last_error_message(), "without the descriptor"));
     MUST(let_go_on(socket));
@@ -263,13 +270,13 @@ PARTNER(uses_token) {
     acu_buffer *buffer = NULL, *again = NULL;
     int32_t numbers[2] = {0, 0};
     MUST(recv(socket, &token, sizeof token, MSG_WAITALL) == (ssize_t)sizeof token);
-    MUST(acu_share_create(&token, sizeof token, -1, &share) == 0);
-    MUST(acu_share_descriptor(share) == -1);
+    MUST(acu_share_create(&token, sizeof token, NULL, 0, &share) == 0);
+    MUST(descriptors_of(share) == 0);
     MUST(acu_stream_create(0, NULL, &stream) == 0);
     MUST(acu_share_import_buffer(share, stream, &buffer) == 0);
     MUST(acu_share_import_buffer(share, stream, &again) == 0); /* a slice of the first */
     MUST(acu_buffer_raw(again) == acu_buffer_raw(buffer));
-    MUST(acu_share_create(&token, sizeof token, -1, &same) == 0); /* used twice */
+    MUST(acu_share_create(&token, sizeof token, NULL, 0, &same) == 0); /* used twice */
     MUST(acu_share_release(same) == 0);
     MUST(acu_buffer_read(again, numbers, 2) == 0);
     MUST(numbers[0] == 0 && numbers[1] == 1);
@@ -288,7 +295,7 @@ PARTNER(uses_token) {
     MUST(acu_share_release(share) == 0);
     MUST(acu_stream_release(stream) == 0);
     MUST(let_go_on(socket) && wait_for_other(socket)); /* released there */
-    MUST(acu_share_create(&token, sizeof token, -1, &share) == ACU_ERROR_STATE);
+    MUST(acu_share_create(&token, sizeof token, NULL, 0, &share) == ACU_ERROR_STATE);
     MUST(strstr(acu_last_error_message(), "has released its share, or has ended"));
 }
 
@@ -300,7 +307,7 @@ static void token_goes_alone(void **state) {
     acu_share_token token;
     process other = start_partner("uses_token");
     OK(acu_share_get_token(share, &token));
-    assert_int_equal(acu_share_descriptor(share), -1);
+    assert_int_equal(descriptors_of(share), 0);
     assert_int_equal(write(other.socket, &token, sizeof token), sizeof token);
     assert_true(wait_for_other(other.socket));
     OK(acu_share_release(share));
@@ -409,7 +416,7 @@ static void exporter_may_die(void **state) {
     OK(acu_share_receive(other.socket, &early));
     OK(acu_share_import_buffer(early, stream, &buffer));
     kill_partner(&other);
-    FAILS(acu_share_create(&token, sizeof token, -1, &share), ACU_ERROR_STATE,
+    FAILS(acu_share_create(&token, sizeof token, NULL, 0, &share), ACU_ERROR_STATE,
           "has released its share, or has ended");
     assert_null(share);
     OK(acu_buffer_write_typed(buffer, 3, ACU_I32, &number, 1, NULL)); /* what is open stays open */
@@ -492,16 +499,19 @@ PARTNER(maps_physical) {
     acu_virtual *range = NULL;
     acu_share_info info;
     acu_share_token token;
+    int descriptor = -1;
+    size_t count = 1;
     char byte = 0;
     MUST(acu_share_receive(socket, &share) == 0);
     MUST(acu_share_get_info(share, &info) == 0);
     MUST(info.kind == ACU_SHARE_PHYSICAL && info.way == ACU_SHARE_BY_DESCRIPTOR);
-    MUST(acu_share_get_token(share, &token) == 0 && acu_share_descriptor(share) >= 0);
-    MUST(acu_share_create(&token, sizeof token, -1, &without) == 0);
+    MUST(acu_share_get_token(share, &token) == 0 && info.pieces == 1);
+    MUST(acu_share_get_descriptors(share, &descriptor, &count) == 0 && count == 1);
+    MUST(acu_share_create(&token, sizeof token, NULL, 0, &without) == 0);
     MUST(acu_share_import_physical(without, &physical) == ACU_ERROR_STATE);
     MUST(strstr(acu_last_error_message(), "without the descriptor"));
     MUST(acu_share_release(without) == 0);
-    MUST(acu_share_create(&token, sizeof token, acu_share_descriptor(share), &without) == 0);
+    MUST(acu_share_create(&token, sizeof token, &descriptor, 1, &without) == 0);
     MUST(acu_share_import_physical(without, &physical) == 0);
     MUST(acu_share_release(without) == 0);
     MUST(acu_physical_bytes(physical) == info.bytes);
@@ -578,12 +588,15 @@ PARTNER(exports_all) {
 static acu_result import_once(acu_share *share, acu_stream *stream) {
     acu_share_info info;
     acu_share_token token;
+    int descriptor = -1;
+    size_t count = 1;
     ACU_AUTO(acu_share) *fresh = NULL;
     ACU_AUTO(acu_buffer) *buffer = NULL;
     ACU_AUTO(acu_event) *event = NULL;
     ACU_TRY(acu_share_get_info(share, &info));
     ACU_TRY(acu_share_get_token(share, &token));
-    ACU_TRY(acu_share_create(&token, sizeof token, acu_share_descriptor(share), &fresh));
+    ACU_TRY(acu_share_get_descriptors(share, &descriptor, &count));
+    ACU_TRY(acu_share_create(&token, sizeof token, &descriptor, count, &fresh));
     return info.kind == ACU_SHARE_EVENT ? acu_share_import_event(fresh, &event)
                                         : acu_share_import_buffer(fresh, stream, &buffer);
 }

@@ -303,8 +303,36 @@ static void closures_are_destroyed_where_the_device_has_failed(void **state) {
     assert_int_equal(c.destroyed, 1);
 }
 
+/* ---- what is kept for later ---- */
+
+/* A report of what is left names the program's things only, if its work is done. */
+static void what_is_kept_is_no_leak(void **state) {
+    (void)state;
+    acu_stream *own = NULL;
+    acu_buffer *buffer = NULL;
+    acu_transfer *transfer = NULL;
+    float numbers[100] = {1}, back[100];
+    if (!is_simulated()) {
+        print_message("skipped: a GPU counts nothing\n");
+        skip();
+    }
+    const int before = acu_sim_leaks(0);
+    OK(acu_stream_create(0, NULL, &own));
+    OK(acu_buffer_create(own, ACU_F32, 100, &buffer));
+    OK(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 100, NULL));
+    OK(acu_buffer_read_async(buffer, 0, 100, &transfer, NULL));
+    OK(acu_transfer_read(transfer, back, 100));
+    assert_true(acu_sim_leaks(0) > before); /* they are not released */
+    OK(acu_transfer_release(transfer));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_synchronize(own));
+    OK(acu_stream_release(own));
+    assert_int_equal(acu_sim_leaks(1), before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST(what_is_kept_is_no_leak),
         TEST(life),
         TEST(misuse),
         TEST(scopes_release),

@@ -353,7 +353,8 @@ static void what_cannot_grow(void **state) {
     OK(acu_buffer_slice(buffer, 0, 2, &slice));
     FAILS(acu_buffer_grow(slice, 3), ACU_ERROR_MEMORY_KIND, "a slice or view cannot grow");
     OK(acu_buffer_shrink(buffer, 2)); /* it has as many */
-    FAILS(acu_buffer_shrink(buffer, 1), ACU_ERROR_STATE, "a slice, a view or a graph keeps");
+    FAILS(acu_buffer_shrink(buffer, 1), ACU_ERROR_STATE,
+          "a slice, a view, a share or a graph keeps");
     OK(acu_buffer_grow(buffer, 4));
     assert_int_equal(acu_buffer_capacity(slice), 2);
     OK(acu_buffer_release(slice));
@@ -461,7 +462,8 @@ static void graphs_outlive_growth(void **state) {
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_read_typed(buffer, 999, ACU_F32, &back, 1, NULL));
     assert_true(back == 12);
-    FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE, "a slice, a view or a graph keeps");
+    FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE,
+          "a slice, a view, a share or a graph keeps");
     OK(acu_exec_release(exec));
     OK(acu_buffer_shrink(buffer, 10));
     OK(acu_buffer_release(buffer));

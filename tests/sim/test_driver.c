@@ -512,10 +512,11 @@ TEST(mapping_that_is_refused) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, CHUNK, 3, 0, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, CHUNK, 0, 0, 1));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, 100, &on_device, 0));
-    expect_reason("the size must be a multiple of the granularity, which is 2097152 bytes");
+    expect_reason("the size is 100 bytes, and must be a multiple of the granularity, which is "
+                  "2097152, and not 0");
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(NULL, CHUNK, &on_device, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, CHUNK, NULL, 0));
-    expect_reason("handle or prop is NULL, or flags is not 0");
+    expect_reason("handle or prop is NULL");
     SAYS(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&handle, (size_t)CHUNK << 20, &on_device, 0));
     wrong.location.id = 9;
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemCreate(&handle, CHUNK, &wrong, 0));

@@ -45,6 +45,29 @@ TEST(flags_of_streams_and_events) {
     SAID(cudaErrorInvalidValue, cudaEventCreateWithFlags(&event, cudaEventInterprocess),
          "with that cudaEventInterprocess");
     SAID(cudaErrorInvalidValue, cudaEventCreate(NULL), "no place for the event");
+    OK(cudaEventCreate(&event));
+    SAID(cudaErrorInvalidValue, cudaEventRecordWithFlags(event, NULL, 9),
+         "the flags are 0x9: a record has");
+    SAID(cudaErrorInvalidValue, cudaStreamWaitEvent(NULL, event, 9),
+         "the flags are 0x9: a wait has");
+    SAID(cudaErrorInvalidValue, cudaEventElapsedTime(NULL, event, event), "no place for the time");
+    OK(cudaEventDestroy(event));
+}
+
+TEST(flags_and_sizes_of_memory) {
+    void *memory;
+    size_t pitch;
+    struct cudaPitchedPtr rows;
+    SAID(cudaErrorInvalidValue, cudaMalloc(NULL, 1), "no place for the address");
+    SAID(cudaErrorInvalidValue, cudaMallocAsync(NULL, 1, NULL), "no place for the address");
+    SAID(cudaErrorInvalidValue, cudaHostAlloc(&memory, 1, 0x63), "the flags are 0x63");
+    SAID(cudaErrorInvalidValue, cudaMallocManaged(&memory, 1, 9), "the flags are 0x9");
+    SAID(cudaErrorInvalidValue, cudaMallocPitch(&memory, &pitch, SIZE_MAX, 2),
+         "more than can be addressed");
+    SAID(cudaErrorMemoryAllocation, cudaMalloc3D(&rows, (struct cudaExtent){SIZE_MAX / 2, 9, 9}),
+         "more than can be addressed");
+    SAID(cudaErrorInvalidValue, cudaHostRegister(&memory, 1, 0xff00), "which are 0xff00");
+    SAID(cudaErrorInvalidValue, cudaMemPoolCreate(NULL, NULL), "no place for the pool");
 }
 
 TEST(no_room_on_a_device) {
@@ -66,7 +89,19 @@ TEST(addresses_and_memory_that_cannot_be) {
     assert_int_equal(cuMemAddressReserve(&at, CHUNK, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
     expect_reason("the alignment 3 is no power of two");
     assert_int_equal(cuMemAddressReserve(&at, CHUNK, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
-    expect_reason("flags is not 0");
+    expect_reason("flags is 1, and must be 0");
+    assert_int_equal(cuMemAddressReserve(NULL, CHUNK, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("no place for the address");
+    assert_int_equal(cuMemAddressReserve(&at, (size_t)1 << 62u, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    expect_reason("the process has no 4611686018427387904 bytes of addresses");
+    assert_int_equal(cuMemCreate(&memory, 0, &p, 0), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("the size is 0 bytes, and must be a multiple of the granularity");
+    assert_int_equal(cuMemCreate(&memory, CHUNK, &p, 2), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("flags is 2, and must be 0");
+    assert_int_equal(cuMemRelease(8), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("0x8 is no handle of memory");
+    assert_int_equal(cuMemRetainAllocationHandle(&memory, &at), CUDA_ERROR_INVALID_VALUE);
+    expect_reason("nothing is mapped at");
     assert_int_equal(cuMemCreate(&memory, (size_t)2 << 30, &p, 0), CUDA_ERROR_OUT_OF_MEMORY);
     expect_reason("bytes free, and");
     p.allocFlags.compressionType = 9;
@@ -663,6 +698,7 @@ TEST(updating) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(flags_of_streams_and_events),
+        T(flags_and_sizes_of_memory),
         T(no_room_on_a_device),
         T(addresses_and_memory_that_cannot_be),
         T(memory_of_another_device),

@@ -107,13 +107,38 @@ TEST(handles_of_events_that_are_refused) {
     OK(cudaIpcGetEventHandle(&handle, shared));
     SAID(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&there, handle),
          "use the event itself");
-    SAID(cudaErrorInvalidResourceHandle, cudaIpcOpenEventHandle(&there, made.destroyed),
-         "is gone, has destroyed the event");
+    cudaIpcEventHandle_t gone = made.event;
+    gone.reserved[24] ^= 1; /* of the tag, which no file has then */
+    SAID(cudaErrorInvalidResourceHandle, cudaIpcOpenEventHandle(&there, gone), "has ended");
     OK(cudaIpcOpenEventHandle(&there, made.event));
     OK(cudaEventQuery(there));
     OK(cudaEventDestroy(there));
     OK(cudaEventDestroy(shared));
     OK(cudaEventDestroy(plain));
+}
+
+/* A handle of a destroyed event is good, and that costs no descriptor for each event. */
+TEST(destroyed_events) {
+    enum { MANY = 70000 };
+    cudaEvent_t there, second, event;
+    cudaIpcEventHandle_t handle;
+    OK(cudaIpcOpenEventHandle(&there, made.destroyed));
+    OK(cudaIpcOpenEventHandle(&second, made.destroyed));
+    OK(cudaEventRecord(there, NULL));
+    OK(cudaEventSynchronize(second));
+    OK(cudaEventDestroy(there));
+    OK(cudaEventDestroy(second));
+    const int before = dup(0);
+    for (int i = 0; i < MANY; i++) {
+        OK(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+        OK(cudaIpcGetEventHandle(&handle, event));
+        OK(cudaEventRecord(event, NULL));
+        OK(cudaEventDestroy(event));
+    }
+    const int after = dup(0);
+    assert_in_range(after - before, 1, 10); /* of files with 65536 places each */
+    close(before);
+    close(after);
 }
 
 TEST(imported_memory_is_counted) {
@@ -156,8 +181,11 @@ TEST(imported_memory_is_counted) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        C(opened_memory_is_counted),           T(opened_memory_goes_with_its_device),
-        T(handles_of_memory_that_are_refused), T(handles_of_events_that_are_refused),
+        C(opened_memory_is_counted),
+        T(opened_memory_goes_with_its_device),
+        T(handles_of_memory_that_are_refused),
+        T(handles_of_events_that_are_refused),
+        T(destroyed_events),
         C(imported_memory_is_counted),
     };
     int until, status;

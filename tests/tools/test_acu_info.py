@@ -80,6 +80,8 @@ def test_real_runtimes_without_a_driver(info: AcuInfo, version: str) -> None:
     assert runtime["search"][-1] == f"path: {library}: taken: CUDA {version}"
     assert report["driver"] is None and report["hint"].startswith("install an NVIDIA driver, or set ANYCUDA_CUDART=sim")
     assert "no NVIDIA driver is installed" in report["reason"]
+    assert report["hint"].endswith("ANYCUDA_CUDART=sim: this program has the simulator")
+    assert report["reason"].endswith(report["hint"])
     features = {one["id"]: one for one in report["features"]}
     conditional = features["ACU_FEATURE_GRAPH_CONDITIONAL_NODES"]
     old = tuple(map(int, version.split("."))) < (12, 3)

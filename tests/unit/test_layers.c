@@ -43,6 +43,10 @@ acu_library *acu_library_of(acu_library_id id) {
     return NULL;
 }
 
+int acu_refuse_injected(const acu_function *function, int code, const char *why) {
+    return acu_refuse(function, code, why);
+}
+
 const acu_library_info *acu_library_about(const acu_library *l) {
     return l->info;
 }

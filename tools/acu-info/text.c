@@ -83,6 +83,13 @@ static void without_advice(char *message) {
 
 /* ---- verdict ---- */
 
+/* Leaves away what to do at the end of the reason, because it is printed by itself. */
+static void without_hint(char *text, const char *hint) {
+    char *at = *hint ? strstr(text, hint) : NULL;
+    if (at && at - text > 2)
+        at[-2] = '\0';
+}
+
 static void print_verdict(const report *r) {
     const char *const texts[] = {
         [VERDICT_GPU] = "A GPU can be used.",
@@ -101,6 +108,7 @@ static void print_verdict(const report *r) {
     if (*r->reason.message) {
         char text[2048];
         snprintf(text, sizeof text, "%s", r->reason.message);
+        without_hint(text, r->hint);
         without_advice(text);
         printf("  ");
         wrap(text, 2, 2);

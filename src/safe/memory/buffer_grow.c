@@ -174,7 +174,7 @@ acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count) {
     if (is_kept_by_others(buffer))
         acu_destroy_deferred(); /* what was released, and is done now */
     ACU_REQUIRE_OF(buffer, !is_kept_by_others(buffer), ACU_ERROR_STATE,
-                   "a slice, a view or a graph keeps the memory, and may use what would be given "
-                   "back");
+                   "a slice, a view, a share or a graph keeps the memory, and may use what would "
+                   "be given back");
     return OUTCOME(buffer, cut(buffer, v, count));
 }

@@ -228,9 +228,13 @@ acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
     *descriptor = -1;
     ACU_NEED(physical, acu_physical_class);
     ACU_TRY(acu_physical_get_info(physical, &info));
-    ACU_REQUIRE_OF(physical, acu_has(info.handles, ACU_SHARE_FILE_DESCRIPTOR), ACU_ERROR_STATE,
-                   "the memory was made without ACU_SHARE_FILE_DESCRIPTOR in options.handles, or "
-                   "was imported");
+    if (!acu_has(info.handles, ACU_SHARE_FILE_DESCRIPTOR)) {
+        acu_fail_hint("acu_physical_create() makes memory that can be shared, with "
+                      "ACU_SHARE_FILE_DESCRIPTOR in options.handles");
+        return acu_fail_on(__func__, physical, ACU_ERROR_STATE,
+                           "the memory was made without ACU_SHARE_FILE_DESCRIPTOR in "
+                           "options.handles, or was imported");
+    }
     int code = acu_translate_driver(cuMemExportToShareableHandle(
         descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     if (code)

@@ -3,7 +3,8 @@
  * processes.
  *
  * share.c: life and properties. share_token.c: bytes. share_lease.c: who still uses what.
- * share_export.c and share_import.c: CUDA's calls. share_socket.c: the way between the processes.
+ * share_export.c and share_import.c: CUDA's calls. share_pieces.c: mapped memory, in pieces.
+ * share_socket.c: the way between the processes.
  */
 #ifndef ACU_SRC_SHARE_H
 #define ACU_SRC_SHARE_H
@@ -33,18 +34,29 @@ typedef struct acu_share_body {
     uint64_t count;        /* elements */
     uint64_t offset;       /* bytes from the beginning of CUDA's allocation */
     uint64_t bytes;        /* of the buffer, or of the physical memory */
-    uint64_t whole;        /* bytes of the physical memory under a buffer */
+    uint64_t whole;        /* bytes of the physical memory under a buffer, all pieces */
     uint64_t pool;         /* the id of the pool that the memory is of */
     unsigned char raw[64]; /* CUDA's handle, or what stands for memory of a pool */
+    uint64_t pieces;       /* of physical memory under a buffer; 0: one; above that: version 2 */
 } acu_share_body;
 
-enum { ACU_TOKEN_VERSION = 1 };
+/* The versions that are read. What a reader of version 1 understands is still written as that. */
+enum { ACU_TOKEN_FIRST_VERSION = 1, ACU_TOKEN_VERSION = 2 };
+
+/* Descriptors of this process, which a list owns. */
+typedef struct acu_descriptors {
+    int *of; /* allocated; NULL: none */
+    size_t count;
+} acu_descriptors;
+
+/* The most that belong to a token. */
+enum { ACU_SHARE_DESCRIPTORS = ACU_SHARE_PIECES + 1 };
 
 struct acu_share {
     acu_object object;
     acu_share_body body;
-    bool exported;    /* by this process */
-    int descriptor;   /* -1: none is needed, or none came */
+    bool exported;               /* by this process */
+    acu_descriptors descriptors; /* none are needed, or none came; or all */
     int lease;        /* says that this process uses the share; -1: it exported it, or no lease */
     acu_object *kept; /* what is exported, with a reference */
     acu_object *pool; /* of memory of a pool: the pool's export, with a reference; or NULL */
@@ -57,10 +69,37 @@ extern ACU_OURS const acu_class acu_share_class;
 /* Makes a share without descriptor and lease; NULL and a failure recorded for `call` where the host
  * has no memory. */
 acu_share *acu_share_new(const char *call);
-/* Makes a share of what another process sent, with the caller as owner; takes the descriptor and
+/* Makes a share of what another process sent, with the caller as owner; takes the descriptors and
  * the lease over, also where that fails. Returns 0 or a failure recorded for `call`. */
-int acu_share_new_of(const char *call, const void *token, size_t bytes, int descriptor, int lease,
-                     acu_share **share);
+int acu_share_new_of(const char *call, const void *token, size_t bytes, acu_descriptors descriptors,
+                     int lease, acu_share **share);
+
+/* ---- descriptors ---- */
+
+/* Returns how many descriptors belong to a token. */
+size_t acu_share_count_descriptors(const acu_share_body *body);
+/* Closes the descriptors, and frees the list. */
+void acu_share_close_all(acu_descriptors *descriptors);
+/* Makes a list with room for so many, which has none yet; returns 0 or a failure recorded for
+ * `call`. */
+int acu_share_make_room(const char *call, size_t room, acu_descriptors *descriptors);
+/* Returns 0 where the share has the descriptors that belong to it, or a failure recorded for
+ * `call`. */
+int acu_share_need_descriptors(const char *call, const acu_share *share);
+
+/* ---- mapped memory ---- */
+
+/* Gives the share a descriptor for each piece of physical memory under the buffer; returns 0 or a
+ * failure recorded for `call`. */
+int acu_share_offer_pieces(const char *call, const acu_buffer *buffer, acu_share *share);
+/* Maps the pieces, and makes a buffer on them, which the caller owns; returns 0 or a failure
+ * recorded for `call`. */
+int acu_share_map_pieces(const char *call, acu_share *share, acu_stream *stream,
+                         acu_buffer **buffer);
+/* Imports one piece, which uses the share as long as it lives; returns 0 or a failure recorded for
+ * `call`. */
+int acu_share_import_piece(const char *call, const acu_share *share, int descriptor, size_t bytes,
+                           acu_object *lease, acu_physical **physical);
 
 /* ---- tokens ---- */
 

@@ -6,7 +6,6 @@
 #include "safe/memory/physical.h"
 #include "safe/memory/share.h"
 #include "safe/memory/storage.h"
-#include "safe/memory/virtual.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +135,7 @@ static int use_export(cudaMemPool_t raw, uint64_t id, acu_pool_export *use) {
 
 /* Gives the share a descriptor of a pool, and the pool's id. */
 static int offer_pool(const char *call, cudaMemPool_t raw, acu_share *share) {
+    ACU_TRY(acu_share_make_room(call, 1, &share->descriptors));
     acu_pool_export *use =
         acu_object_new(call, &pool_export_class, sizeof *use, ACU_DEVICE_CURRENT);
     if (!use)
@@ -144,9 +144,11 @@ static int offer_pool(const char *call, cudaMemPool_t raw, acu_share *share) {
     if (!code) {
         share->pool = &use->object;
         share->body.pool = use->of->id;
-        share->descriptor = fcntl(use->of->descriptor, F_DUPFD_CLOEXEC, 0);
-        if (share->descriptor >= 0)
+        const int copy = fcntl(use->of->descriptor, F_DUPFD_CLOEXEC, 0);
+        if (copy >= 0) {
+            share->descriptors.of[share->descriptors.count++] = copy;
             return 0;
+        }
         return acu_fail_on(call, share->kept, cudaErrorOperatingSystem,
                            "the process cannot have another descriptor: %s", strerror(errno));
     }
@@ -198,7 +200,10 @@ acu_result acu_share_export_physical(acu_physical *physical, acu_share **share) 
     ACU_TRY(begin(__func__, &physical->object, ACU_SHARE_PHYSICAL, &made));
     made->body.way = ACU_SHARE_BY_DESCRIPTOR;
     made->body.bytes = made->body.whole = physical->bytes;
-    int code = acu_physical_export(physical, &made->descriptor);
+    int code = acu_share_make_room(__func__, 1, &made->descriptors);
+    if (!code)
+        code = acu_physical_export(physical, made->descriptors.of);
+    made->descriptors.count = !code;
     return finish(__func__, acu_physical_device(physical), OUTCOME(physical, code), made, share);
 }
 
@@ -259,30 +264,12 @@ static int offer_of_pool(const char *call, const acu_buffer *buffer, cudaMemPool
     return acu_outcome(call, buffer, code);
 }
 
-/* Mapped memory: the physical memory under it, of which there must be one piece. */
-static int offer_mapped(const char *call, const acu_buffer *buffer, acu_share *share) {
-    acu_mapping piece = {.bytes = 0};
-    acu_virtual *v = acu_virtual_of_owner(buffer->storage->owner);
-    const size_t at = v ? (size_t)(buffer->pointer - v->pointer) : 0;
-    if (!v || !acu_virtual_find_mapping(v, at, acu_buffer_bytes(buffer), &piece)) {
-        acu_fail_hint("acu_share_export_physical() shares each piece");
-        return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
-                           "it lies on several pieces of physical memory");
-    }
-    share->body.way = ACU_SHARE_BY_DESCRIPTOR;
-    share->body.offset = at - piece.at;
-    share->body.whole = piece.bytes;
-    int code = acu_physical_export(piece.physical, &share->descriptor);
-    (void)acu_object_release(NULL, piece.physical, &acu_physical_class);
-    return acu_outcome(call, buffer, code);
-}
-
 /* Chooses the way: what CUDA says of the address counts, also where the program wrapped it. */
 static int offer_buffer(const char *call, const acu_buffer *buffer, acu_share *share) {
     cudaMemPool_t pool = NULL;
     const acu_memory memory = buffer->storage->memory;
     if (memory == ACU_MEMORY_VIRTUAL)
-        return offer_mapped(call, buffer, share);
+        return acu_share_offer_pieces(call, buffer, share);
     int code = acu_translate_driver(cuPointerGetAttribute((void *)&pool,
                                                           CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
                                                           (CUdeviceptr)(uintptr_t)buffer->pointer));
@@ -300,6 +287,17 @@ static acu_device device_of(const acu_buffer *buffer) {
     return device;
 }
 
+/* What can grow is kept by a slice, as which the share keeps it from shrinking. */
+static int begin_buffer(const char *call, acu_buffer *buffer, acu_share **share) {
+    acu_buffer *slice = NULL;
+    if (buffer->storage->memory != ACU_MEMORY_VIRTUAL)
+        return begin(call, &buffer->object, ACU_SHARE_BUFFER, share);
+    ACU_TRY(acu_outcome(call, buffer, acu_buffer_slice(buffer, 0, buffer->count, &slice)));
+    int code = begin(call, &slice->object, ACU_SHARE_BUFFER, share);
+    acu_buffer_cleanup(&slice); /* the share is its owner now, if there is one */
+    return code;
+}
+
 acu_result acu_share_export_buffer(acu_buffer *buffer, acu_share **share) {
     acu_share *made = NULL;
     ACU_NEED_POINTER(share);
@@ -315,7 +313,7 @@ acu_result acu_share_export_buffer(acu_buffer *buffer, acu_share **share) {
                    "it has no elements to share");
     ACU_REQUIRE_OF(buffer, !acu_share_is_import(s->owner), ACU_ERROR_STATE,
                    "the memory is another process's, which alone exports it");
-    ACU_TRY(begin(__func__, &buffer->object, ACU_SHARE_BUFFER, &made));
+    ACU_TRY(begin_buffer(__func__, buffer, &made));
     made->body.dtype = (uint32_t)buffer->dtype;
     made->body.count = buffer->count;
     made->body.bytes = acu_buffer_bytes(buffer);

@@ -4,7 +4,6 @@
 #include "safe/memory/buffer.h"
 #include "safe/memory/physical.h"
 #include "safe/memory/share.h"
-#include "safe/memory/virtual.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +25,6 @@ static int begin(const char *call, acu_share *share, acu_share_kind kind) {
         return acu_fail_on(call, share, ACU_ERROR_STATE, "this process itself exported it");
     }
     return acu_physical_begin(call, &any);
-}
-
-static int need_descriptor(const char *call, const acu_share *share) {
-    if (share->descriptor >= 0)
-        return 0;
-    acu_fail_hint("acu_share_send() sends the descriptor with the token");
-    return acu_fail_on(call, share, ACU_ERROR_STATE,
-                       "the token came without the descriptor that belongs to it");
 }
 
 /* ---- pools of other processes ---- */
@@ -92,7 +83,7 @@ static acu_opened_pool *open_pool(const acu_share *share, int *code) {
     }
     pool->id = share->body.pool;
     ACU_IGNORING_CAPTURES(*code, cudaMemPoolImportFromShareableHandle(
-                                     &pool->raw, (void *)(uintptr_t)share->descriptor,
+                                     &pool->raw, (void *)(uintptr_t)share->descriptors.of[0],
                                      cudaMemHandleTypePosixFileDescriptor, 0));
     if (*code) {
         free(pool);
@@ -115,7 +106,7 @@ static bool is_open(uint64_t id) {
 static int import_pool(const char *call, const acu_share *share, acu_pool_import **import) {
     int code = 0;
     if (!is_open(share->body.pool))
-        ACU_TRY(need_descriptor(call, share));
+        ACU_TRY(acu_share_need_descriptors(call, share));
     acu_pool_import *made =
         acu_object_new(call, &pool_import_class, sizeof *made, ACU_DEVICE_CURRENT);
     if (!made)
@@ -155,16 +146,14 @@ acu_result acu_share_import_pool(acu_share *share, acu_pool **pool) {
 /* ---- events and physical memory ---- */
 
 static int import_physical(const char *call, const acu_share *share, acu_physical **physical) {
-    ACU_TRY(need_descriptor(call, share));
+    ACU_TRY(acu_share_need_descriptors(call, share));
     acu_object *lease = acu_lease_copy(call, share->lease);
     if (!lease)
         return ACU_ERROR_HOST_MEMORY;
-    int code = acu_physical_import(share->descriptor, (size_t)share->body.whole, physical);
-    if (!code)
-        (*physical)->lease = lease;
-    else
-        (void)acu_object_release(NULL, lease, lease->was);
-    return acu_outcome(call, share, code);
+    int code = acu_share_import_piece(call, share, share->descriptors.of[0],
+                                      (size_t)share->body.whole, lease, physical);
+    (void)acu_object_release(NULL, lease, lease->was);
+    return code;
 }
 
 acu_result acu_share_import_event(acu_share *share, acu_event **event) {
@@ -359,23 +348,6 @@ static int import_memory(const char *call, acu_share *share, acu_stream *stream,
     return code;
 }
 
-/* Maps the physical memory under a buffer. */
-static int import_mapped(const char *call, acu_share *share, acu_stream *stream,
-                         acu_buffer **buffer) {
-    ACU_AUTO(acu_physical) *physical = NULL;
-    ACU_AUTO(acu_virtual) *range = NULL;
-    const acu_share_body *body = &share->body;
-    const size_t whole = (size_t)body->whole;
-    ACU_TRY(import_physical(call, share, &physical));
-    int code = acu_virtual_reserve(stream->object.device, whole, NULL, &range);
-    if (!code)
-        code = acu_virtual_map(range, 0, physical);
-    if (!code)
-        code = acu_virtual_create_buffer(range, (size_t)body->offset, stream,
-                                         (acu_dtype)body->dtype, (size_t)body->count, buffer);
-    return acu_outcome(call, share, code);
-}
-
 acu_result acu_share_import_buffer(acu_share *share, acu_stream *stream, acu_buffer **buffer) {
     acu_device device = ACU_DEVICE_CURRENT;
     int code = 0;
@@ -387,7 +359,7 @@ acu_result acu_share_import_buffer(acu_share *share, acu_stream *stream, acu_buf
     pthread_mutex_lock(&share->lock);
     if (!share->opened)
         code = share->body.way == ACU_SHARE_BY_DESCRIPTOR
-                   ? import_mapped(__func__, share, stream, &share->opened)
+                   ? acu_share_map_pieces(__func__, share, stream, &share->opened)
                    : import_memory(__func__, share, stream, &share->opened);
     pthread_mutex_unlock(&share->lock);
     ACU_TRY(code);

@@ -1,9 +1,10 @@
 /*
  * Shares: the way from one process to the other over a Unix socket.
  *
- * A message is a token and two bytes that say which descriptors come with it: that of the memory,
- * and that of a lease. The lease counts from the moment of sending, so that there is no moment in
- * which the exporting process could take the memory for unused.
+ * A message is a token, and what says which descriptors come with it: those of the memory, and last
+ * that of a lease. The lease counts from the moment of sending, so that there is no moment in which
+ * the exporting process could take the memory for unused. The system passes at most 253 descriptors
+ * at once, so that more come with further bytes.
  */
 #define _GNU_SOURCE /* MSG_CMSG_CLOEXEC */
 
@@ -16,10 +17,14 @@
 
 typedef struct message {
     acu_share_token token;
-    unsigned char has_descriptor, has_lease, reserved[6];
+    unsigned char has_descriptor, has_lease, reserved[2];
+    uint32_t more; /* descriptors beyond the first */
 } message;
 
-enum { MOST = 2 /* descriptors of a message */ };
+enum {
+    MOST = 250, /* descriptors that go at once */
+    ALL = ACU_SHARE_DESCRIPTORS + 1
+};
 
 typedef union control {
     struct cmsghdr header;
@@ -57,39 +62,63 @@ static void attach(struct msghdr *header, control *with, const int *descriptors,
     memcpy(CMSG_DATA(first), descriptors, count * sizeof(int));
 }
 
-/* Returns 0, or -1 with errno. */
-static int send_all(int socket, const message *sent, const int *descriptors, size_t count) {
+/* Sends bytes, the first of them with descriptors; returns 0, or -1 with errno. */
+static int send_part(int socket, const void *bytes, size_t size, const int *descriptors,
+                     size_t count) {
     size_t done = 0;
-    while (done < sizeof *sent) {
+    while (done < size) {
         control with;
-        struct iovec part = {.iov_base = (char *)(uintptr_t)sent + done,
-                             .iov_len = sizeof *sent - done};
+        struct iovec part = {.iov_base = (char *)(uintptr_t)bytes + done, .iov_len = size - done};
         struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
         attach(&header, &with, descriptors, done ? 0 : count);
-        const ssize_t size = sendmsg(socket, &header, MSG_NOSIGNAL);
-        if (size < 0 && !again(socket, POLLOUT))
+        const ssize_t some = sendmsg(socket, &header, MSG_NOSIGNAL);
+        if (some < 0 && !again(socket, POLLOUT))
             return -1;
-        done += size > 0 ? (size_t)size : 0;
+        done += some > 0 ? (size_t)some : 0;
     }
     return 0;
 }
 
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Sends the message and all descriptors; returns 0, or -1 with errno. */
+static int send_all(int socket, const message *sent, const int *descriptors, size_t count) {
+    static const char further = 0;
+    size_t done = least(count, MOST);
+    int failed = send_part(socket, sent, sizeof *sent, descriptors, done);
+    while (!failed && done < count) {
+        const size_t some = least(count - done, MOST);
+        failed = send_part(socket, &further, sizeof further, descriptors + done, some);
+        done += some;
+    }
+    return failed;
+}
+
+/* Makes the message, and lists its descriptors, which stay the share's and the caller's. */
+static size_t prepare(const acu_share *share, int lease, message *sent, int *descriptors) {
+    size_t count = share->descriptors.count;
+    acu_share_encode(&share->body, &sent->token);
+    sent->has_descriptor = count > 0;
+    sent->has_lease = lease >= 0;
+    sent->more = count > 0 ? (uint32_t)count - 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        descriptors[i] = share->descriptors.of[i];
+    if (lease >= 0)
+        descriptors[count++] = lease;
+    return count;
+}
+
 acu_result acu_share_send(acu_share *share, int socket) {
     message sent = {.has_lease = 0};
-    int descriptors[MOST];
-    size_t count = 0;
+    int descriptors[ALL];
     acu_destroy_deferred();
     ACU_NEED(share, acu_share_class);
     ACU_REQUIRE_OF(share, share->exported, ACU_ERROR_STATE,
                    "only the process that exported it sends it");
     const int lease = acu_lease_lend(share->body.id);
-    acu_share_encode(&share->body, &sent.token);
-    sent.has_descriptor = share->descriptor >= 0;
-    sent.has_lease = lease >= 0;
-    if (sent.has_descriptor)
-        descriptors[count++] = share->descriptor;
-    if (sent.has_lease)
-        descriptors[count++] = lease;
+    const size_t count = prepare(share, lease, &sent, descriptors);
     const int failed = send_all(socket, &sent, descriptors, count);
     const int why = errno;
     acu_share_close(lease);
@@ -99,8 +128,16 @@ acu_result acu_share_send(acu_share *share, int socket) {
 
 /* ---- receiving ---- */
 
-/* Takes the descriptors out of a message; what is too many is closed. */
-static void detach(struct msghdr *header, int *descriptors, size_t *count) {
+/* What came so far. */
+typedef struct arrival {
+    message got;
+    size_t size; /* bytes of the message */
+    int descriptors[ALL];
+    size_t count;
+} arrival;
+
+/* Takes the descriptors out of what came; what is too many is closed. */
+static void detach(struct msghdr *header, arrival *a) {
     for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR(header, at)) {
         if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
             continue;
@@ -108,64 +145,94 @@ static void detach(struct msghdr *header, int *descriptors, size_t *count) {
         for (size_t i = 0; i < given; i++) {
             int descriptor;
             memcpy(&descriptor, CMSG_DATA(at) + i * sizeof(int), sizeof descriptor);
-            if (*count < MOST)
-                descriptors[(*count)++] = descriptor;
+            if (a->count < ALL)
+                a->descriptors[a->count++] = descriptor;
             else
                 acu_share_close(descriptor);
         }
     }
 }
 
-/* Receives a message up to its end, or to the end of the socket, and sets its size; returns 0, or
- * -1 with errno. */
-static int receive_all(int socket, message *got, size_t *size, int *descriptors, size_t *count) {
-    while (*size < sizeof *got) {
+/* Receives bytes up to the size, or to the end of the socket, and their descriptors, and adds how
+ * many came to `done`; returns 0, or -1 with errno. */
+static int receive_part(int socket, void *bytes, size_t size, size_t *done, arrival *a) {
+    while (*done < size) {
         control with;
-        struct iovec part = {.iov_base = (char *)got + *size, .iov_len = sizeof *got - *size};
+        struct iovec part = {.iov_base = (char *)bytes + *done, .iov_len = size - *done};
         struct msghdr header = {
             .msg_iov = &part, .msg_iovlen = 1, .msg_control = &with, .msg_controllen = sizeof with};
         const ssize_t some = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
         if (some < 0 && !again(socket, POLLIN))
             return -1;
         if (some >= 0)
-            detach(&header, descriptors, count);
+            detach(&header, a);
         if (some == 0)
             break;
-        *size += some > 0 ? (size_t)some : 0;
+        *done += some > 0 ? (size_t)some : 0;
     }
     return 0;
 }
 
+/* Returns how many descriptors belong to a message that came as a whole; more than there can be
+ * where it says so. */
+static size_t expected(const message *got) {
+    const size_t memory = got->has_descriptor ? 1 + (size_t)got->more : 0;
+    return memory + (got->has_lease != 0);
+}
+
+/* Receives a message, and the further bytes that have the rest of its descriptors; returns 0, or -1
+ * with errno. */
+static int receive_all(int socket, arrival *a) {
+    int failed = receive_part(socket, &a->got, sizeof a->got, &a->size, a);
+    const size_t all = a->size == sizeof a->got ? expected(&a->got) : 0;
+    for (size_t sent = MOST; !failed && sent < all && all <= ALL; sent += MOST) {
+        char further;
+        size_t done = 0;
+        failed = receive_part(socket, &further, sizeof further, &done, a);
+    }
+    return failed;
+}
+
+static void close_all(const arrival *a) {
+    for (size_t i = 0; i < a->count; i++)
+        acu_share_close(a->descriptors[i]);
+}
+
 /* Makes a share of a message; takes the descriptors over, also where that fails. */
-static int use(const char *call, const message *got, size_t size, int *descriptors, size_t count,
-               acu_share **share) {
-    const bool memory = size == sizeof *got && got->has_descriptor;
-    const bool lease = size == sizeof *got && got->has_lease;
-    if (count == (size_t)memory + (size_t)lease)
-        return acu_share_new_of(call, &got->token, size < sizeof *got ? size : sizeof got->token,
-                                memory ? descriptors[0] : -1, lease ? descriptors[count - 1] : -1,
-                                share);
-    for (size_t i = 0; i < count; i++)
-        acu_share_close(descriptors[i]);
-    acu_fail_hint("a process can have as many descriptors as 'ulimit -n' says");
-    return acu_fail(call, "", cudaErrorOperatingSystem,
-                    "of %d descriptors that belong to the token, %zu came", memory + lease, count);
+static int use(const char *call, const arrival *a, acu_share **share) {
+    acu_descriptors memory = {NULL, 0};
+    const bool whole = a->size == sizeof a->got;
+    const size_t all = whole ? expected(&a->got) : 0;
+    if (a->count != all) {
+        close_all(a);
+        acu_fail_hint("a process can have as many descriptors as 'ulimit -n' says");
+        return acu_fail(call, "", cudaErrorOperatingSystem,
+                        "of %zu descriptors that belong to the token, %zu came", all, a->count);
+    }
+    const bool lease = whole && a->got.has_lease;
+    int code = acu_share_make_room(call, all - lease, &memory);
+    if (code) {
+        close_all(a);
+        return code;
+    }
+    memory.count = all - lease;
+    if (memory.count > 0)
+        memcpy(memory.of, a->descriptors, memory.count * sizeof *memory.of);
+    return acu_share_new_of(call, &a->got.token, whole ? sizeof a->got.token : a->size, memory,
+                            lease ? a->descriptors[all - 1] : -1, share);
 }
 
 acu_result acu_share_receive(int socket, acu_share **share) {
-    message got = {.has_lease = 0};
-    size_t size = 0, count = 0;
-    int descriptors[MOST];
+    arrival a = {.size = 0};
     ACU_NEED_POINTER(share);
     *share = NULL;
     acu_destroy_deferred();
-    if (receive_all(socket, &got, &size, descriptors, &count)) {
+    if (receive_all(socket, &a)) {
         const int why = errno;
-        for (size_t i = 0; i < count; i++)
-            acu_share_close(descriptors[i]);
+        close_all(&a);
         errno = why;
         return fail_system(__func__, NULL, "the socket cannot receive a share");
     }
-    ACU_REQUIRE(size > 0, cudaErrorOperatingSystem, "the other process has closed the socket");
-    return use(__func__, &got, size, descriptors, count, share);
+    ACU_REQUIRE(a.size > 0, cudaErrorOperatingSystem, "the other process has closed the socket");
+    return use(__func__, &a, share);
 }

@@ -18,7 +18,8 @@ enum { MAGIC_SIZE = sizeof magic - 1 };
 
 _Static_assert((int)MAGIC_SIZE == (int)sizeof((acu_share_body *)0)->magic, "it fits");
 
-_Static_assert(sizeof(acu_share_body) == 192, "the layout of version 1");
+_Static_assert(offsetof(acu_share_body, pieces) == 192, "the layout of version 1");
+_Static_assert(sizeof(acu_share_body) == 200, "the layout of version 2");
 _Static_assert(sizeof(acu_share_body) <= ACU_SHARE_TOKEN_BYTES, "a token has room for the body");
 _Static_assert(ACU_SHARE_TOKEN_BYTES <= 512, "a token is small");
 
@@ -36,8 +37,10 @@ static uint64_t checksum_of(const unsigned char *bytes, size_t size) {
 }
 
 void acu_share_encode(const acu_share_body *body, acu_share_token *token) {
+    acu_share_body written = *body;
+    written.version = body->pieces > 1 ? ACU_TOKEN_VERSION : ACU_TOKEN_FIRST_VERSION;
     memset(token, 0, sizeof *token);
-    memcpy(token->bytes, body, sizeof *body);
+    memcpy(token->bytes, &written, sizeof written);
     const uint64_t sum = checksum_of(token->bytes, sizeof token->bytes);
     memcpy(token->bytes + offsetof(acu_share_body, checksum), &sum, sizeof sum);
 }
@@ -90,7 +93,7 @@ uint64_t acu_share_numbering(void) {
 
 int acu_share_stamp(const char *call, acu_share_body *body) {
     memcpy(body->magic, magic, MAGIC_SIZE);
-    body->version = ACU_TOKEN_VERSION;
+    body->version = ACU_TOKEN_FIRST_VERSION;
     body->size = ACU_SHARE_TOKEN_BYTES;
     body->process = (int32_t)getpid();
     body->numbering = acu_share_numbering();
@@ -155,6 +158,9 @@ static bool is_sound(const acu_share_body *b) {
     const bool buffer = b->kind == ACU_SHARE_BUFFER;
     const size_t size = acu_dtype_size((acu_dtype)b->dtype);
     uint64_t bytes = 0;
+    if (b->pieces > 1 && (b->pieces > ACU_SHARE_PIECES || !buffer ||
+                          b->way != ACU_SHARE_BY_DESCRIPTOR || b->version < ACU_TOKEN_VERSION))
+        return false;
     if (b->kind < ACU_SHARE_BUFFER || b->kind > ACU_SHARE_PHYSICAL || b->way < ACU_SHARE_BY_IPC ||
         b->way > ACU_SHARE_BY_DESCRIPTOR || (b->kind != ACU_SHARE_PHYSICAL && is_zero(b->uuid)))
         return false;

@@ -1,5 +1,7 @@
 /* Staging: the pinned memory of streams, and when it can be used again. */
 #include "safe/memory/staging.h"
+
+#include "core/caches.h"
 #include "safe/base/device.h"
 
 #include <anycuda/load.h>
@@ -96,7 +98,13 @@ static void free_unused(int device) {
     acu_record_restore(&before);
 }
 
-/* The simulator reports at exit what is left. CUDA reports nothing, and there nobody waits. */
+static void free_all_unused(void) {
+    acu_destroy_deferred(); /* the pinned memory of streams whose work is done by now */
+    free_unused(-1);
+}
+
+/* The simulator reports at exit what is left, also where it is a library of its own, which asks no
+ * keepers. CUDA reports nothing, and there nobody waits. */
 static void free_at_exit(void) {
     const acu_load_info *runtime = acu_loaded(ACU_CUDART);
     if (runtime && runtime->is_sim)
@@ -106,7 +114,9 @@ static void free_at_exit(void) {
 /* Gives up a block, from which something may still be copied. */
 static void give_up(acu_staging_block *block) {
     static bool once; /* atomic */
+    static acu_keeper keeper = {.give_back = free_all_unused};
     if (!__atomic_exchange_n(&once, true, __ATOMIC_RELAXED)) {
+        acu_caches_add(&keeper);
         acu_device_when_idle(free_unused);
         (void)atexit(free_at_exit);
     }

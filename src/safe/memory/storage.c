@@ -194,8 +194,11 @@ __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **a
     return code;
 }
 
-/* Records the same with what CUDA said, which may be more: that an error was injected. */
+/* Records the same with what CUDA said, which may be more. An injected error says nothing about
+ * memory, and stays as it is. */
 static int explain_refusal(const acu_storage *s, bool trimmed) {
+    if (acu_record_last()->facts.injected)
+        return cudaErrorMemoryAllocation;
     char said[ACU_MESSAGE_SIZE / 2], why[ACU_MESSAGE_SIZE / 2];
     snprintf(said, sizeof said, "%s", acu_last_error_message());
     const int code = explain_no_room(s, trimmed);

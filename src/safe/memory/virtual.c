@@ -573,18 +573,20 @@ void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes) {
     pthread_mutex_unlock(&v->lock);
 }
 
-bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found) {
+size_t acu_virtual_find_mappings(acu_virtual *addresses, size_t at, size_t bytes,
+                                 acu_mapping *found, size_t room) {
     acu_virtual *v = addresses;
+    size_t count = 0;
     pthread_mutex_lock(&v->lock);
-    const size_t i = first_behind(v, at);
-    const bool there = i < v->count && v->mappings[i].physical && v->mappings[i].at <= at &&
-                       at + bytes <= v->mappings[i].at + v->mappings[i].bytes;
-    if (there) {
-        *found = v->mappings[i];
-        acu_object_add_owner(found->physical);
-    }
+    const bool there = is_filled(v, at, bytes);
+    for (size_t i = first_behind(v, at); there && i < v->count && v->mappings[i].at < at + bytes;
+         i++)
+        if (v->mappings[i].physical && count++ < room) {
+            found[count - 1] = v->mappings[i];
+            acu_object_add_owner(v->mappings[i].physical);
+        }
     pthread_mutex_unlock(&v->lock);
-    return there;
+    return count;
 }
 
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes) {

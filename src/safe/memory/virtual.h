@@ -52,9 +52,10 @@ int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping 
 bool acu_virtual_lock_part(acu_virtual *addresses, size_t at, size_t bytes);
 void acu_virtual_unlock_part(acu_virtual *addresses, size_t at, size_t bytes);
 
-/* Finds the one mapping that has all of these bytes, and adds an owner to its memory; returns false
- * where there is none. */
-bool acu_virtual_find_mapping(acu_virtual *addresses, size_t at, size_t bytes, acu_mapping *found);
+/* Finds the mappings of physical memory under these bytes, in order, and adds an owner to the
+ * memory of those that have room. Returns how many there are; 0 where some bytes have none. */
+size_t acu_virtual_find_mappings(acu_virtual *addresses, size_t at, size_t bytes,
+                                 acu_mapping *found, size_t room);
 
 /* Returns whether a multicast object is mapped to some of these bytes. */
 bool acu_virtual_has_multicast(acu_virtual *addresses, size_t at, size_t bytes);

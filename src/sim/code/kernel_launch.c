@@ -15,6 +15,7 @@
 #include "sim/memory/memory.h"
 #include "sim/memory/multicast.h"
 #include "sim/memory/range.h"
+#include "sim/memory/running.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
 #include "sim/stream/op.h"
@@ -173,7 +174,8 @@ _Noreturn void acu_sim_kernel_end(const acu_sim_launch *launch, const char *what
 }
 
 /* Calls the function, which must not call CUDA: `in_callback` makes that fail. */
-static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function) {
+static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel function,
+                           acu_sim_thread *self) {
     const acu_sim_entry *entry = prepared->function->entry;
     struct acu_sim_run run = {.device = prepared->function->module->device};
     acu_sim_launch launch = {.kernel = entry->name,
@@ -183,18 +185,18 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);
     memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
-    acu_sim_self()->in_callback = true;
-    acu_sim_memory_kernel_begin();
+    self->in_callback = true;
     if (setjmp(run.end) == 0)
         function(&launch, prepared->args);
-    acu_sim_memory_kernel_end();
-    acu_sim_self()->in_callback = false;
+    self->in_callback = false;
     return run.result;
 }
 
 cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
+    acu_sim_thread *self = acu_sim_self();
     acu_sim_kernel function = NULL;
     pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_running_begin(&self->running);
     bool loaded = prepared->function->module->loaded;
     if (loaded)
         function = find_c_function(prepared->function->entry);
@@ -204,9 +206,11 @@ cudaError_t acu_sim_kernel_launch_run(const acu_sim_kernel_launch *prepared) {
                 "after the launch was prepared; keep it loaded while a graph has the kernel\n",
                 prepared->function->entry->name);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (function)
-        return execute(prepared, function);
-    return loaded ? cudaErrorNotSupported : cudaErrorLaunchFailure;
+    const cudaError_t result = function ? execute(prepared, function, self)
+                               : loaded ? cudaErrorNotSupported
+                                        : cudaErrorLaunchFailure;
+    acu_sim_running_end(&self->running);
+    return result;
 }
 
 /* ---- validating ---- */

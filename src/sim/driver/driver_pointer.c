@@ -57,8 +57,11 @@ static uintptr_t mapping_start(const acu_sim_range *range) {
     return range->bytes ? range->base : range->base / piece * piece;
 }
 
+/* Memory of another process is mapped in whole pieces of its own. */
 static size_t mapping_size(const acu_sim_range *range) {
     uintptr_t piece = range->kind == SIM_REGISTERED ? 4096 : PIECE;
+    if (range->ipc)
+        return (range->size + PIECE - 1) / PIECE * PIECE;
     uintptr_t end = (range->base + range->size + piece - 1) / piece * piece;
     return range->bytes ? range->size : end - mapping_start(range);
 }

@@ -24,6 +24,7 @@
 #include "sim/stream/event.h"
 #include "sim/stream/execution_context.h"
 #include "sim/stream/schedule.h"
+#include "sim/stream/shared_event.h"
 #include "sim/stream/stream.h"
 
 const acu_sim_noun *const acu_sim_nouns[] = {
@@ -36,6 +37,7 @@ const acu_sim_noun *const acu_sim_nouns[] = {
     &acu_sim_exec_noun,
     &acu_sim_graph_noun,
     &acu_sim_event_noun,
+    &acu_sim_shared_event_noun,
     &acu_sim_graph_memory_noun,
     &acu_sim_module_noun,
     &acu_sim_texture_noun,

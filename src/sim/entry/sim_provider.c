@@ -1,6 +1,7 @@
 /* The provider, by which the loader finds the simulator, and what tests ask of all of it. */
 #define _GNU_SOURCE /* dladdr1 */
 
+#include "core/caches.h"
 #include "core/simulator.h"
 #include "sim/code/nvrtc.h"
 #include "sim/device/device.h"
@@ -53,6 +54,7 @@ static __attribute__((constructor)) void stay(void) {
 /* ---- for tests ---- */
 
 int acu_sim_leaks(int print) {
+    acu_caches_give_back();
     pthread_mutex_lock(&acu_sim_lock);
     int count = acu_sim_nouns_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);

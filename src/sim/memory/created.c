@@ -226,7 +226,8 @@ cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
                                                   const CUmemAllocationProp *prop,
                                                   CUmemAllocationGranularity_flags option) {
     if (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "granularity or prop is NULL, or there is no option %d", (int)option);
     *granularity = SIM_GRANULARITY; /* for memory of all properties */
     return cudaSuccess;
 }
@@ -234,12 +235,15 @@ cudaError_t acu_sim_cuMemGetAllocationGranularity(size_t *granularity,
 cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                                 const CUmemAllocationProp *prop, unsigned long long flags) {
     acu_sim_device *device;
-    if (!handle || !prop || flags)
-        return SIM_REFUSE(cudaErrorInvalidValue, "handle or prop is NULL, or flags is not 0");
+    if (!handle || !prop)
+        return SIM_REFUSE(cudaErrorInvalidValue, "handle or prop is NULL");
+    if (flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "flags is %llu, and must be 0", flags);
     if (!size || size % SIM_GRANULARITY)
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "the size must be a multiple of the granularity, which is %zu bytes",
-                          (size_t)SIM_GRANULARITY);
+                          "the size is %zu bytes, and must be a multiple of the granularity, which "
+                          "is %zu, and not 0",
+                          size, (size_t)SIM_GRANULARITY);
     CUmemAllocationProp properties = *prop;
     SIM_TRY(settle_properties(&properties, &device));
     const bool on_host = properties.location.type != CU_MEM_LOCATION_TYPE_DEVICE;
@@ -248,7 +252,10 @@ cudaError_t acu_sim_cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
     acu_sim_created *made = create(size, &properties, device, SIM_SHARED_CREATED);
     if (!made) {
         device->used -= on_host ? 0 : size;
-        return cudaErrorMemoryAllocation;
+        return SIM_REFUSE(cudaErrorMemoryAllocation,
+                          "the host has no file in memory of %zu bytes, or no descriptor, for what "
+                          "is simulated",
+                          size);
     }
     *handle = (uintptr_t)made;
     return cudaSuccess;
@@ -273,7 +280,8 @@ cudaError_t acu_sim_created_new_multicast(acu_sim_multicast *multicast, size_t s
 cudaError_t acu_sim_cuMemRelease(CUmemGenericAllocationHandle handle) {
     acu_sim_created *memory = acu_sim_created_held(handle);
     if (!memory)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "0x%llx is no handle of memory: it was released, or never made", handle);
     memory->held--;
     settle(memory);
     return cudaSuccess;
@@ -297,11 +305,12 @@ cudaError_t acu_sim_cuMemExportToShareableHandle(void *shareableHandle,
                                                  CUmemGenericAllocationHandle handle,
                                                  CUmemAllocationHandleType handleType,
                                                  unsigned long long flags) {
-    const acu_sim_created *memory = acu_sim_created_held(handle);
+    const acu_sim_created *memory = created_of(handle); /* also one that is only mapped any more */
     if (!shareableHandle || !memory || flags)
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "flags is not 0, shareableHandle is NULL, or the handle is not one of "
-                          "cuMemCreate() that was not released");
+                          "flags is %llu and must be 0, shareableHandle is NULL, or the handle is "
+                          "not one of cuMemCreate(), or its memory is gone",
+                          flags);
     if (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
         handleType != memory->properties.requestedHandleTypes)
         return SIM_REFUSE(cudaErrorInvalidValue,

@@ -15,6 +15,7 @@
 #include "sim/device/need.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/range.h"
+#include "sim/memory/running.h"
 #include "sim/shared_file.h"
 #include "sim/stream/stream.h"
 
@@ -162,12 +163,12 @@ static bool add_export(const share *s, acu_sim_range *range) {
 /* Moves the range to the file. Copies and kernels that are under way are waited for, and the lock
  * is given up meanwhile. */
 static cudaError_t export_range(void *address) {
-    acu_sim_memory_pause_kernels();
+    acu_sim_running_pause();
     acu_sim_range *range = acu_sim_range_of(address);
     share *s = range && acu_sim_ipc_can_export(range) ? share_of(range->device) : NULL;
     acu_sim_memory_wait_for_moves();
     const bool good = s && share_pages(s, range) && add_export(s, range);
-    acu_sim_memory_resume_kernels();
+    acu_sim_running_resume();
     return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

@@ -54,62 +54,6 @@ void acu_sim_memory_wait_for_moves(void) {
     (void)pthread_rwlock_unlock(&moves);
 }
 
-/*
- * Kernels that run are counted, which costs a launch less than a lock does: who pauses them says so
- * and waits until none runs. A kernel takes acu_sim_lock while it runs, so that nobody waits here
- * with that lock.
- */
-static uint64_t running; /* atomic */
-static bool paused;      /* atomic; changed under the lock */
-static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t pause_changed = PTHREAD_COND_INITIALIZER;
-
-static void wait_while_paused(void) {
-    pthread_mutex_lock(&pause_lock);
-    while (__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    pthread_mutex_unlock(&pause_lock);
-}
-
-/* Either the kernel is counted before somebody looks who pauses, or it sees that. */
-void acu_sim_memory_kernel_begin(void) {
-    for (;;) {
-        __atomic_add_fetch(&running, 1, __ATOMIC_SEQ_CST);
-        if (!__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-            return;
-        acu_sim_memory_kernel_end();
-        wait_while_paused();
-    }
-}
-
-void acu_sim_memory_kernel_end(void) {
-    if (__atomic_sub_fetch(&running, 1, __ATOMIC_SEQ_CST) ||
-        !__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        return;
-    pthread_mutex_lock(&pause_lock);
-    pthread_cond_broadcast(&pause_changed);
-    pthread_mutex_unlock(&pause_lock);
-}
-
-void acu_sim_memory_pause_kernels(void) {
-    pthread_mutex_unlock(&acu_sim_lock);
-    pthread_mutex_lock(&pause_lock);
-    while (__atomic_load_n(&paused, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    __atomic_store_n(&paused, true, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&running, __ATOMIC_SEQ_CST))
-        pthread_cond_wait(&pause_changed, &pause_lock);
-    pthread_mutex_unlock(&pause_lock);
-    pthread_mutex_lock(&acu_sim_lock);
-}
-
-void acu_sim_memory_resume_kernels(void) {
-    pthread_mutex_lock(&pause_lock);
-    __atomic_store_n(&paused, false, __ATOMIC_SEQ_CST);
-    pthread_cond_broadcast(&pause_changed);
-    pthread_mutex_unlock(&pause_lock);
-}
-
 /* ---- device memory ---- */
 
 size_t acu_sim_memory_rounded(size_t size) {
@@ -209,9 +153,13 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
     return cudaSuccess;
 }
 
+static cudaError_t refuse_no_place(void) {
+    return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the address: it is NULL");
+}
+
 cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
     if (!devPtr)
-        return cudaErrorInvalidValue;
+        return refuse_no_place();
     *devPtr = NULL;
     if (!size)
         return cudaSuccess;
@@ -223,7 +171,10 @@ cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
 cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
     size_t size, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
     if (!devPtr || !pitch || row < width || __builtin_mul_overflow(row, height, &size))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "devPtr or pitch is NULL, or %zu rows of %zu bytes are more than can be "
+                          "addressed",
+                          height, width);
     *devPtr = NULL;
     *pitch = size ? row : 0;
     if (!size)
@@ -235,10 +186,12 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
 cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
     size_t size, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
     if (!pitchedDevPtr)
-        return cudaErrorInvalidValue;
+        return refuse_no_place();
     if (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
         __builtin_mul_overflow(size, extent.depth, &size))
-        return cudaErrorMemoryAllocation;
+        return SIM_REFUSE(cudaErrorMemoryAllocation,
+                          "%zu x %zu rows of %zu bytes are more than can be addressed",
+                          extent.depth, extent.height, extent.width);
     pitchedDevPtr->ptr = NULL;
     pitchedDevPtr->pitch = size ? row : 0;
     if (size) {
@@ -349,12 +302,15 @@ void acu_sim_memory_free_range_of(acu_sim_range *range) {
 static cudaError_t allocate_pinned(void **pHost, size_t size, unsigned flags) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if (!pHost)
-        return cudaErrorInvalidValue;
+        return refuse_no_place();
     *pHost = NULL;
     if (size)
         SIM_TRY(acu_sim_capture_allows_unsafe());
     if (size && flags & ~known)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: there are cudaHostAllocPortable (1), "
+                          "cudaHostAllocMapped (2) and cudaHostAllocWriteCombined (4)",
+                          flags);
     return allocate_in_block(acu_sim_device_now(), size, flags, pHost, SIM_CALLER);
 }
 
@@ -368,10 +324,13 @@ cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
 
 cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     if (!devPtr)
-        return cudaErrorInvalidValue;
+        return refuse_no_place();
     *devPtr = NULL;
     if (size && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: managed memory has cudaMemAttachGlobal (1) or "
+                          "cudaMemAttachHost (2)",
+                          flags);
     if (size)
         SIM_TRY(acu_sim_capture_allows_unsafe());
     return allocate_host(acu_sim_device_now(), SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
@@ -412,7 +371,11 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
     if (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "%zu bytes at %p are no memory, or the flags, which are 0x%x, have more "
+                          "than cudaHostRegisterPortable (1), Mapped (2), IoMemory (4) and "
+                          "ReadOnly (8)",
+                          size, ptr, flags);
     if (flags & cudaHostRegisterIoMemory) /* the driver finds that ordinary memory is no device's */
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "cudaHostRegisterIoMemory is for memory of other devices, and %p is "
@@ -445,7 +408,7 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     if (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
         return acu_sim_memory_refuse_free(range, ptr);
     if (!ptr)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "ptr is NULL");
     if (!range)
         return cudaErrorHostMemoryNotRegistered;
     acu_sim_stream_wait_device(NULL);
@@ -466,7 +429,7 @@ static acu_sim_range *host_range(const void *address) {
 
 cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
     if (!pDevice || !pHost)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "pDevice or pHost is NULL");
     *pDevice = NULL;
     if (flags)
         return SIM_REFUSE(cudaErrorInvalidValue, "flags must be 0");
@@ -485,7 +448,8 @@ cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     const acu_sim_range *range = acu_sim_range_of(pHost);
     if (!pFlags || !range || range->pool ||
         (range->kind == SIM_DEVICE && !acu_sim_virtual_mapping_at(pHost)))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "pFlags is NULL, or %p is not memory of the host that CUDA has", pHost);
     *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
               cudaHostAllocMapped;
     return cudaSuccess;

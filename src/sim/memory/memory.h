@@ -53,15 +53,6 @@ void acu_sim_memory_move_begin(void);
 void acu_sim_memory_move_end(void);
 void acu_sim_memory_wait_for_moves(void);
 
-/*
- * A kernel's function has addresses of bytes while it runs. Pausing waits until no function runs,
- * and gives the lock up meanwhile; none begins, and none asks for an address, until they resume.
- */
-void acu_sim_memory_kernel_begin(void);
-void acu_sim_memory_kernel_end(void);
-void acu_sim_memory_pause_kernels(void);
-void acu_sim_memory_resume_kernels(void);
-
 /* ---- drop, reset, leaks ---- */
 
 extern const acu_sim_noun acu_sim_memory_noun;

@@ -214,7 +214,7 @@ static cudaError_t validate_handles(enum cudaMemAllocationHandleType types) {
 
 static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
     if (!props)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "poolProps is NULL");
     if (!acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type))
         return cudaErrorNotSupported;
     if (!acu_sim_pool_exists_at(&props->location, props->allocType))
@@ -228,7 +228,7 @@ static cudaError_t validate_props(const struct cudaMemPoolProps *props) {
 cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                       const struct cudaMemPoolProps *poolProps) {
     if (!memPool)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the pool: it is NULL");
     SIM_TRY(validate_props(poolProps));
     acu_sim_device *device = poolProps->location.type == cudaMemLocationTypeDevice
                                  ? acu_sim_device_at(poolProps->location.id)

@@ -50,7 +50,7 @@ static cudaError_t allocate_async(void **at, size_t size, const cudaMemPool_t *h
                                   cudaStream_t stream) {
     acu_sim_stream *s;
     if (!at)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the address: it is NULL");
     *at = NULL;
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(validate_capture(s));

@@ -69,7 +69,9 @@ static cudaError_t reserve(size_t size, size_t alignment, uintptr_t *base) {
             munmap(at, size);
         free(r);
         return SIM_REFUSE(cudaErrorMemoryAllocation,
-                          "the process has no %zu bytes of addresses that are free", size);
+                          "the process has no %zu bytes of addresses that are free, at a multiple "
+                          "of %zu",
+                          size, alignment);
     }
     *r = (reservation){.base = (uintptr_t)at,
                        .shadow = shadow,
@@ -234,16 +236,22 @@ static bool cuts_a_mapping(uintptr_t base, size_t size) {
 
 /* ---- calls: addresses ---- */
 
+static cudaError_t refuse_no_place(void) {
+    return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the address: it is NULL");
+}
+
 cudaError_t acu_sim_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                         CUdeviceptr addr, unsigned long long flags) {
     uintptr_t base;
     (void)addr; /* the program may wish for an address, and CUDA need not heed it */
-    if (!ptr || flags)
-        return SIM_REFUSE(cudaErrorInvalidValue, "ptr is NULL, or flags is not 0");
+    if (!ptr)
+        return refuse_no_place();
+    if (flags)
+        return SIM_REFUSE(cudaErrorInvalidValue, "flags is %llu, and must be 0", flags);
     if (!is_multiple(size))
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "the size is %zu bytes, and must be a multiple of the granularity, which "
-                          "is %zu",
+                          "is %zu, and not 0",
                           size, (size_t)SIM_GRANULARITY);
     if (alignment & (alignment - 1))
         return SIM_REFUSE(cudaErrorInvalidValue, "the alignment %zu is no power of two", alignment);
@@ -280,7 +288,8 @@ static cudaError_t refuse_unreserved(uintptr_t base, size_t size) {
 cudaError_t acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr) {
     const mapping *m = mapping_in((uintptr_t)addr, 1);
     if (!handle || !m)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "handle is NULL, or nothing is mapped at %p",
+                          addr);
     m->of->held++;
     *handle = (uintptr_t)m->of;
     return cudaSuccess;
@@ -377,11 +386,15 @@ static cudaError_t validate_access(const CUmemAccessDesc *desc) {
     if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the access is %d: there are none (0), reading (1) and both (3)",
+                          (int)desc->flags);
     return is_of_host(&desc->location) || (desc->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
                                            acu_sim_device_at(desc->location.id))
                ? cudaSuccess
-               : cudaErrorInvalidValue;
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "there is no place of type %d with id %d to give access to",
+                            (int)desc->location.type, desc->location.id);
 }
 
 /* Returns whether the host is to have access, which it can be refused everywhere. A number beside
@@ -456,7 +469,10 @@ cudaError_t acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocatio
                                    CUdeviceptr ptr) {
     const mapping *m = mapping_in((uintptr_t)ptr, 1);
     if (!flags || !location || !reservation_of((uintptr_t)ptr, 1))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "flags or location is NULL, or %p is not an address that "
+                          "cuMemAddressReserve() reserved",
+                          (void *)(uintptr_t)ptr);
     if (!is_of_host(location) &&
         (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !acu_sim_device_at(location->id)))
         return cudaErrorInvalidDevice;

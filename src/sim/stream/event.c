@@ -36,8 +36,6 @@ static void free_event(acu_sim_event *event) {
     if (event->next)
         event->next->before = event->before;
     acu_sim_set_remove(&handles, event);
-    if (event->shared)
-        acu_sim_shared_event_end_export(event->shared);
     acu_sim_event_release(event);
 }
 
@@ -211,7 +209,9 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     SIM_TRY(find(event, &e));
     if (flags > cudaEventRecordExternal)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: a record has cudaEventRecordExternal (1), or none",
+                          flags);
     if (s->context != e->context)
         return SIM_REFUSE(cudaErrorInvalidResourceHandle,
                           "the event is of a context on device %d, and the stream of another on "
@@ -293,7 +293,7 @@ static cudaError_t validate_timed(cudaEvent_t handle) {
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!ms)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue, "there is no place for the time: it is NULL");
     SIM_TRY(validate_timed(start));
     SIM_TRY(validate_timed(end));
     if (from->context != to->context)
@@ -348,7 +348,9 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     SIM_TRY(acu_sim_stream_of(stream, &s));
     SIM_TRY(acu_sim_capture_allows(s, SIM_ENQUEUES));
     if (flags > cudaEventWaitExternal)
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the flags are 0x%x: a wait has cudaEventWaitExternal (1), or none",
+                          flags);
     if (s->capture && !acu_sim_event_of(event))
         acu_sim_capture_invalidate(s->capture);
     SIM_TRY(find(event, &e));
