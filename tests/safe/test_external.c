@@ -227,8 +227,8 @@ static void graphs_keep_the_memory(void **state) {
     OK(acu_external_memory_create_buffer(memory, 0, stream, ACU_I32, 4, &buffer));
     OK(acu_external_memory_release(memory));
     OK(acu_graph_create(&graph));
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){buffer, ACU_I32, &(int32_t){4}, .at = 0},
-                          NULL));
+    OK(acu_graph_add_fill(graph, NULL, 0,
+                          &(acu_fill){buffer, ACU_I32, &(int32_t){4}, .width = ACU_REST}, NULL));
     OK(acu_buffer_release(buffer));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_release(graph));
