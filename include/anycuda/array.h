@@ -79,7 +79,8 @@ typedef struct acu_mipmap acu_mipmap;
  * A height of 0 means an array of one dimension, and a depth of 0 one of two; of a layered array
  * depth is the number of layers. Errors: ACU_ERROR_DTYPE and ACU_ERROR_ARGUMENT where there is no
  * such format; ACU_ERROR_CAPTURE while a capture is under way that the call would break; 1 where
- * CUDA has no such array, because of its extent or flags; ACU_OUT_OF_MEMORY.
+ * CUDA has no such array, because of its extent or flags, of which the hint says what is wrong;
+ * ACU_OUT_OF_MEMORY.
  */
 ACU_CHECKED acu_result acu_array_create(acu_stream *stream, acu_format format, acu_extent extent,
                                         unsigned flags, acu_array **array);

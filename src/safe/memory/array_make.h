@@ -23,6 +23,8 @@ int acu_array_begin_making(acu_array_making *m, const acu_format *format, acu_ex
 /* Allocates an array, or where `array` is NULL a mipmap, and fills in the shape. */
 int acu_array_allocate(acu_array_making *m, acu_array_shape *shape, cudaArray_t *array,
                        cudaMipmappedArray_t *mipmap);
+/* Gives the failure of CUDA to make it, which is recorded next, the reason as its hint. */
+void acu_array_hint(const acu_array_making *m, int code);
 /* Fills in what CUDA reports about an array. */
 int acu_array_ask(const acu_array_making *m, cudaArray_t raw, acu_array_shape *shape);
 /* Makes the memory of the shape: that of an array, or where it is NULL of a mipmap, which is freed
