@@ -875,6 +875,7 @@ const scenario scenarios[] = {
     {"transpositions", transpositions},
     {"other_apis", other_apis},
     {"arrays_and_textures", arrays_and_textures},
+    {"mapped_arrays", mapped_arrays},
 };
 
 const size_t scenario_count = COUNT(scenarios);

@@ -171,6 +171,27 @@ static void mipmaps(void **state) {
     OWNERS(mipmap);
 }
 
+static void mappings(void **state) {
+    (void)state;
+    acu_array *tiled = NULL;
+    const acu_array_mapping none_of_memory = {.extent = {512, 512, 1}};
+    OK(acu_array_create(good.stream, f32, (acu_extent){512, 512, 0}, ACU_ARRAY_SPARSE, &tiled));
+    HANDLE(acu_array_map(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_array_unmap(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_mipmap_map(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_mipmap_unmap(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_array_map(tiled, &((acu_array_mapping){.memory = bad, .extent = {512, 512, 1}}), 1,
+                         NULL));
+    OPTIONAL_HANDLE(acu_array_map(tiled, &none_of_memory, 1, bad));
+    OPTIONAL_HANDLE(acu_array_unmap(tiled, &none_of_memory, 1, bad));
+    NOT_NULL(acu_array_map(tiled, NULL, 1, NULL));
+    NOT_NULL(acu_array_unmap(tiled, NULL, 1, NULL));
+    REFUSED(acu_array_map(array, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE nor");
+    REFUSED(acu_mipmap_map(mipmap, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE nor");
+    REFUSED(acu_mipmap_unmap(mipmap, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE");
+    OK(acu_array_release(tiled));
+}
+
 static void textures(void **state) {
     (void)state;
     acu_texture *made = NULL;
@@ -227,6 +248,7 @@ int main(void) {
         ARRAY_TEST(arrays_are_asked),
         ARRAY_TEST(arrays_are_used),
         ARRAY_TEST(mipmaps),
+        ARRAY_TEST(mappings),
         ARRAY_TEST(textures),
         ARRAY_TEST(surfaces),
         ARRAY_TEST(arguments),

@@ -35,6 +35,23 @@ int acu_array_keep(const acu_array_making *m, acu_array_shape *shape, cudaArray_
 int acu_array_check_flag(const char *call, const void *handle, const acu_array_shape *shape,
                          enum acu_array_flag flag);
 
+/* An array or mipmap to whose parts memory is mapped. */
+typedef struct acu_array_parts {
+    const char *call;
+    const void *handle;
+    const acu_array_shape *shape;
+    cudaArray_t array;           /* NULL: a mipmap */
+    cudaMipmappedArray_t mipmap; /* of so many levels: */
+    unsigned levels;
+    const acu_array_mapping *mappings;
+    size_t count;
+    bool unmaps;
+    acu_stream *on; /* NULL: the array's own */
+} acu_array_parts;
+
+/* Maps or unmaps the parts. */
+int acu_array_map_parts(acu_array_parts *parts);
+
 /* Returns how many elements there are in each direction, at least 1; with `in_blocks` how many
  * blocks where the format is compressed. */
 acu_extent acu_array_elements(const acu_array_shape *shape, bool in_blocks);
