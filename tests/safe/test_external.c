@@ -436,6 +436,10 @@ static void nvsci(void **state) {
               &(acu_external_semaphore_source){ACU_EXTERNAL_SEMAPHORE_NVSCI_SYNC, 0, &object, NULL},
               &semaphore),
           801, "cudaImportExternalSemaphore");
+    FAILS(acu_external_semaphore_get_nvsci_attributes(
+              0, ACU_NVSCI_SYNC_SIGNAL | ACU_NVSCI_SYNC_WAIT, &object),
+          801, "cudaDeviceGetNvSciSyncAttributes");
+    assert_non_null(strstr(acu_last_error_details().hint, "NvSci is there on Jetson"));
 }
 
 /* CUDA looks at the size only when something is mapped. */
