@@ -165,10 +165,11 @@ static int check(part *p) {
 
 static CUarrayMapInfo info_of(const part *p) {
     const acu_array_mapping *m = p->m;
-    CUarrayMapInfo info = {.resourceType = p->of->array ? CU_RESOURCE_TYPE_ARRAY
-                                                        : CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
-                           .memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
-                           .deviceBitMask = 1u << p->of->shape->memory->object.device};
+    CUarrayMapInfo info = {
+        .memOperationType = p->of->unmaps ? CU_MEM_OPERATION_TYPE_UNMAP : CU_MEM_OPERATION_TYPE_MAP,
+        .resourceType = p->of->array ? CU_RESOURCE_TYPE_ARRAY : CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+        .memHandleType = CU_MEM_HANDLE_TYPE_GENERIC,
+        .deviceBitMask = 1u << (unsigned)p->of->shape->memory->object.device};
     if (p->of->array)
         info.resource.array = (CUarray)(void *)p->of->array;
     else
@@ -189,7 +190,6 @@ static CUarrayMapInfo info_of(const part *p) {
         info.subresource.sparseLevel.extentHeight = (unsigned)m->extent.height;
         info.subresource.sparseLevel.extentDepth = (unsigned)m->extent.depth;
     }
-    info.memOperationType = p->of->unmaps ? CU_MEM_OPERATION_TYPE_UNMAP : CU_MEM_OPERATION_TYPE_MAP;
     if (!p->of->unmaps) {
         info.memHandle.memHandle = m->memory->raw;
         info.offset = m->memory_at;
