@@ -123,6 +123,10 @@ SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE, cudaExternalMemoryHandleTypeD3D11Resour
 SAME(ACU_EXTERNAL_MEMORY_D3D11_RESOURCE_KMT, cudaExternalMemoryHandleTypeD3D11ResourceKmt);
 SAME(ACU_EXTERNAL_MEMORY_NVSCI_BUF, cudaExternalMemoryHandleTypeNvSciBuf);
 
+/* acu_nvsci_sync_use */
+SAME(ACU_NVSCI_SYNC_SIGNAL, cudaNvSciSyncAttrSignal);
+SAME(ACU_NVSCI_SYNC_WAIT, cudaNvSciSyncAttrWait);
+
 /* acu_external_semaphore_type */
 SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_FD, cudaExternalSemaphoreHandleTypeOpaqueFd);
 SAME(ACU_EXTERNAL_SEMAPHORE_OPAQUE_WIN32, cudaExternalSemaphoreHandleTypeOpaqueWin32);

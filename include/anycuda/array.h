@@ -11,6 +11,7 @@
 #define ACU_ARRAY_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/physical.h>
 #include <anycuda/region.h>
 
 struct cudaArray;
@@ -79,7 +80,8 @@ typedef struct acu_mipmap acu_mipmap;
  * A height of 0 means an array of one dimension, and a depth of 0 one of two; of a layered array
  * depth is the number of layers. Errors: ACU_ERROR_DTYPE and ACU_ERROR_ARGUMENT where there is no
  * such format; ACU_ERROR_CAPTURE while a capture is under way that the call would break; 1 where
- * CUDA has no such array, because of its extent or flags; ACU_OUT_OF_MEMORY.
+ * CUDA has no such array, because of its extent or flags, of which the hint says what is wrong;
+ * ACU_OUT_OF_MEMORY.
  */
 ACU_CHECKED acu_result acu_array_create(acu_stream *stream, acu_format format, acu_extent extent,
                                         unsigned flags, acu_array **array);
@@ -166,6 +168,56 @@ ACU_CHECKED acu_result acu_array_get_memory_requirements(const acu_array *array,
 /** Asks for the tiles of a sparse array. Errors: ACU_ERROR_STATE where the array is not sparse. */
 ACU_CHECKED acu_result acu_array_get_sparse_properties(const acu_array *array,
                                                        acu_sparse_properties *properties);
+
+/* ---- memory that the program maps ----
+ *
+ * A sparse array has no memory of its own: the program maps physical memory to its tiles, and to
+ * its tail, and may map other memory, or none, at any time. What has none reads as zero or
+ * undefined, and writes to it are lost. A deferred array is mapped as a whole, before its first
+ * use.
+ */
+
+enum { ACU_TILE_BYTES = 65536 }; /* of a tile, whatever its extent is */
+
+/**
+ * Memory for a part of a sparse array or mipmap, or for all of a deferred one, whose part is all
+ * zero.
+ */
+typedef struct acu_array_mapping {
+    acu_physical *memory; /* of the same device, made with `options.tiles` */
+    size_t memory_at;     /* its first byte, a multiple of ACU_TILE_BYTES */
+    unsigned level;       /* of a mipmap: one before `first_level` of the properties */
+    unsigned layer;       /* of the tiles, or of the tail if each layer has one */
+    acu_position at;      /* the first element of a tile */
+    acu_extent extent;    /* elements: whole tiles, whose last one may end with the level */
+    bool tail;            /* instead of tiles a part of the tail: */
+    size_t tail_at;       /* its first byte, a multiple of ACU_TILE_BYTES */
+    size_t tail_bytes;    /* the same */
+} acu_array_mapping;
+
+/**
+ * Maps memory to parts of a sparse array, or to a deferred one, and does not wait; memory that was
+ * mapped there before is replaced.
+ *
+ * The mapping is work of the stream, and a use of the array that writes it: what comes after it
+ * sees the memory. CUDA keeps memory as long as it is mapped, so that its handle may be released at
+ * once. Either all mappings are done or, where one of them is wrong, none; the error has its index.
+ * `on` is the stream to use, and NULL the array's own. Errors: ACU_ERROR_STATE where the array is
+ * neither sparse nor deferred, is the level of a mipmap (acu_mipmap_map()), or the memory was made
+ * without `options.tiles` or is a share of another process; ACU_ERROR_DEVICE where memory, array
+ * and stream are not of one device; ACU_ERROR_RANGE where a part is none of whole tiles within the
+ * array, or the memory is too small; ACU_ERROR_ARGUMENT where a deferred array is mapped in parts;
+ * ACU_ERROR_CAPTURE where the stream is captured, because CUDA captures no mapping.
+ */
+ACU_CHECKED acu_result acu_array_map(acu_array *array, const acu_array_mapping *mappings,
+                                     size_t count, acu_stream *on);
+
+/**
+ * Unmaps what is mapped to the parts, and does not wait; `memory` and `memory_at` are not looked
+ * at, so that the list of acu_array_map() can be given again. Errors: those of acu_array_map().
+ */
+ACU_CHECKED acu_result acu_array_unmap(acu_array *array, const acu_array_mapping *mappings,
+                                       size_t count, acu_stream *on);
 
 /* ---- order ---- */
 
@@ -286,6 +338,14 @@ ACU_CHECKED acu_result acu_mipmap_get_memory_requirements(const acu_mipmap *mipm
 /** Asks for the tiles of a sparse mipmap, as acu_array_get_sparse_properties() does. */
 ACU_CHECKED acu_result acu_mipmap_get_sparse_properties(const acu_mipmap *mipmap,
                                                         acu_sparse_properties *properties);
+
+/** Maps memory to parts of levels, or to a deferred mipmap, as acu_array_map() does. */
+ACU_CHECKED acu_result acu_mipmap_map(acu_mipmap *mipmap, const acu_array_mapping *mappings,
+                                      size_t count, acu_stream *on);
+
+/** Unmaps what is mapped to parts of levels, as acu_array_unmap() does. */
+ACU_CHECKED acu_result acu_mipmap_unmap(acu_mipmap *mipmap, const acu_array_mapping *mappings,
+                                        size_t count, acu_stream *on);
 
 ACU_END_C
 

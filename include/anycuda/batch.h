@@ -64,8 +64,8 @@ typedef struct acu_copy_attributes {
  *
  * `attributes` may be NULL; copies before the first entry's have none. Copies one by one have no
  * use for hints, and wait at the end where a source must be read during the call. A batch of 0
- * copies is done. A copy whose `count` is 0 copies all that the source has from `from_at` on
- * (acu_copy): leave out those that shall copy nothing. A capture takes the copies as nodes.
+ * copies is done, and so is a copy whose `count` is 0, as in acu_buffer_copy_range(); ACU_REST is
+ * all that the source has from `from_at` on. A capture takes the copies as nodes.
  *
  * `report` may be NULL. The result is that of the first copy that failed, and so is the last error,
  * whose message has the index. If CUDA refuses a batch, its copies are tried one by one: those that

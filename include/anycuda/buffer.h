@@ -359,6 +359,9 @@ ACU_CHECKED acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_str
 ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
                                              size_t from_at, size_t count, acu_stream *on);
 
+/** As a number of elements in acu_copy and acu_fill: all from the first one on. */
+#define ACU_REST ((size_t)-1)
+
 /**
  * What is copied by a node of a graph, or in a batch: elements of one buffer to another. Either
  * buffer may be memory of the host.
@@ -366,8 +369,8 @@ ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_b
 typedef struct acu_copy {
     acu_buffer *to, *from;
     size_t to_at, from_at; /* the first elements */
-    size_t count;          /* 0: all elements that the source has from `from_at` on, and not none,
-                              so that a list leaves out what shall copy nothing */
+    size_t count;          /* ACU_REST: all elements that the source has from `from_at` on; 0: none,
+                              which a batch may have, but not a node */
 } acu_copy;
 
 enum { ACU_MAX_RANK = 16 };

@@ -250,6 +250,24 @@ acu_device acu_external_semaphore_device(const acu_external_semaphore *semaphore
 ACU_CHECKED acu_result acu_external_semaphore_get_info(acu_external_semaphore *semaphore,
                                                        acu_external_semaphore_info *info);
 
+/** What CUDA is to do with an NvSciSyncObj, as bits, with CUDA's numbers. */
+enum acu_nvsci_sync_use {
+    ACU_NVSCI_SYNC_SIGNAL = 1, /* signal it */
+    ACU_NVSCI_SYNC_WAIT = 2    /* wait for it */
+};
+
+/**
+ * Asks which attributes an NvSciSyncObj needs so that the device can signal it or wait for it, and
+ * writes them into `attributes`, an NvSciSyncAttrList, which stays the caller's.
+ *
+ * NvSci reconciles the list with those of the other users, and allocates the object, which
+ * acu_external_semaphore_import() imports as ACU_EXTERNAL_SEMAPHORE_NVSCI_SYNC. `uses` are
+ * acu_nvsci_sync_use bits. Errors: ACU_ERROR_ARGUMENT where there is none, or an unknown one;
+ * ACU_NOT_SUPPORTED where the system has no NvSci, as the simulator.
+ */
+ACU_CHECKED acu_result acu_external_semaphore_get_nvsci_attributes(acu_device device, unsigned uses,
+                                                                   void *attributes);
+
 /* ---- signals and waits ----
  *
  * They are work of a stream: done when all that came before on the stream is done, and captured

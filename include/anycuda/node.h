@@ -62,7 +62,7 @@ typedef struct acu_fill {
     acu_dtype dtype;     /* of the element, which has 1, 2 or 4 bytes, or equal bytes */
     const void *element; /* read at the call */
     size_t at;           /* the first element */
-    size_t width;        /* elements in a row; 0: all from the first one on, in one row */
+    size_t width;        /* elements in a row, at least 1; ACU_REST: all from `at` on, in one row */
     size_t height;       /* rows; 0: one */
     size_t pitch;        /* elements from the start of a row to the start of the next; 0: width */
 } acu_fill;

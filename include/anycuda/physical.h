@@ -29,6 +29,7 @@ typedef struct acu_physical_options {
     bool compressible; /* the device may compress what is written; it need not */
     bool rdma;         /* other devices may reach it by GPUDirect RDMA */
     int node;          /* of ACU_DEVICE_HOST: the NUMA node */
+    bool tiles;        /* for sparse and deferred arrays (array.h); memory of a device */
 } acu_physical_options;
 
 /** What CUDA made of the options. */
@@ -38,6 +39,7 @@ typedef struct acu_physical_info {
     unsigned handles;  /* acu_share_handle bits */
     bool compressible;
     bool rdma;
+    bool tiles; /* of memory that was made here; CUDA does not say it of raw handles */
 } acu_physical_info;
 
 /**

@@ -85,7 +85,8 @@ static void call_nothing(void *data) {
 static acu_result hold_graph(void) {
     const acu_grid grid = acu_grid_1d(1, 1);
     const float one = 1;
-    const acu_fill fill = {.buffer = held.buffers[1], .dtype = ACU_F32, .element = &one};
+    const acu_fill fill = {
+        .buffer = held.buffers[1], .dtype = ACU_F32, .element = &one, .width = ACU_REST};
     acu_sim_register("nothing", nothing);
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &held.module));
     ACU_TRY(acu_module_get_kernel(held.module, "nothing", &held.kernel));

@@ -268,8 +268,10 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     ACU_TRY(acu_graph_add_event_record(inner, NULL, 0, event, NULL));
     ACU_TRY(acu_graph_add_write(graph, NULL, 0, y, 0, ACU_I32, &one, 1, &after[0]));
     ACU_TRY(acu_graph_add_child(graph, NULL, 0, inner, &after[1]));
-    ACU_TRY(acu_graph_add_fill(graph, after, 2, &(acu_fill){x, ACU_I32, &one, .at = 0}, fill));
-    ACU_TRY(acu_graph_add_copy(graph, fill, 1, &(acu_copy){.to = y, .from = x}, NULL));
+    ACU_TRY(acu_graph_add_fill(graph, after, 2, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST},
+                               fill));
+    ACU_TRY(acu_graph_add_copy(graph, fill, 1, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                               NULL));
     ACU_TRY(acu_node_get_type(*fill, &type));
     return acu_graph_get_edges(graph, NULL, NULL, NULL, &count);
 }
@@ -295,10 +297,10 @@ static acu_result graphs(void) {
     ACU_TRY(acu_exec_upload(exec, a));
     ACU_TRY(acu_exec_launch(exec, a));
     ACU_TRY(acu_stream_synchronize(a)); /* so that each run makes the same calls */
-    ACU_TRY(acu_exec_set_fill(exec, fill, &(acu_fill){y, ACU_I32, &two, .at = 0}));
+    ACU_TRY(acu_exec_set_fill(exec, fill, &(acu_fill){y, ACU_I32, &two, .width = ACU_REST}));
     ACU_TRY(acu_exec_launch(exec, b)); /* waits for the memory's use on the other stream */
     ACU_TRY(acu_stream_synchronize(b));
-    return acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &two, .at = 0});
+    return acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &two, .width = ACU_REST});
 }
 
 static acu_result modules(void) {
@@ -431,8 +433,10 @@ static acu_result updates(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
     ACU_TRY(acu_graph_create(&first));
     ACU_TRY(acu_graph_create(&second));
-    ACU_TRY(acu_graph_add_fill(first, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, NULL));
-    ACU_TRY(acu_graph_add_fill(second, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 8}, NULL));
+    ACU_TRY(
+        acu_graph_add_fill(first, NULL, 0, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST}, NULL));
+    ACU_TRY(acu_graph_add_fill(second, NULL, 0,
+                               &(acu_fill){x, ACU_I32, &one, .at = 8, .width = ACU_REST}, NULL));
     ACU_TRY(acu_graph_instantiate(first, NULL, &exec));
     ACU_TRY(acu_exec_launch(exec, a));
     ACU_TRY(acu_stream_synchronize(a)); /* so that each run makes the same calls */
@@ -444,8 +448,10 @@ static acu_result updates(void) {
 static acu_result add_some(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_event *event,
                            acu_node nodes[4]) {
     const int32_t one = 1;
-    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &nodes[0]));
-    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x}, &nodes[1]));
+    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST},
+                               &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                               &nodes[1]));
     ACU_TRY(acu_graph_add_host(graph, nodes, 2, (acu_closure){never, NULL, NULL}, &nodes[2]));
     return acu_graph_add_event_record(graph, nodes, 3, event, &nodes[3]);
 }
@@ -469,8 +475,8 @@ static acu_result changes(void) {
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(add_some(graph, x, y, first, nodes));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
-    ACU_TRY(acu_node_set_fill(nodes[0], &(acu_fill){y, ACU_I32, &two, .at = 0}));
-    ACU_TRY(acu_node_set_copy(nodes[1], &(acu_copy){.to = x, .from = y}));
+    ACU_TRY(acu_node_set_fill(nodes[0], &(acu_fill){y, ACU_I32, &two, .width = ACU_REST}));
+    ACU_TRY(acu_node_set_copy(nodes[1], &(acu_copy){.to = x, .from = y, .count = ACU_REST}));
     ACU_TRY(acu_node_set_host(nodes[2], (acu_closure){never, NULL, NULL}));
     ACU_TRY(acu_node_set_event(nodes[3], second));
     ACU_TRY(acu_node_get_params(nodes[0], &raw));
@@ -590,12 +596,13 @@ static acu_result changes_of_execs(void) {
     ACU_TRY(acu_graph_create(&inner));
     ACU_TRY(acu_graph_add_empty(inner, NULL, 0, NULL));
     ACU_TRY(change_kernel(graph, kernel, x));
-    ACU_TRY(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, &copy));
+    ACU_TRY(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                               &copy));
     ACU_TRY(acu_graph_add_host(graph, NULL, 0, (acu_closure){never, NULL, NULL}, &host));
     ACU_TRY(acu_graph_add_child(graph, &copy, 1, inner, &child));
     ACU_TRY(acu_graph_keep(graph, y, true));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
-    ACU_TRY(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = y}));
+    ACU_TRY(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = y, .count = ACU_REST}));
     ACU_TRY(acu_exec_set_host(exec, host, (acu_closure){never, NULL, never}));
     ACU_TRY(acu_exec_set_child(exec, child, inner));
     ACU_TRY(acu_exec_is_enabled(exec, copy, &enabled));
@@ -868,6 +875,7 @@ const scenario scenarios[] = {
     {"transpositions", transpositions},
     {"other_apis", other_apis},
     {"arrays_and_textures", arrays_and_textures},
+    {"mapped_arrays", mapped_arrays},
 };
 
 const size_t scenario_count = COUNT(scenarios);

@@ -18,6 +18,7 @@ extern const size_t scenario_count;
 acu_result other_apis(void);
 /* The scenarios of scenarios_memory.c. */
 acu_result allocators(void);
+acu_result mapped_arrays(void);
 acu_result shares(void);
 acu_result transfers(void);
 

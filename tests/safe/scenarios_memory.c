@@ -126,3 +126,29 @@ acu_result shares(void) {
     ACU_TRY(acu_share_get_info(first, &info));
     return export_memory(a);
 }
+
+/* Tiles of a sparse array, and all of a deferred mipmap. */
+acu_result mapped_arrays(void) {
+    size_t step = 0;
+    const acu_physical_options tiles = {.tiles = true};
+    const acu_format f32 = {ACU_F32, 1, ACU_ENCODING_NUMBERS};
+    acu_array_mapping one = {.extent = {128, 128, 1}}, whole = {.memory_at = ACU_TILE_BYTES};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_physical) *memory = NULL;
+    ACU_AUTO(acu_array) *array = NULL;
+    ACU_AUTO(acu_mipmap) *mipmap = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    ACU_TRY(acu_physical_get_granularity(0, &tiles, &step, NULL));
+    ACU_TRY(acu_physical_create(0, step, &tiles, &memory));
+    ACU_TRY(acu_array_create(a, f32, (acu_extent){256, 256, 0}, ACU_ARRAY_SPARSE, &array));
+    ACU_TRY(acu_mipmap_create(a, f32, (acu_extent){64, 64, 0}, 2, ACU_ARRAY_DEFERRED, &mipmap));
+    one.memory = whole.memory = memory;
+    ACU_TRY(acu_array_map(array, &one, 1, NULL));
+    ACU_TRY(acu_mipmap_map(mipmap, &whole, 1, b));
+    ACU_TRY(acu_array_unmap(array, &one, 1, b));
+    ACU_TRY(
+        acu_mipmap_unmap(mipmap, &whole, 1, b)); /* or what could not be freed keeps the memory */
+    return acu_array_synchronize(array);
+}

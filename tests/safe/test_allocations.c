@@ -157,7 +157,7 @@ static void nothing_is_allocated_to_launch_a_graph(void **state) {
     OK(acu_buffer_create(a, ACU_F32, 8, &x));
     OK(acu_buffer_create(b, ACU_F32, 8, &y));
     OK(acu_graph_create(&graph));
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, NULL));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, NULL));
     OK(acu_graph_keep(graph, y, false));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     launch_on(exec, a, b);

@@ -157,7 +157,7 @@ static void wrong_arguments(void **state) {
                            (acu_extent){.width = 4, .height = 5, .depth = 6}, ACU_ARRAY_CUBE,
                            &array),
           1, "cudaMalloc3DArray");
-    assert_non_null(strstr(acu_last_error_details().hint, "a cube needs square faces"));
+    assert_non_null(strstr(acu_last_error_details().hint, "a cube has square faces"));
     assert_null(array);
     OK(acu_array_create(stream, (acu_format){.dtype = ACU_F32}, extent, 0, &array));
     FAILS(acu_array_write(array, ((int[]){1, 2, 3, 4}), 4), ACU_ERROR_DTYPE,

@@ -57,10 +57,14 @@ static void nothing_is_done_at_once(void **state) {
     acu_batch_report report = {.failed = 7, .calls = 7};
     acu_buffer *empty = NULL;
     OK(acu_buffer_create(a, ACU_I32, 0, &empty));
-    const acu_copy none[] = {{.to = empty, .from = empty}, {.to = x, .from = x, .from_at = 8}};
+    const acu_copy none[] = {{.to = empty, .from = empty, .count = ACU_REST},
+                             {.to = x, .from = x, .from_at = 8, .count = ACU_REST}};
     OK(acu_batch_copy(a, NULL, 0, NULL, 0, &report));
     assert_true(report.failed == 0 && report.calls == 0);
     OK(acu_batch_copy(a, none, 2, NULL, 0, &report));
+    assert_true(report.failed == 0 && report.calls == 0);
+    /* A row may be empty, of which the rest of the source is no part. */
+    OK(acu_batch_copy(a, &(acu_copy){.to = x, .from = y, .from_at = 3}, 1, NULL, 0, &report));
     assert_true(report.failed == 0 && report.calls == 0);
     OK(acu_batch_prefetch(a, NULL, 0, NULL));
     OK(acu_batch_discard(a, NULL, 0, NULL));
@@ -136,7 +140,8 @@ static void a_source_is_read_during_the_call(void **state) {
     OK(acu_buffer_create_with(a, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_PINNED},
                               &pinned));
     OK(acu_buffer_get_host(pinned, (void **)&numbers_there));
-    const acu_copy copies[] = {{.to = x, .from = host}, {.to = y, .from = pinned}};
+    const acu_copy copies[] = {{.to = x, .from = host, .count = ACU_REST},
+                               {.to = y, .from = pinned, .count = ACU_REST}};
     const acu_copy_attributes during = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
     for (int32_t round = 1; round < 4; round++) {
         for (size_t i = 0; i < 8; i++)
@@ -160,8 +165,8 @@ static void entries_hold_for_the_copies_behind_them(void **state) {
     OK(acu_buffer_create_with(a, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_MANAGED},
                               &managed));
     const acu_copy copies[] = {{.to = x, .from = source, .count = 4},
-                               {.to = y, .from = source},
-                               {.to = managed, .from = source},
+                               {.to = y, .from = source, .count = ACU_REST},
+                               {.to = managed, .from = source, .count = ACU_REST},
                                {.to = x, .from = source, .to_at = 4, .count = 4}};
     const acu_copy_attributes attributes[] = {
         {.first = 1, .order = ACU_SOURCE_ORDER_ANY, .overlap = true},
@@ -184,7 +189,7 @@ static void entries_hold_for_the_copies_behind_them(void **state) {
 static void wrong_attributes(void **state) {
     (void)state;
     static const acu_device ninth = 9;
-    const acu_copy copy = {.to = x, .from = y};
+    const acu_copy copy = {.to = x, .from = y, .count = ACU_REST};
     const acu_copy_attributes same[] = {{.first = 1}, {.first = 1}}, order = {.order = 4},
                               where = {.to = &ninth};
     FAILS(acu_batch_copy(a, &copy, 1, NULL, 1, NULL), ACU_ERROR_ARGUMENT, "'attributes' is NULL");
@@ -328,8 +333,8 @@ static void a_report_names_all_that_are_wrong(void **state) {
         {.to = x, .from = y, .count = 4},
         {.to = x, .from = y, .to_at = 5, .count = 4},
         {.to = x, .from = x, .to_at = 1, .count = 4},
-        {.to = floats, .from = y},
-        {.to = NULL, .from = y},
+        {.to = floats, .from = y, .count = ACU_REST},
+        {.to = NULL, .from = y, .count = ACU_REST},
     };
     FAILS(acu_batch_copy(a, copies, 5, NULL, 0, &report), ACU_ERROR_RANGE,
           "acu_batch_copy (copy 1): 4 elements from element 5 on are outside");
@@ -398,7 +403,8 @@ static void a_failure_of_the_whole(void **state) {
     (void)state;
     acu_batch_failure failure;
     acu_batch_report report = {.failures = &failure, .room = 1};
-    const acu_copy copies[] = {{.to = x, .from = y}, {.to = y, .from = x}};
+    const acu_copy copies[] = {{.to = x, .from = y, .count = ACU_REST},
+                               {.to = y, .from = x, .count = ACU_REST}};
     OK(acu_inject_errors(has_copies() ? "cudaMemcpyBatchAsync@1:719" : "cudaMemcpyAsync@1:719"));
     FAILS(acu_batch_copy(a, copies, 2, NULL, 0, &report), 719, "error injected");
     assert_int_equal(report.failed, 1);
@@ -412,7 +418,7 @@ static void a_failure_of_the_whole(void **state) {
 static void waits_for_other_streams(void **state) {
     (void)state;
     blocker at_b;
-    const acu_copy copy = {.to = x, .from = y};
+    const acu_copy copy = {.to = x, .from = y, .count = ACU_REST};
     fill(y, a, 1);
     OK(acu_stream_synchronize(a));
     block_stream(&at_b, b);
@@ -469,7 +475,8 @@ static void a_capture_takes_a_batch(void **state) {
     acu_graph *graph = NULL;
     acu_batch_report report = {0};
     acu_buffer *from = numbers(a, 7, 8);
-    const acu_copy copies[] = {{.to = x, .from = from}, {.to = y, .from = from}};
+    const acu_copy copies[] = {{.to = x, .from = from, .count = ACU_REST},
+                               {.to = y, .from = from, .count = ACU_REST}};
     const acu_copy_attributes any_order = {.order = ACU_SOURCE_ORDER_ANY},
                               during = {.order = ACU_SOURCE_ORDER_DURING_API_CALL};
     OK(acu_stream_begin_capture(a, NULL));

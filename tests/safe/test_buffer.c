@@ -204,7 +204,7 @@ static void fills_what_is_not_aligned(void **state) {
     for (size_t i = 0; i < 16; i++)
         assert_int_equal(back[i], i < 1 || i > 12 ? 0 : element[(i - 1) % 4]);
     acu_graph *graph = NULL;
-    const acu_fill fill = {elements, ACU_BYTES(4), element, .at = 0};
+    const acu_fill fill = {elements, ACU_BYTES(4), element, .width = ACU_REST};
     OK(acu_graph_create(&graph));
     FAILS(acu_graph_add_fill(graph, NULL, 0, &fill, NULL), ACU_ERROR_DTYPE, "not aligned");
     OK(acu_graph_release(graph));

@@ -190,7 +190,8 @@ static void captures_behind_nodes_of_a_graph(void **state) {
     OK(acu_graph_create(&graph));
     OK(acu_graph_create(&other));
     OK(acu_graph_add_empty(other, NULL, 0, &stranger));
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &first));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST},
+                          &first));
     FAILS(acu_stream_begin_capture(
               a, &(acu_capture_options){.into = graph, .after = &stranger, .after_count = 1}),
           ACU_ERROR_ARGUMENT, "of another graph");
@@ -367,7 +368,7 @@ static void a_launch_is_not_captured(void **state) {
     size_t count = 0;
     const int32_t two = bytes_of(2);
     OK(acu_graph_create(&inner));
-    OK(acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_I32, &two, .at = 0}, NULL));
+    OK(acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_I32, &two, .width = ACU_REST}, NULL));
     OK(acu_graph_instantiate(inner, NULL, &exec));
     for (int i = 0; i < 2; i++) /* so that the next one could be like the one before */
         OK(acu_exec_launch(exec, a));

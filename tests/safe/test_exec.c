@@ -78,7 +78,8 @@ static void a_cycle_is_told(void **state) {
 /* ---- order and lifetime ---- */
 
 static void add_fill(acu_graph *to, acu_buffer *buffer, int32_t value, acu_node *node) {
-    OK(acu_graph_add_fill(to, NULL, 0, &(acu_fill){buffer, ACU_I32, &value, .at = 0}, node));
+    OK(acu_graph_add_fill(to, NULL, 0, &(acu_fill){buffer, ACU_I32, &value, .width = ACU_REST},
+                          node));
 }
 
 static void launches_are_uses(void **state) {
@@ -142,7 +143,7 @@ static void repeated_launches_are_uses(void **state) {
     }
     launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
-    const acu_fill another = {z, ACU_I32, &(int32_t){7}, .at = 0};
+    const acu_fill another = {z, ACU_I32, &(int32_t){7}, .width = ACU_REST};
     OK(acu_exec_set_fill(exec, fill, &another));
     block_stream(&at, other);
     OK(acu_buffer_copy(y, z, other));
@@ -262,7 +263,8 @@ static void memory_that_others_read_is_looked_at(void **state) {
     int32_t back[8];
     blocker at;
     OK(acu_buffer_create(other, ACU_I32, 8, &z));
-    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, NULL));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                          NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_copy(z, x, other));
@@ -445,17 +447,18 @@ static void changes_a_fill_and_a_copy(void **state) {
     acu_buffer *z = NULL;
     OK(acu_buffer_create(stream, ACU_I32, 8, &z));
     add_fill(graph, x, 1, &fill);
-    OK(acu_graph_add_copy(graph, &fill, 1, &(acu_copy){.to = y, .from = x}, &copy));
+    OK(acu_graph_add_copy(graph, &fill, 1, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                          &copy));
     OK(acu_graph_instantiate(graph, NULL, &exec));
-    OK(acu_exec_set_fill(exec, fill, &(acu_fill){z, ACU_I32, &eight, .at = 0}));
-    OK(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = z}));
+    OK(acu_exec_set_fill(exec, fill, &(acu_fill){z, ACU_I32, &eight, .width = ACU_REST}));
+    OK(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = z, .count = ACU_REST}));
     OK(acu_buffer_release(z)); /* it is the exec's now */
     OK(acu_exec_launch(exec, other));
     OK(acu_buffer_read(x, back, 8));
     assert_int_equal(back[3], 8);
     FAILS(acu_exec_set_fill(exec, fill, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
     FAILS(acu_exec_set_copy(exec, copy, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
-    FAILS(acu_exec_set_copy(exec, fill, &(acu_copy){.to = y, .from = x}), 1, "");
+    FAILS(acu_exec_set_copy(exec, fill, &(acu_copy){.to = y, .from = x, .count = ACU_REST}), 1, "");
     FAILS(acu_exec_set_memcpy(exec, copy, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     OK(acu_exec_release(exec));
 }
@@ -495,11 +498,11 @@ static void changes_need_a_node_of_its_graph(void **state) {
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_clone(graph, &clone));
     OK(acu_node_find_in_clone(node, clone, &stranger));
-    FAILS(acu_exec_set_fill(exec, stranger, &(acu_fill){x, ACU_I32, &one, .at = 0}),
+    FAILS(acu_exec_set_fill(exec, stranger, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST}),
           ACU_ERROR_ARGUMENT, "not of the graph that was instantiated");
     OK(acu_node_destroy(node));
-    FAILS(acu_exec_set_fill(exec, node, &(acu_fill){x, ACU_I32, &one, .at = 0}), ACU_ERROR_HANDLE,
-          "");
+    FAILS(acu_exec_set_fill(exec, node, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST}),
+          ACU_ERROR_HANDLE, "");
     OK(acu_graph_release(clone));
     OK(acu_exec_release(exec));
 }
@@ -564,7 +567,7 @@ static void changes_a_child(void **state) {
     OK(acu_node_get_child(node, &child)); /* its nodes are the exec's, too */
     size_t count = 1;
     OK(acu_graph_get_nodes(child, &fill, &count));
-    OK(acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &nine, .at = 0}));
+    OK(acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &nine, .width = ACU_REST}));
     OK(acu_exec_launch(exec, other));
     OK(acu_buffer_read(x, back, 8));
     assert_int_equal(back[0], 9);

@@ -227,8 +227,8 @@ static void graphs_keep_the_memory(void **state) {
     OK(acu_external_memory_create_buffer(memory, 0, stream, ACU_I32, 4, &buffer));
     OK(acu_external_memory_release(memory));
     OK(acu_graph_create(&graph));
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){buffer, ACU_I32, &(int32_t){4}, .at = 0},
-                          NULL));
+    OK(acu_graph_add_fill(graph, NULL, 0,
+                          &(acu_fill){buffer, ACU_I32, &(int32_t){4}, .width = ACU_REST}, NULL));
     OK(acu_buffer_release(buffer));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_release(graph));
@@ -436,6 +436,10 @@ static void nvsci(void **state) {
               &(acu_external_semaphore_source){ACU_EXTERNAL_SEMAPHORE_NVSCI_SYNC, 0, &object, NULL},
               &semaphore),
           801, "cudaImportExternalSemaphore");
+    FAILS(acu_external_semaphore_get_nvsci_attributes(
+              0, ACU_NVSCI_SYNC_SIGNAL | ACU_NVSCI_SYNC_WAIT, &object),
+          801, "cudaDeviceGetNvSciSyncAttributes");
+    assert_non_null(strstr(acu_last_error_details().hint, "NvSci is there on Jetson"));
 }
 
 /* CUDA looks at the size only when something is mapped. */

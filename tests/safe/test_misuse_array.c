@@ -44,6 +44,62 @@ static void arrays_are_made(void **state) {
     OWNERS(array);
 }
 
+/* What no device has, and what the hint says of it. */
+static const struct {
+    acu_extent extent;
+    unsigned flags;
+    const char *hint;
+} impossible[] = {
+    {{0, 4, 0}, 0, "the width is 0"},
+    {{4, 4, 0}, ACU_ARRAY_LAYERED, "the depth is 0"},
+    {{4, 0, 4}, 0, "the height is 0, which means one dimension, but the depth is 4"},
+    {{4, 5, 6}, ACU_ARRAY_CUBE, "square faces, but the width is 4 and the height 5"},
+    {{4, 4, 5}, ACU_ARRAY_CUBE, "a cube has six faces, but the depth is 5"},
+    {{4, 4, 9}, ACU_ARRAY_CUBE | ACU_ARRAY_LAYERED, "the depth is 9, no multiple of 6"},
+    {{4, 4, 0}, 0x4000, "0x4000, which is no acu_array_flag"},
+    {{4, 0, 0}, ACU_ARRAY_GATHER, "ACU_ARRAY_GATHER is for two dimensions"},
+    {{4, 4, 4}, ACU_ARRAY_GATHER, "ACU_ARRAY_GATHER is for two dimensions"},
+    {{4, 0, 0}, ACU_ARRAY_SPARSE, "ACU_ARRAY_SPARSE is for two and three dimensions"},
+    {{4, 4, 0}, ACU_ARRAY_SPARSE | ACU_ARRAY_DEFERRED, "ACU_ARRAY_DEFERRED exclude each other"},
+    {{4, 4, 0}, ACU_ARRAY_SPARSE | ACU_ARRAY_SURFACE, "ACU_ARRAY_SURFACE exclude each other"},
+    {{4, 4, 6}, ACU_ARRAY_SPARSE | ACU_ARRAY_CUBE, "ACU_ARRAY_CUBE exclude each other"},
+    {{1u << 30, 0, 0}, 0, "the width is 1073741824, but the device has such arrays up to "},
+    {{4, 1u << 30, 0}, 0, "the height is 1073741824, but the device has such arrays up to "},
+    {{4, 4, 1u << 30}, ACU_ARRAY_LAYERED, "the depth is 1073741824, but the device has"},
+};
+
+#define HINTED(call, text)                                                                         \
+    do {                                                                                           \
+        FAILS(call, 1, "");                                                                        \
+        if (!strstr(acu_last_error_details().hint, text))                                          \
+            fail_msg("%s: the hint is: %s", text, acu_last_error_details().hint);                  \
+    } while (0)
+
+/* CUDA says 1 to all of them. */
+static void impossible_arrays_say_why(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(impossible); i++) {
+        acu_array *made = NULL;
+        acu_mipmap *levels = NULL;
+        HINTED(acu_array_create(good.stream, f32, impossible[i].extent, impossible[i].flags, &made),
+               impossible[i].hint);
+        HINTED(acu_mipmap_create(good.stream, f32, impossible[i].extent, 1, impossible[i].flags,
+                                 &levels),
+               impossible[i].hint);
+        assert_true(!made && !levels);
+    }
+}
+
+/* A view has elements of the same size. */
+static void impossible_views_say_why(void **state) {
+    (void)state;
+    acu_texture *made = NULL;
+    const acu_format pairs = {ACU_F32, 2, ACU_ENCODING_NUMBERS};
+    HINTED(acu_texture_create(&(acu_texture_source){.array = array, .view = pairs}, NULL, &made),
+           "as large as those of the array, of 4 bytes");
+    assert_null(made);
+}
+
 static void arrays_are_asked(void **state) {
     (void)state;
     acu_memory_requirements needs;
@@ -115,6 +171,27 @@ static void mipmaps(void **state) {
     OWNERS(mipmap);
 }
 
+static void mappings(void **state) {
+    (void)state;
+    acu_array *tiled = NULL;
+    const acu_array_mapping none_of_memory = {.extent = {512, 512, 1}};
+    OK(acu_array_create(good.stream, f32, (acu_extent){512, 512, 0}, ACU_ARRAY_SPARSE, &tiled));
+    HANDLE(acu_array_map(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_array_unmap(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_mipmap_map(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_mipmap_unmap(bad, &none_of_memory, 1, NULL));
+    HANDLE(acu_array_map(tiled, &((acu_array_mapping){.memory = bad, .extent = {512, 512, 1}}), 1,
+                         NULL));
+    OPTIONAL_HANDLE(acu_array_map(tiled, &none_of_memory, 1, bad));
+    OPTIONAL_HANDLE(acu_array_unmap(tiled, &none_of_memory, 1, bad));
+    NOT_NULL(acu_array_map(tiled, NULL, 1, NULL));
+    NOT_NULL(acu_array_unmap(tiled, NULL, 1, NULL));
+    REFUSED(acu_array_map(array, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE nor");
+    REFUSED(acu_mipmap_map(mipmap, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE nor");
+    REFUSED(acu_mipmap_unmap(mipmap, NULL, 0, NULL), ACU_ERROR_STATE, "neither ACU_ARRAY_SPARSE");
+    OK(acu_array_release(tiled));
+}
+
 static void textures(void **state) {
     (void)state;
     acu_texture *made = NULL;
@@ -167,9 +244,16 @@ static void arguments(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        ARRAY_TEST(arrays_are_made), ARRAY_TEST(arrays_are_asked), ARRAY_TEST(arrays_are_used),
-        ARRAY_TEST(mipmaps),         ARRAY_TEST(textures),         ARRAY_TEST(surfaces),
+        ARRAY_TEST(arrays_are_made),
+        ARRAY_TEST(arrays_are_asked),
+        ARRAY_TEST(arrays_are_used),
+        ARRAY_TEST(mipmaps),
+        ARRAY_TEST(mappings),
+        ARRAY_TEST(textures),
+        ARRAY_TEST(surfaces),
         ARRAY_TEST(arguments),
+        ARRAY_TEST(impossible_arrays_say_why),
+        ARRAY_TEST(impossible_views_say_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

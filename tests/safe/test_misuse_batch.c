@@ -23,7 +23,7 @@ static acu_buffer *const *with(acu_buffer *second) {
     return pair;
 }
 
-#define COPY(to, from)          (&(acu_copy){(to), (from), 0, 0, 0})
+#define COPY(to, from)          (&(acu_copy){(to), (from), 0, 0, ACU_REST})
 #define PREFETCH(buffer, place) (&(acu_prefetch){(buffer), (place)})
 
 #define PAIR(one, other)                                                                           \

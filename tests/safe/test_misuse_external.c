@@ -72,6 +72,12 @@ static void semaphores(void **state) {
     NOT_NULL(acu_external_semaphore_adopt(0, raw_semaphore, NULL));
     NOT_NULL(acu_external_semaphore_adopt(0, NULL, &made));
     NO_DEVICE(acu_external_semaphore_adopt(absent, raw_semaphore, &made));
+    NOT_NULL(acu_external_semaphore_get_nvsci_attributes(0, ACU_NVSCI_SYNC_WAIT, NULL));
+    NO_DEVICE(acu_external_semaphore_get_nvsci_attributes(absent, ACU_NVSCI_SYNC_WAIT, &anything));
+    REFUSED(acu_external_semaphore_get_nvsci_attributes(0, 0, &anything), ACU_ERROR_ARGUMENT,
+            "'uses' is 0x0");
+    REFUSED(acu_external_semaphore_get_nvsci_attributes(0, 4, &anything), ACU_ERROR_ARGUMENT,
+            "'uses' is 0x4");
     HANDLE(acu_external_semaphore_get_info(bad, &info));
     NOT_NULL(acu_external_semaphore_get_info(semaphore, NULL));
     assert_null(made);

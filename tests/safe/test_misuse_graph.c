@@ -97,23 +97,27 @@ static void nodes_are_added(void **state) {
     acu_graph *bodies[1] = {NULL};
     acu_conditional conditional = {good.graph, 0};
     const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
-    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = numbers};
+    const acu_fill fill = {
+        .buffer = good.buffer, .dtype = ACU_F32, .element = numbers, .width = ACU_REST};
     HANDLE(acu_graph_add_empty(bad, NULL, 0, NULL));
     HANDLE(ADDED(kernel, good.kernel, &good.grid, NULL, 0));
     HANDLE(GIVEN(kernel, bad, &good.grid, NULL, 0));
     NOT_NULL(GIVEN(kernel, good.kernel, NULL, NULL, 0));
     REFUSED(GIVEN(kernel, good.kernel, &good.grid, NULL, 1), ACU_ERROR_ARGUMENT, "");
     HANDLE(ADDED(copy, &copy));
-    HANDLE(GIVEN(copy, &((acu_copy){.to = bad, .from = good.buffer})));
-    HANDLE(GIVEN(copy, &((acu_copy){.to = good.buffer, .from = bad})));
+    HANDLE(GIVEN(copy, &((acu_copy){.to = bad, .from = good.buffer, .count = ACU_REST})));
+    HANDLE(GIVEN(copy, &((acu_copy){.to = good.buffer, .from = bad, .count = ACU_REST})));
     NOT_NULL(GIVEN(copy, NULL));
     HANDLE(ADDED(write, good.buffer, 0, ACU_ANY, numbers, 8));
     HANDLE(GIVEN(write, bad, 0, ACU_ANY, numbers, 8));
     NOT_NULL(GIVEN(write, good.buffer, 0, ACU_ANY, NULL, 8));
     NOT_NULL(GIVEN(memcpy, NULL));
     HANDLE(ADDED(fill, &fill));
-    HANDLE(GIVEN(fill, &((acu_fill){.buffer = bad, .dtype = ACU_F32, .element = numbers})));
-    NOT_NULL(GIVEN(fill, &((acu_fill){.buffer = good.buffer, .dtype = ACU_F32})));
+    HANDLE(GIVEN(
+        fill,
+        &((acu_fill){.buffer = bad, .dtype = ACU_F32, .element = numbers, .width = ACU_REST})));
+    NOT_NULL(
+        GIVEN(fill, &((acu_fill){.buffer = good.buffer, .dtype = ACU_F32, .width = ACU_REST})));
     NOT_NULL(GIVEN(fill, NULL));
     HANDLE(ADDED(child, good.graph));
     HANDLE(GIVEN(child, bad));
@@ -205,15 +209,17 @@ static void nodes_are_changed(void **state) {
     (void)state;
     static const float one = 1;
     const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
-    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = &one};
+    const acu_fill fill = {
+        .buffer = good.buffer, .dtype = ACU_F32, .element = &one, .width = ACU_REST};
     struct cudaGraphNodeParams raw;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority};
     HANDLE(acu_node_set_kernel(BAD_NODE, good.kernel, &good.grid, NULL, 0));
     HANDLE(acu_node_set_kernel(good.node, bad, &good.grid, NULL, 0));
     HANDLE(acu_node_set_copy(BAD_NODE, &copy));
-    HANDLE(acu_node_set_copy(good.node, &(acu_copy){.to = bad, .from = good.buffer}));
+    HANDLE(acu_node_set_copy(good.node,
+                             &(acu_copy){.to = bad, .from = good.buffer, .count = ACU_REST}));
     HANDLE(acu_node_set_fill(BAD_NODE, &fill));
-    HANDLE(acu_node_set_fill(good.node, &(acu_fill){bad, ACU_F32, &one, .at = 0}));
+    HANDLE(acu_node_set_fill(good.node, &(acu_fill){bad, ACU_F32, &one, .width = ACU_REST}));
     HANDLE(acu_node_set_event(BAD_NODE, good.event));
     HANDLE(acu_node_set_event(good.node, bad));
     HANDLE(acu_node_get_params(BAD_NODE, &raw));
@@ -247,7 +253,8 @@ static void execs_are_changed(void **state) {
     (void)state;
     static const float one = 1;
     const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
-    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = &one};
+    const acu_fill fill = {
+        .buffer = good.buffer, .dtype = ACU_F32, .element = &one, .width = ACU_REST};
     acu_graph *child = NULL;
     OK(acu_graph_create(&child));
     CHANGED(kernel, good.kernel, &good.grid, NULL, 0);
@@ -257,8 +264,10 @@ static void execs_are_changed(void **state) {
     CHANGED(event, good.event);
     CHANGED(enabled, true);
     HANDLE(acu_exec_set_kernel(good.exec, good.node, bad, &good.grid, NULL, 0));
-    HANDLE(acu_exec_set_copy(good.exec, good.node, &(acu_copy){.to = bad, .from = good.buffer}));
-    HANDLE(acu_exec_set_fill(good.exec, good.node, &(acu_fill){bad, ACU_F32, &one, .at = 0}));
+    HANDLE(acu_exec_set_copy(good.exec, good.node,
+                             &(acu_copy){.to = bad, .from = good.buffer, .count = ACU_REST}));
+    HANDLE(acu_exec_set_fill(good.exec, good.node,
+                             &(acu_fill){bad, ACU_F32, &one, .width = ACU_REST}));
     HANDLE(acu_exec_set_child(good.exec, good.node, bad));
     HANDLE(acu_exec_set_event(good.exec, good.node, bad));
     NOT_NULL(acu_exec_set_kernel(good.exec, good.node, good.kernel, NULL, NULL, 0));

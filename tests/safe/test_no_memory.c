@@ -67,8 +67,10 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     acu_edge edges[40];
     size_t count = 40;
     ACU_AUTO(acu_graph) *inner = NULL;
-    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &nodes[0]));
-    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x}, &nodes[1]));
+    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .width = ACU_REST},
+                               &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                               &nodes[1]));
     ACU_TRY(acu_graph_add_host(graph, NULL, 0, closure(), &nodes[2]));
     ACU_TRY(acu_graph_add_write(graph, NULL, 0, y, 0, ACU_I32, &one, 1, NULL));
     ACU_TRY(acu_graph_keep_data(graph, closure()));
@@ -84,7 +86,7 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
 
 static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {
     const int32_t two = 2;
-    ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .at = 0}));
+    ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .width = ACU_REST}));
     ACU_TRY(acu_exec_set_host(exec, nodes[2], closure()));
     return acu_exec_update(exec, graph, NULL);
 }

@@ -19,7 +19,8 @@ static void a_write_keeps_what_it_writes(void **state) {
     acu_node write, copy;
     OK(acu_graph_add_write(graph, NULL, 0, x, 0, ACU_I32, numbers, 8, &write));
     memset(numbers, 0, sizeof numbers);
-    OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = x}, &copy));
+    OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                          &copy));
     launch();
     expect(y, (int32_t[]){1, 2, 3, 4, 5, 6, 7, 8});
     acu_node_type type;
@@ -51,8 +52,8 @@ static void copies_between_devices_need_access(void **state) {
     OK(acu_buffer_write(z, numbers, 8));
     acu_buffer *there = NULL;
     OK(acu_buffer_create(far, ACU_I32, 8, &there));
-    acu_result refused =
-        acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = there, .from = z}, &node);
+    acu_result refused = acu_graph_add_copy(
+        graph, NULL, 0, &(acu_copy){.to = there, .from = z, .count = ACU_REST}, &node);
     if (is_simulated())
         assert_int_equal(refused, 1);
     if (refused)
@@ -60,7 +61,8 @@ static void copies_between_devices_need_access(void **state) {
     OK(acu_device_can_access_peer(1, 0, &can));
     if (can) {
         OK(acu_pool_set_access(pool, 1, ACU_ACCESS_READ_WRITE));
-        OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = there, .from = z}, &node));
+        OK(acu_graph_add_copy(graph, NULL, 0,
+                              &(acu_copy){.to = there, .from = z, .count = ACU_REST}, &node));
         launch();
         expect(there, numbers);
     }
@@ -82,8 +84,10 @@ static void copies_to_memory_of_the_host_need_no_access(void **state) {
     OK(acu_buffer_create_with(far, ACU_I32, 8, &on_host, &host));
     OK(acu_buffer_write(x, numbers, 8));
     OK(acu_buffer_zero(y, NULL));
-    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = host, .from = x}, &there));
-    OK(acu_graph_add_copy(graph, &there, 1, &(acu_copy){.to = y, .from = host}, &back));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = host, .from = x, .count = ACU_REST},
+                          &there));
+    OK(acu_graph_add_copy(graph, &there, 1, &(acu_copy){.to = y, .from = host, .count = ACU_REST},
+                          &back));
     launch();
     expect(y, numbers);
     OK(acu_buffer_release(host));
@@ -99,23 +103,30 @@ static void copies_parts_and_checks_them(void **state) {
                               &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &host));
     OK(acu_buffer_create(stream, ACU_F32, 8, &floats));
     OK(acu_buffer_write(x, numbers, 8));
-    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){host, x, .to_at = 2, .from_at = 4}, NULL));
+    OK(acu_graph_add_copy(graph, NULL, 0,
+                          &(acu_copy){host, x, .to_at = 2, .from_at = 4, .count = ACU_REST}, NULL));
     launch();
     OK(acu_buffer_get_host(host, &at));
     assert_memory_equal((int32_t *)at + 2, numbers + 4, 4 * sizeof(int32_t));
     FAILS(acu_graph_add_copy(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
-    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = x, .from = floats}, NULL),
+    FAILS(acu_graph_add_copy(graph, NULL, 0,
+                             &(acu_copy){.to = x, .from = floats, .count = ACU_REST}, NULL),
           ACU_ERROR_DTYPE, "");
-    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = x, .from = NULL}, NULL),
+    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = x, .from = NULL, .count = ACU_REST},
+                             NULL),
           ACU_ERROR_ARGUMENT, "");
     FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .count = 9}, NULL), ACU_ERROR_RANGE,
           "9 elements");
-    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .from_at = 8}, NULL),
-          ACU_ERROR_RANGE, "nothing to copy");
+    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .from_at = 8, .count = ACU_REST},
+                             NULL),
+          ACU_ERROR_RANGE, "no elements from element 8 on");
     FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){x, x, .to_at = 1, .count = 2}, NULL),
           ACU_ERROR_RANGE, "overlap");
-    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .count = SIZE_MAX}, NULL),
+    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .count = SIZE_MAX - 1}, NULL),
           ACU_ERROR_RANGE, "");
+    FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){y, x, .count = 0}, NULL), ACU_ERROR_RANGE,
+          "'copy->count' is 0");
+    assert_non_null(strstr(acu_last_error_details().hint, "ACU_REST"));
     OK(acu_buffer_release(host));
     OK(acu_buffer_release(floats));
 }
@@ -125,9 +136,11 @@ static void fills_rows(void **state) {
     const int32_t seven = 7, big = 0x01020304, equal = 0x05050505;
     acu_node all, row;
     acu_fill rows = {x, ACU_I32, &big, .at = 1, .width = 2, .height = 2, .pitch = 4};
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &seven, .at = 0}, &all));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &seven, .width = ACU_REST},
+                          &all));
     OK(acu_graph_add_fill(graph, &all, 1, &rows, &row));
-    OK(acu_graph_add_fill(graph, &row, 1, &(acu_fill){x, ACU_I32, &equal, .at = 7}, NULL));
+    OK(acu_graph_add_fill(graph, &row, 1,
+                          &(acu_fill){x, ACU_I32, &equal, .at = 7, .width = ACU_REST}, NULL));
     launch();
     expect(x, (int32_t[]){7, big, big, 7, 7, big, big, equal});
 }
@@ -140,12 +153,15 @@ static void refuses_fills_that_do_not_fit(void **state) {
     OK(acu_buffer_create(stream, ACU_F64, 8, &doubles));
 #define FILL(...) acu_graph_add_fill(graph, NULL, 0, &(acu_fill){__VA_ARGS__}, NULL)
     FAILS(acu_graph_add_fill(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
-    FAILS(FILL(x, ACU_I32, NULL, .at = 0), ACU_ERROR_ARGUMENT, "'fill->element' is NULL");
-    FAILS(FILL(NULL, ACU_I32, &one, .at = 0), ACU_ERROR_ARGUMENT, "the buffer is NULL");
-    FAILS(FILL(x, ACU_F32, &one, .at = 0), ACU_ERROR_DTYPE, "");
-    FAILS(FILL(doubles, ACU_F64, &two, .at = 0), ACU_ERROR_DTYPE, "elements of 8 bytes");
-    FAILS(FILL(x, ACU_I32, &one, .at = 9), ACU_ERROR_RANGE, "");
-    FAILS(FILL(x, ACU_I32, &one, .at = 8), ACU_ERROR_RANGE, "of 8");
+    FAILS(FILL(x, ACU_I32, NULL, .width = ACU_REST), ACU_ERROR_ARGUMENT, "'fill->element' is NULL");
+    FAILS(FILL(NULL, ACU_I32, &one, .width = ACU_REST), ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    FAILS(FILL(x, ACU_F32, &one, .width = ACU_REST), ACU_ERROR_DTYPE, "");
+    FAILS(FILL(doubles, ACU_F64, &two, .width = ACU_REST), ACU_ERROR_DTYPE, "elements of 8 bytes");
+    FAILS(FILL(x, ACU_I32, &one, .at = 9, .width = ACU_REST), ACU_ERROR_RANGE, "");
+    FAILS(FILL(x, ACU_I32, &one, .at = 8, .width = ACU_REST), ACU_ERROR_RANGE,
+          "no elements from element 8 on");
+    FAILS(FILL(x, ACU_I32, &one, .at = 0), ACU_ERROR_RANGE, "'fill->width' is 0");
+    assert_non_null(strstr(acu_last_error_details().hint, "ACU_REST"));
     FAILS(FILL(x, ACU_I32, &one, .at = 0, .width = 9), ACU_ERROR_RANGE, "of 8");
     FAILS(FILL(x, ACU_I32, &one, .at = 1, .width = 4, .height = 2), ACU_ERROR_RANGE, "of 8");
     FAILS(FILL(x, ACU_I32, &one, .at = 0, .width = 4, .height = 2, .pitch = 3), ACU_ERROR_RANGE,
@@ -240,7 +256,8 @@ static void memory_of_a_graph_is_a_buffer(void **state) {
     assert_int_equal(acu_buffer_memory(z), ACU_MEMORY_GRAPH);
     assert_int_equal(acu_buffer_device(z), 0);
     OK(acu_graph_add_write(graph, &alloc, 1, z, 0, ACU_I32, numbers, 8, &write));
-    OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = z}, &copy));
+    OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = z, .count = ACU_REST},
+                          &copy));
     OK(acu_graph_add_free(graph, &copy, 1, z, &release));
     OK(acu_node_get_type(release, &type));
     assert_int_equal(type, ACU_NODE_FREE);

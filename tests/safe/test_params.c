@@ -51,12 +51,13 @@ static void copies(void **state) {
     fill(x, 1);
     fill(y, 2);
     OK(acu_buffer_create(stream, ACU_F32, 8, &z));
-    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = z, .from = x}, &node));
-    OK(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y}));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = z, .from = x, .count = ACU_REST},
+                          &node));
+    OK(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y, .count = ACU_REST}));
     launch();
     assert_true(first_of(z) == 2);
-    FAILS(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y, .from_at = 8}), ACU_ERROR_RANGE,
-          "nothing to copy");
+    FAILS(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y, .from_at = 8, .count = ACU_REST}),
+          ACU_ERROR_RANGE, "no elements from element 8 on");
     FAILS(acu_node_set_copy(node, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
     const struct cudaMemcpy3DParms raw = {
         .srcPtr = {acu_buffer_raw(x), 32, 32, 1},
@@ -75,12 +76,13 @@ static void fills(void **state) {
     (void)state;
     acu_node node;
     const float one = 1, two = 2;
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, &node));
-    OK(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .at = 0}));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, &node));
+    OK(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .width = ACU_REST}));
     fill(x, 7);
     launch();
     assert_true(first_of(x) == 7 && first_of(y) == 2);
-    FAILS(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .at = 9}), ACU_ERROR_RANGE, "");
+    FAILS(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .at = 9, .width = ACU_REST}),
+          ACU_ERROR_RANGE, "");
     FAILS(acu_node_set_fill(node, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
 }
 
@@ -134,7 +136,7 @@ static void raw_parameters_go_round(void **state) {
     acu_exec *exec = NULL;
     const float one = 1, two = 2;
     struct cudaGraphNodeParams params;
-    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, &node));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, &node));
     OK(acu_node_get_params(node, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeMemset);
     assert_ptr_equal(params.memset.dst, acu_buffer_raw(x));
@@ -166,7 +168,8 @@ static void raw_parameters_of_all_kinds(void **state) {
     struct cudaGraphNodeParams params;
     OK(acu_graph_create(&sub));
     OK(acu_graph_add_empty(sub, NULL, 0, &inner));
-    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, &copy));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x, .count = ACU_REST},
+                          &copy));
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, &host));
     OK(acu_graph_add_child(graph, NULL, 0, sub, &child));
     OK(acu_graph_add_kernel(graph, NULL, 0, scale, &grid, args, 3, &kernel));
@@ -340,7 +343,8 @@ static void nodes_that_are_gone(void **state) {
     FAILS(acu_node_set_params(node, &params), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_node_get_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_node_set_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
-    FAILS(acu_node_set_copy(node, &(acu_copy){.to = y, .from = x}), ACU_ERROR_HANDLE, "any more");
+    FAILS(acu_node_set_copy(node, &(acu_copy){.to = y, .from = x, .count = ACU_REST}),
+          ACU_ERROR_HANDLE, "any more");
 }
 
 static void many_nodes_change(void **state) {
@@ -351,11 +355,11 @@ static void many_nodes_change(void **state) {
     const float one = 1, two = 2;
     for (size_t i = 0; i < N; i++)
         OK(acu_graph_add_fill(graph, i ? &nodes[i - 1] : NULL, i != 0,
-                              &(acu_fill){x, ACU_F32, &one, .at = 0}, &nodes[i]));
+                              &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, &nodes[i]));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     for (size_t i = 0; i < N; i++) {
-        OK(acu_exec_set_fill(exec, nodes[i], &(acu_fill){y, ACU_F32, &two, .at = 0}));
-        OK(acu_node_set_fill(nodes[i], &(acu_fill){y, ACU_F32, &one, .at = 0}));
+        OK(acu_exec_set_fill(exec, nodes[i], &(acu_fill){y, ACU_F32, &two, .width = ACU_REST}));
+        OK(acu_node_set_fill(nodes[i], &(acu_fill){y, ACU_F32, &one, .width = ACU_REST}));
     }
     fill(x, 5);
     OK(acu_exec_launch(exec, stream));

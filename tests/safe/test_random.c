@@ -235,7 +235,8 @@ static acu_result add_node(void) {
 
 static acu_result change(void) {
     const acu_node from[] = {any_node()}, to[] = {any_node()};
-    const acu_fill fill = {.buffer = ANY(buffers), .dtype = ACU_ANY, .element = host};
+    const acu_fill fill = {
+        .buffer = ANY(buffers), .dtype = ACU_ANY, .element = host, .width = ACU_REST};
     acu_graph *child;
     switch (any(8)) {
     case 0:

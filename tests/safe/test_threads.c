@@ -222,7 +222,8 @@ static void *use_graph(void *data) {
         MUST(acu_graph_release(clone));
         MUST(acu_exec_launch(own, stream));
         MUST(acu_exec_release(own));
-        const acu_fill other = {written, ACU_I32, &(int32_t){i}, .at = (size_t)i % 32};
+        const acu_fill other = {written, ACU_I32, &(int32_t){i}, .at = (size_t)i % 32,
+                                .width = ACU_REST};
         MUST(acu_node_set_fill(changed_fill, &other));
         MUST(acu_exec_set_fill(changed_exec, changed_fill, &other));
         MUST(acu_node_destroy(node));
@@ -242,7 +243,7 @@ static void one_graph_in_all_threads(void **state) {
     OK(acu_graph_add_empty(shared, NULL, 0, NULL));
     OK(acu_graph_keep(shared, written, true));
     OK(acu_graph_instantiate(shared, NULL, &exec));
-    const acu_fill fill = {written, ACU_I32, &(int32_t){1}, .at = 0};
+    const acu_fill fill = {written, ACU_I32, &(int32_t){1}, .width = ACU_REST};
     OK(acu_graph_create(&changed));
     OK(acu_graph_add_fill(changed, NULL, 0, &fill, &changed_fill));
     OK(acu_graph_instantiate(changed, NULL, &changed_exec));

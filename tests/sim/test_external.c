@@ -523,6 +523,7 @@ TEST(images_lie_as_on_a_gpu) {
 
 TEST(what_is_no_image) {
     cudaExternalMemory_t memory, none = NULL;
+    cudaArray_t level;
     cudaMipmappedArray_t image;
     const struct cudaExternalMemoryHandleDesc desc = {.type = cudaExternalMemoryHandleTypeOpaqueFd,
                                                       .handle.fd = acu_sim_memory_export(SIZE),
@@ -534,6 +535,14 @@ TEST(what_is_no_image) {
     OK(cudaImportExternalMemory(&memory, &desc));
     OK(cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape)); /* it just fits */
     OK(cudaFreeMipmappedArray(image));
+    OK(cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    OK(cudaGetMipmappedArrayLevel(&level, image, 0));
+    OK(cudaFreeArray(level)); /* which does nothing, as on a GPU */
+    OK(cudaFreeArray(level));
+    OK(cudaFreeMipmappedArray(image));
+    shape.numLevels = 0; /* CUDA damages its heap */
+    FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    shape.numLevels = 1;
     shape.offset = 4096;
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
     shape.offset = 0;

@@ -181,7 +181,8 @@ def test_streams_to_use() -> None:
         streams = [(at, name) for at, (kind, name) in enumerate(one.parameters) if kind == "acu_stream *"]
         is_on_a_buffer = bool(one.parameters) and one.parameters[0][0] == "acu_buffer *" and "buffer" in one.name
         is_on_a_buffer = is_on_a_buffer or one.noun == "region"
-        is_on_a_buffer = is_on_a_buffer or (bool(one.parameters) and one.parameters[0][0] == "acu_array *")
+        is_of_arrays = bool(one.parameters) and one.parameters[0][0] in ("acu_array *", "acu_mipmap *")
+        is_on_a_buffer = is_on_a_buffer or is_of_arrays
         is_on_a_buffer = is_on_a_buffer and one.name not in GIVES_A_STREAM
         for at, name in streams:
             if is_on_a_buffer and (name != "on" or at + 1 < len(one.parameters)):

@@ -262,6 +262,20 @@ acu_result acu_external_semaphore_import(acu_device device,
     return 0;
 }
 
+acu_result acu_external_semaphore_get_nvsci_attributes(acu_device device, unsigned uses,
+                                                       void *attributes) {
+    const unsigned known = (unsigned)ACU_NVSCI_SYNC_SIGNAL | (unsigned)ACU_NVSCI_SYNC_WAIT;
+    ACU_NEED_POINTER(attributes);
+    ACU_REQUIRE(uses && !(uses & ~known), ACU_ERROR_ARGUMENT,
+                "'uses' is 0x%x: CUDA signals (1), waits (2), or does both", uses);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    const int code = (int)cudaDeviceGetNvSciSyncAttributes(attributes, device, (int)uses);
+    if (code == ACU_NOT_SUPPORTED)
+        acu_fail_hint("NvSci is there on Jetson and DRIVE: elsewhere let the other API export a "
+                      "semaphore as a file descriptor");
+    return code ? acu_device_outcome(__func__, device, code) : 0;
+}
+
 /* ---- handles for what is there ---- */
 
 static int on_raw(const char *call, acu_device device, cudaExternalSemaphore_t raw, bool owned,

@@ -9,12 +9,23 @@
 
 /* ---- made for copies and fills ---- */
 
+/* A node does something: CUDA's have no bytes otherwise. `name` is the member that says how much.
+ */
+static int refuse_nothing(const char *call, const acu_buffer *buffer, const char *name,
+                          size_t asked, size_t at) {
+    if (asked == ACU_REST)
+        return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                           "there are no elements from element %zu on, and a node has at least one",
+                           at);
+    acu_fail_hint("leave the node out, or write ACU_REST for all elements from the first one on");
+    return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                       "'%s' is 0, but a node has at least one element", name);
+}
+
 int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_params *params) {
     if (!copy)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'copy' is NULL");
-    size_t count = copy->count;
-    if (count == 0 && acu_is(copy->from, &acu_buffer_class) && copy->from_at < copy->from->count)
-        count = copy->from->count - copy->from_at;
+    const size_t count = acu_buffer_copy_counted(copy).count;
     int code = acu_buffer_check_copy(call, copy->to, copy->to_at, copy->from, copy->from_at, count);
     if (code)
         return code;
@@ -25,11 +36,7 @@ int acu_node_params_of_copy(const char *call, const acu_copy *copy, acu_node_par
                  count * size, acu_buffer_copy_kind(copy->to, copy->from)},
         .count = 2,
         .keeps = {{&copy->to->storage->object, true}, {&copy->from->storage->object, false}}};
-    if (count == 0)
-        return acu_fail_on(
-            call, copy->from, ACU_ERROR_RANGE,
-            "the source has no elements from 'from_at' on: there is nothing to copy");
-    return 0;
+    return count ? 0 : refuse_nothing(call, copy->from, "copy->count", copy->count, copy->from_at);
 }
 
 void acu_node_hint_at_copy(const acu_copy *copy, int code) {
@@ -75,13 +82,15 @@ int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_par
     if (code)
         return code;
     size_t size = acu_dtype_size(buffer->dtype), height = fill->height ? fill->height : 1;
-    size_t width = fill->width ? fill->width : buffer->count - fill->at;
+    size_t width = fill->width == ACU_REST ? buffer->count - fill->at : fill->width;
     size_t pitch = fill->pitch ? fill->pitch : width;
     unsigned value = 0, unit = unit_of(fill->element, size, &value);
     if (unit == 0)
         return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "a node cannot set elements of %zu bytes",
                            size);
-    if (width == 0 || pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
+    if (width == 0)
+        return refuse_nothing(call, buffer, "fill->width", fill->width, fill->at);
+    if (pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
         return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                            "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
                            height, width, pitch, fill->at, buffer->count);

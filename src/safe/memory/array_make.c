@@ -284,11 +284,10 @@ int acu_array_allocate(acu_array_making *m, acu_array_shape *shape, cudaArray_t 
                        cudaMipmappedArray_t *mipmap) {
     cudaArray_t made = NULL;
     int code = allocate(m, array ? &made : NULL, mipmap);
-    if (code == cudaErrorInvalidValue)
-        acu_fail_hint("an extent may be too large for the device, a cube needs square faces, and "
-                      "not all flags go with each other or with each dimension");
-    if (code)
+    if (code) {
+        acu_array_hint(m, code);
         return acu_cuda_failed_on(m->call, m->stream, code);
+    }
     set_format(shape, &m->desc);
     shape->extent = m->extent;
     shape->flags = m->flags;

@@ -23,6 +23,8 @@ int acu_array_begin_making(acu_array_making *m, const acu_format *format, acu_ex
 /* Allocates an array, or where `array` is NULL a mipmap, and fills in the shape. */
 int acu_array_allocate(acu_array_making *m, acu_array_shape *shape, cudaArray_t *array,
                        cudaMipmappedArray_t *mipmap);
+/* Gives the failure of CUDA to make it, which is recorded next, the reason as its hint. */
+void acu_array_hint(const acu_array_making *m, int code);
 /* Fills in what CUDA reports about an array. */
 int acu_array_ask(const acu_array_making *m, cudaArray_t raw, acu_array_shape *shape);
 /* Makes the memory of the shape: that of an array, or where it is NULL of a mipmap, which is freed
@@ -32,6 +34,23 @@ int acu_array_keep(const acu_array_making *m, acu_array_shape *shape, cudaArray_
 /* Checks that the array, or mipmap, was made with the flag. */
 int acu_array_check_flag(const char *call, const void *handle, const acu_array_shape *shape,
                          enum acu_array_flag flag);
+
+/* An array or mipmap to whose parts memory is mapped. */
+typedef struct acu_array_parts {
+    const char *call;
+    const void *handle;
+    const acu_array_shape *shape;
+    cudaArray_t array;           /* NULL: a mipmap */
+    cudaMipmappedArray_t mipmap; /* of so many levels: */
+    unsigned levels;
+    const acu_array_mapping *mappings;
+    size_t count;
+    bool unmaps;
+    acu_stream *on; /* NULL: the array's own */
+} acu_array_parts;
+
+/* Maps or unmaps the parts. */
+int acu_array_map_parts(acu_array_parts *parts);
 
 /* Returns how many elements there are in each direction, at least 1; with `in_blocks` how many
  * blocks where the format is compressed. */

@@ -6,10 +6,7 @@
 /* ---- copies ---- */
 
 static acu_copy copy_at(const acu_batch *b, size_t index) {
-    acu_copy c = b->copies[index];
-    if (c.count == 0 && acu_is(c.from, &acu_buffer_class) && c.from_at < c.from->count)
-        c.count = c.from->count - c.from_at;
-    return c;
+    return acu_buffer_copy_counted(&b->copies[index]);
 }
 
 static int check_copy(const acu_batch *b, size_t index) {

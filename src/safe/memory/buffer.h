@@ -46,7 +46,10 @@ bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_d
 /* Returns whether a copy on the stream may name devices: the stream is not being captured. */
 bool acu_buffer_copy_may_name_devices(cudaStream_t on);
 
-/* Copies what is checked, with a count, on a stream that is; returns as acu_buffer_run() does. */
+/* Returns a copy whose count is a number, for ACU_REST that of the elements from `from_at` on; the
+ * buffers may be no handles. */
+acu_copy acu_buffer_copy_counted(const acu_copy *copy);
+/* Copies what is checked and counted, on a stream that is; returns as acu_buffer_run() does. */
 int acu_buffer_copy_checked(const acu_copy *copy, acu_stream *on);
 
 /* ---- managed memory ---- */

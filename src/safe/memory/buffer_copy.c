@@ -234,6 +234,13 @@ bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from, acu_d
            acu_buffer_is_device_memory(to) && acu_buffer_is_device_memory(from);
 }
 
+acu_copy acu_buffer_copy_counted(const acu_copy *copy) {
+    acu_copy c = *copy;
+    if (c.count == ACU_REST && acu_is(c.from, &acu_buffer_class))
+        c.count = c.from_at < c.from->count ? c.from->count - c.from_at : 0;
+    return c;
+}
+
 int acu_buffer_copy_checked(const acu_copy *c, acu_stream *on) {
     size_t size = acu_dtype_size(c->to->dtype);
     plain_copy copy = {.to = c->to->pointer + c->to_at * size,

@@ -29,6 +29,9 @@ static int reserve(const char *call, acu_device device, acu_dtype dtype, size_t 
                         "a capacity of %zu elements of %zu bytes is more than can be addressed",
                         capacity, size);
     ACU_TRY(acu_physical_begin(call, &device));
+    if (o->physical.tiles)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.physical.tiles is for arrays, and a buffer has an address");
     ACU_TRY(acu_physical_check_options(call, o->on_host ? ACU_DEVICE_HOST : device, &o->physical));
     const int code = acu_virtual_reserve_for_buffer(device, bytes, o, range);
     if (code == cudaErrorMemoryAllocation)

@@ -331,6 +331,15 @@ static int map_image(const acu_external_memory *memory, size_t at, const acu_arr
     return code;
 }
 
+static void hint_at_image(const acu_array_making *m, int code) {
+    const unsigned mapped = (unsigned)ACU_ARRAY_SPARSE | (unsigned)ACU_ARRAY_DEFERRED;
+    if (code == cudaErrorInvalidValue && m->flags & mapped)
+        acu_fail_hint("an image has its memory already: ACU_ARRAY_SPARSE and ACU_ARRAY_DEFERRED "
+                      "are for arrays of CUDA's own");
+    else
+        acu_array_hint(m, code);
+}
+
 acu_result acu_external_memory_create_mipmap(acu_external_memory *memory, size_t at,
                                              acu_stream *stream, acu_format format,
                                              acu_extent extent, unsigned levels, unsigned flags,
@@ -347,8 +356,12 @@ acu_result acu_external_memory_create_mipmap(acu_external_memory *memory, size_t
                    "'levels' is 0: an image without further levels has 1");
     ACU_TRY(acu_mipmap_check_levels(__func__, extent, flags, levels));
     ACU_TRY(check_device(__func__, memory, stream));
-    ACU_TRY(OUTCOME(memory, map_image(memory, at, &m, &raw)));
-    const int code = acu_mipmap_own(__func__, stream, raw, levels, &memory->object, mipmap);
+    int code = map_image(memory, at, &m, &raw);
+    if (code) {
+        hint_at_image(&m, code);
+        return acu_cuda_failed_on(__func__, memory, code);
+    }
+    code = acu_mipmap_own(__func__, stream, raw, levels, &memory->object, mipmap);
     if (code)
         unmap(NULL, raw);
     return code;

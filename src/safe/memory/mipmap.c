@@ -210,6 +210,34 @@ acu_result acu_mipmap_get_sparse_properties(const acu_mipmap *mipmap,
     return 0;
 }
 
+/* ---- memory that the program maps ---- */
+
+static int map_parts(const char *call, const acu_mipmap *mipmap, const acu_array_mapping *mappings,
+                     size_t count, bool unmaps, acu_stream *on) {
+    if (!acu_is(mipmap, &acu_mipmap_class))
+        return acu_object_refuse(call, mipmap, &acu_mipmap_class);
+    acu_array_parts parts = {.call = call,
+                             .handle = mipmap,
+                             .shape = &mipmap->shape,
+                             .mipmap = mipmap->raw,
+                             .levels = mipmap->levels,
+                             .mappings = mappings,
+                             .count = count,
+                             .unmaps = unmaps,
+                             .on = on};
+    return acu_array_map_parts(&parts);
+}
+
+acu_result acu_mipmap_map(acu_mipmap *mipmap, const acu_array_mapping *mappings, size_t count,
+                          acu_stream *on) {
+    return map_parts(__func__, mipmap, mappings, count, false, on);
+}
+
+acu_result acu_mipmap_unmap(acu_mipmap *mipmap, const acu_array_mapping *mappings, size_t count,
+                            acu_stream *on) {
+    return map_parts(__func__, mipmap, mappings, count, true, on);
+}
+
 /* ---- levels ---- */
 
 acu_result acu_mipmap_get_level(acu_mipmap *mipmap, unsigned level, acu_array **array) {

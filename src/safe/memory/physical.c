@@ -59,6 +59,7 @@ static CUmemAllocationProp properties_of(acu_device device, const acu_physical_o
     p.allocFlags.compressionType =
         o->compressible ? CU_MEM_ALLOCATION_COMP_GENERIC : CU_MEM_ALLOCATION_COMP_NONE;
     p.allocFlags.gpuDirectRDMACapable = o->rdma;
+    p.allocFlags.usage = o->tiles ? CU_MEM_CREATE_USAGE_TILE_POOL : 0;
     return p;
 }
 
@@ -82,6 +83,9 @@ int acu_physical_check_options(const char *call, acu_device device, const acu_ph
     if (device != ACU_DEVICE_HOST && o->node)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "options.node is %d, but only ACU_DEVICE_HOST has NUMA nodes", o->node);
+    if (device == ACU_DEVICE_HOST && o->tiles)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "options.tiles is for memory of a device: arrays have none of the host");
     return 0;
 }
 
@@ -120,6 +124,8 @@ static int take(const CUmemAllocationProp *p, size_t bytes, acu_physical **physi
         return code;
     }
     made->owned = true;
+    made->tiles = p->allocFlags.usage == CU_MEM_CREATE_USAGE_TILE_POOL;
+    made->untiled = !made->tiles;
     *physical = made;
     return 0;
 }
@@ -304,6 +310,7 @@ acu_result acu_physical_get_info(acu_physical *physical, acu_physical_info *info
         .handles = (unsigned)p.requestedHandleTypes,
         .compressible = p.allocFlags.compressionType != 0,
         .rdma = p.allocFlags.gpuDirectRDMACapable != 0,
+        .tiles = physical->tiles,
     };
     return 0;
 }

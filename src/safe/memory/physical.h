@@ -14,6 +14,8 @@ struct acu_physical {
     size_t bytes;
     CUmemLocation location;
     bool owned;        /* the raw handle is given up with this one */
+    bool tiles;        /* it is for arrays */
+    bool untiled;      /* it is not; of raw handles neither is known, because CUDA does not say */
     acu_object *lease; /* of a share's: ends after the raw handle; with a reference, or NULL */
 };
 

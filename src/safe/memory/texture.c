@@ -273,6 +273,10 @@ static void hint(const making *m, int code) {
         acu_fail_hint("integers are mixed only as fractions: sampler.fractions, of 8 or 16 bits");
     else if (code == cudaErrorInvalidNormSetting)
         acu_fail_hint("only integers of 8 and 16 bits are read as fractions");
+    else if (code == cudaErrorInvalidValue && m->has_view)
+        acu_fail_hint("the elements of a view are as large as those of the array, of %zu bytes, "
+                      "and compressed views are of arrays of whole blocks: two or four u32",
+                      m->shape->element);
     else if (code == cudaErrorInvalidValue && !m->shape)
         acu_fail_hint(
             "the buffer's address must be a multiple of the device's textureAlignment, a "

@@ -406,6 +406,9 @@ int acu_virtual_add(const char *call, acu_virtual *addresses, const acu_mapping 
 acu_result acu_virtual_map(acu_virtual *addresses, size_t at, acu_physical *physical) {
     ACU_NEED(addresses, acu_virtual_class);
     ACU_NEED(physical, acu_physical_class);
+    ACU_REQUIRE_OF(physical, !physical->tiles, ACU_ERROR_STATE,
+                   "the memory was made with options.tiles: acu_array_map() maps it to arrays, and "
+                   "nothing to addresses");
     const acu_mapping mapping = {.at = at, .bytes = physical->bytes, .physical = physical};
     return acu_virtual_add(__func__, addresses, &mapping, physical->raw);
 }

@@ -314,12 +314,19 @@ static void release(acu_sim_array *array) {
     free_array(array);
 }
 
+/* Returns whether the array's memory was imported from another API. */
+static bool is_of_image(const acu_sim_array *array) {
+    return array->memory && array->memory->external;
+}
+
 cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
     acu_sim_array *a = acu_sim_array_of(array);
     if (!array)
         return cudaSuccess;
-    if (!a || a->is_level)
+    if (!a)
         return cudaErrorInvalidResourceHandle;
+    if (a->is_level) /* of an image of another API it stays, as for cuArrayDestroy() */
+        return is_of_image(a) ? cudaSuccess : cudaErrorInvalidResourceHandle;
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_stream_wait_device(a->device);
     /* The wait gave up the lock: another thread may have freed the array. */
@@ -448,10 +455,14 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
         return cudaErrorInvalidValue;
     SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags & ARRAY_FLAGS));
     SIM_TRY(validate_kind(&image->formatDesc, &image->extent, image->flags));
+    if (!image->numLevels)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "numLevels is 0, with which CUDA damages its heap: an image without "
+                          "further levels has 1");
     if (image->numLevels > most_levels(&image->extent, image->flags))
         return cudaErrorInvalidValue;
     mipmapped *m = new_mipmap(device, &image->formatDesc, &image->extent, image->flags,
-                              image->numLevels ? image->numLevels : 1, false);
+                              image->numLevels, false);
     if (!m)
         return cudaErrorMemoryAllocation;
     acu_sim_array_memory *memory = m->levels[0]->memory;
