@@ -55,6 +55,22 @@ static acu_result allocate_by(acu_allocator *allocator, acu_stream *a, acu_strea
     return acu_allocator_trim(allocator, 0);
 }
 
+/* What lies between two buffers is given back, and taken again. */
+static acu_result make_hole(acu_allocator *allocator, acu_stream *a) {
+    const acu_buffer_options options = {.allocator = allocator};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *z = NULL;
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &x));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &y));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &z));
+    ACU_TRY(acu_buffer_release(y));
+    y = NULL;
+    ACU_TRY(acu_allocator_trim(allocator, 0));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &y));
+    return acu_buffer_zero(y, NULL);
+}
+
 static acu_result capture_by(acu_allocator *allocator, acu_stream *a) {
     const acu_buffer_options options = {.allocator = allocator};
     ACU_AUTO(acu_buffer) *x = NULL;
@@ -78,6 +94,8 @@ acu_result allocators(void) {
         ACU_TRY(
             acu_allocator_create(0, &(acu_allocator_options){.source = sources[i]}, &allocator));
         ACU_TRY(allocate_by(allocator, a, b));
+        if (sources[i] == ACU_ALLOCATOR_VIRTUAL)
+            ACU_TRY(make_hole(allocator, a));
         ACU_TRY(capture_by(allocator, a));
     }
     return 0;

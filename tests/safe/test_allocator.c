@@ -711,23 +711,6 @@ static void another_devices_stream_is_refused(void **state) {
     OK(acu_stream_release(there));
 }
 
-static void what_is_given_back_can_be_limited(void **state) {
-    (void)state;
-    for (size_t i = 0; i < COUNT(sources); i++) {
-        acu_allocator *a = caching(sources[i]);
-        acu_buffer *first = buffer_from(a, stream, 40 * MIB);
-        acu_buffer *second = buffer_from(a, stream, 40 * MIB);
-        OK(acu_buffer_release(second));
-        OK(acu_allocator_trim(a, 100 * MIB));
-        assert_int_equal(info_of(a).reserved, 80 * MIB);
-        OK(acu_allocator_trim(a, 0));
-        assert_int_equal(info_of(a).reserved, 40 * MIB);
-        OK(acu_buffer_zero(first, NULL));
-        OK(acu_buffer_release(first));
-        OK(acu_allocator_release(a));
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_STREAMS(memory_is_used_again),
@@ -755,7 +738,6 @@ int main(void) {
         WITH_STREAMS(functions_may_be_missing),
         WITH_STREAMS(wrong_options),
         WITH_STREAMS(another_devices_stream_is_refused),
-        WITH_STREAMS(what_is_given_back_can_be_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void step(void) {
         OK(acu_stream_call_function(streams[any(STREAMS)], slow, NULL));
         break;
     case 1:
-        if (any(20) == 0)
+        if (any(4) == 0)
             OK(acu_allocator_trim(allocator, any(2) ? 0 : 10 * MIB));
         break;
     case 2:

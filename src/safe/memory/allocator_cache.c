@@ -457,7 +457,10 @@ static int trim(acu_allocator *base, size_t keep) {
     if (code)
         return code;
     pthread_mutex_lock(&base->lock);
-    return acu_source_shrink(a, keep);
+    code = acu_source_shrink(a, keep);
+    if (code) /* what CUDA does not take back is lost, also where room is made for a request */
+        acu_record_release_error();
+    return code;
 }
 
 /* ---- life ---- */

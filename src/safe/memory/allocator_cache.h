@@ -233,9 +233,9 @@ void acu_arena_reclaim(acu_arena *arena, acu_stream *stream, acu_capture *captur
  * Returns 0 and that piece, with the allocator's lock held then; or a recorded code, without it. */
 int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream *stream,
                     size_t bytes, acu_piece **piece);
-/* Gives segments back that are free, with their pieces, and ends of ranges; but keeps `keep` bytes
- * that are not in use. The caller has the lock, which is given up. Returns 0, or the first failure.
- */
+/* Gives segments back that are free, with their pieces, and what is mapped to free parts of ranges;
+ * but keeps `keep` bytes that are not in use. The caller has the lock, which is given up. Returns
+ * 0, or the first failure. */
 int acu_source_shrink(acu_caching *a, size_t keep);
 /* Finds out how much there is; returns 0 or a recorded code. */
 int acu_source_open(acu_caching *a, acu_allocator_source wanted);
