@@ -226,7 +226,8 @@ typedef struct acu_allocator_hooks {
 /**
  * Sets the functions that are called from now on; `hooks` is copied, and NULL means none.
  *
- * They are called without a lock, by the thread that allocates or frees. With `allocated` or
+ * They are called without a lock, by the thread that allocates or frees, and may use the allocator:
+ * what they allocate and free themselves calls no hook. With `allocated` or
  * `freed`, each allocation takes longer.
  */
 ACU_CHECKED acu_result acu_allocator_set_hooks(acu_allocator *allocator,

@@ -175,7 +175,9 @@ static void *use_memory(void *data) {
         OK(acu_allocator_free(allocator, raw));
         if (i % 100 == 99) {
             acu_allocator_info info;
-            OK(acu_allocator_get_info(allocator, &info));
+            OK(acu_allocator_get_info(allocator, &info)); /* while the others change it */
+            assert_true(info.used <= info.used_high && info.reserved <= info.reserved_high);
+            assert_true(info.hits <= info.allocations);
             OK(acu_allocator_trim(allocator, 0));
         }
     }

@@ -76,7 +76,8 @@ struct acu_caching {
     size_t step;                 /* the granularity of virtual memory */
     size_t total;                /* bytes of the device's memory, or the host's */
     size_t used, used_high;      /* atomic: of all caches, where there are several */
-    uint64_t misses;             /* under the lock: how often the source was asked */
+    uint64_t misses;             /* under the lock: how often the source gave some */
+    size_t asked;                /* under the lock: bytes that it is being asked for */
     acu_cache *caches;           /* under the lock; none goes before the allocator */
     acu_segment *segments;       /* under the lock */
     acu_arena *arenas;           /* under the lock */

@@ -144,7 +144,7 @@ static void count_reserved(acu_caching *a, size_t bytes) {
 }
 
 static bool is_within_limit(const acu_caching *a, size_t bytes) {
-    const size_t limit = a->base.info.limit, reserved = a->base.info.reserved;
+    const size_t limit = a->base.info.limit, reserved = a->base.info.reserved + a->asked;
     return limit == 0 || (reserved <= limit && bytes <= limit - reserved);
 }
 
@@ -344,9 +344,9 @@ static int try_segment(acu_caching *a, acu_heap *heap, acu_stream *stream, size_
                        acu_piece **piece) {
     if (!is_within_limit(a, bytes))
         return refuse_limit(a, bytes);
-    a->base.info.reserved += bytes; /* at once, because the lock is given up */
+    a->asked += bytes; /* of the limit, because the lock is given up */
     const int code = take_segment(a, heap, stream, bytes, piece);
-    a->base.info.reserved -= bytes;
+    a->asked -= bytes;
     if (!code)
         count_reserved(a, bytes);
     return code;
