@@ -1,6 +1,19 @@
 /* What programs do with memory, apart from what scenarios.c has. */
 #include "scenarios.h"
 
+static acu_result capture_a_write(acu_buffer *x, acu_stream *a) {
+    const float numbers[4] = {1, 2, 3, 4};
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result written = acu_buffer_write_async(x, 0, ACU_ANY, numbers, sizeof numbers, a);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(written ? written : ended);
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
     enum { LARGE = 2 << 20 };
@@ -26,6 +39,7 @@ acu_result transfers(void) {
     assert_memory_equal(host, numbers, sizeof numbers);
     ACU_TRY(acu_transfer_query(second));
     ACU_TRY(acu_stream_synchronize(b));
+    ACU_TRY(capture_a_write(x, a));
     return acu_stream_synchronize(a);
 }
 

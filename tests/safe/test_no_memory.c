@@ -98,6 +98,8 @@ static acu_result capture(acu_stream *stream, acu_buffer *x) {
     acu_result filled = acu_buffer_zero(x, stream);
     if (!filled)
         filled = acu_batch_copy(stream, &half, 1, NULL, 0, NULL);
+    if (!filled)
+        filled = acu_buffer_write_async(x, 0, ACU_ANY, &half, 8, stream);
     acu_result called = acu_stream_call(stream, closure());
     acu_result ended = acu_stream_end_capture(stream, &graph);
     return filled ? filled : called ? called : ended;

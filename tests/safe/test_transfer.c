@@ -446,34 +446,6 @@ static void the_default_streams(void **state) {
 
 /* ---- captures ---- */
 
-static void a_capture_refuses_and_goes_on(void **state) {
-    (void)state;
-    acu_stream *other = stream_on(0);
-    acu_buffer *buffer = numbers_on(stream, 8);
-    acu_transfer *transfer = NULL, *before = NULL;
-    acu_graph *graph = NULL;
-    float numbers[8] = {0};
-    OK(acu_buffer_read_async(buffer, 0, 8, &before, NULL));
-    OK(acu_stream_begin_capture(stream, NULL));
-    FAILS(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 8, NULL), ACU_ERROR_CAPTURE,
-          "is being captured");
-    assert_non_null(strstr(acu_last_error_details().hint, "acu_graph_add_write()"));
-    FAILS(acu_buffer_read_async(buffer, 0, 8, &transfer, NULL), ACU_ERROR_CAPTURE,
-          "is being captured");
-    assert_null(transfer);
-    FAILS(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 8, other), ACU_ERROR_CAPTURE, "");
-    FAILS(acu_transfer_query(before), ACU_ERROR_CAPTURE, "");
-    FAILS(acu_transfer_synchronize(before), ACU_ERROR_CAPTURE, "");
-    OK(acu_buffer_zero(buffer, NULL));
-    OK(acu_stream_end_capture(stream, &graph));
-    OK(acu_transfer_read(before, numbers, 8));
-    assert_true(numbers[7] == 7);
-    OK(acu_transfer_release(before));
-    OK(acu_graph_release(graph));
-    OK(acu_buffer_release(buffer));
-    OK(acu_stream_release(other));
-}
-
 /* Returns the result of writing 3 MiB on another stream by another thread. */
 static bool another_thread_writes(acu_buffer *buffer) {
     writer w = {buffer, 3 * MIB, 0};
@@ -681,7 +653,6 @@ int main(void) {
         TRANSFER_TEST(other_streams_wait),
         TRANSFER_TEST(threads_share_a_stream),
         TRANSFER_TEST(the_default_streams),
-        TRANSFER_TEST(a_capture_refuses_and_goes_on),
         TRANSFER_TEST(another_threads_capture),
         TRANSFER_TEST(without_pinned_memory),
         TRANSFER_TEST(failures_of_cuda),

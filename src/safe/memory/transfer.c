@@ -1,5 +1,6 @@
 /* Transfers: copies from and to ordinary memory of the host that nobody waits for. */
 #include "safe/base/active_capture.h"
+#include "safe/base/closure.h"
 #include "safe/memory/staging.h"
 
 #include <anycuda/transfer.h>
@@ -53,8 +54,9 @@ static acu_buffer_job job_from(acu_buffer *buffer, acu_stream *on, const bytes_c
 static int check_stream(const char *call, const acu_buffer *buffer, const acu_stream *on) {
     int code = acu_stream_check_wait(on);
     if (code == ACU_ERROR_CAPTURE)
-        acu_fail_hint("read and write before or after the capture; acu_graph_add_write() copies "
-                      "data that the graph keeps");
+        acu_fail_hint(
+            "make the transfer before or after the capture; what a graph computes is read "
+            "after a launch, and acu_buffer_copy() to pinned memory can be captured");
     return acu_outcome(call, buffer, code);
 }
 
@@ -94,19 +96,38 @@ static int write_bytes(acu_staging *staging, acu_buffer *buffer, bytes_copy all,
     return acu_buffer_run_and_wait(&job);
 }
 
+/* Lets the graph keep the bytes as they are now, which each launch writes. */
+static int capture_write(const char *call, acu_capture *capture, acu_buffer *buffer,
+                         const bytes_copy *all, acu_stream *on) {
+    acu_kept_closure *kept = acu_closure_of_bytes(call, all->from, all->bytes);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    const bytes_copy of_graph = {all->to, kept->closure.data, all->bytes};
+    const acu_buffer_job job = job_to(buffer, on, &of_graph);
+    int code = capture->use(capture, &kept->object, false);
+    if (!code)
+        code = acu_buffer_run(&job);
+    (void)acu_object_release(NULL, kept, kept->object.was);
+    return acu_outcome(call, buffer, code);
+}
+
 acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                   size_t count, acu_stream *on) {
     ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
-    ACU_TRY(check_stream(__func__, buffer, on));
+    acu_capture *capture = acu_capture_of(on);
+    if (!capture)
+        ACU_TRY(check_stream(__func__, buffer, on));
     if (count == 0)
         return 0;
     acu_destroy_deferred();
+    const size_t size = acu_dtype_size(buffer->dtype);
+    const bytes_copy all = {buffer->pointer + at * size, host, count * size};
+    if (capture)
+        return capture_write(__func__, capture, buffer, &all, on);
     acu_staging *staging = acu_staging_of(__func__, on);
     if (!staging)
         return ACU_ERROR_HOST_MEMORY;
-    const size_t size = acu_dtype_size(buffer->dtype);
-    const bytes_copy all = {buffer->pointer + at * size, host, count * size};
     return OUTCOME(buffer, write_bytes(staging, buffer, all, on));
 }
 
