@@ -23,9 +23,11 @@ typedef struct acu_transfer acu_transfer;
  * the call returns.
  *
  * The stream has up to 16 MiB of pinned memory for what is written but not copied yet. Only where
- * that is full the thread waits, for earlier writes on the stream; more data than that is written
- * in pieces. Where the host has no pinned memory, the call waits as acu_buffer_write_typed() does.
- * After a failure some of the elements may be written.
+ * that is full the thread waits, for earlier writes on the stream. The call waits as
+ * acu_buffer_write_typed() does where there is more data than that, or no pinned memory; and for
+ * data of 4 MiB or more where the stream has nothing else to do, because CUDA's copy takes less
+ * time then than the way through pinned memory. After a failure some of the elements may be
+ * written.
  *
  * On a stream that is being captured the graph keeps a copy of the elements as they are now, and
  * each launch writes these. Errors: ACU_ERROR_DTYPE, ACU_ERROR_RANGE, ACU_ERROR_HOST_MEMORY, and

@@ -16,8 +16,8 @@ static acu_result capture_a_write(acu_buffer *x, acu_stream *a) {
 
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
-    enum { LARGE = 2 << 20 };
-    static const unsigned char many[LARGE];
+    enum { LARGE = 2 << 20, VERY_LARGE = 5 << 20 };
+    static unsigned char many[VERY_LARGE];
     float numbers[16] = {1, 2, 3}, back[16] = {0};
     const void *host;
     ACU_AUTO(acu_stream) *a = NULL;
@@ -25,9 +25,13 @@ acu_result transfers(void) {
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_transfer) *first = NULL;
     ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_AUTO(acu_transfer) *third = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
-    ACU_TRY(acu_buffer_create(a, ACU_U8, LARGE, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_U8, VERY_LARGE, &x));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, many, VERY_LARGE, NULL)); /* by CUDA itself */
+    ACU_TRY(acu_buffer_read_async(x, 0, VERY_LARGE, &third, NULL));        /* in parts */
+    ACU_TRY(acu_transfer_read_typed(third, 0, ACU_U8, many, VERY_LARGE));
     ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, many, LARGE, NULL)); /* in two pieces */
     ACU_TRY(acu_stream_synchronize(a));
     ACU_TRY(acu_buffer_write_async(x, 64, ACU_ANY, numbers, sizeof numbers, b));

@@ -1,24 +1,5 @@
 /* Transfers during captures: a graph keeps what is written, and nothing is read. */
-#include "kernels.h"
-
-enum { MIB = 1024 * 1024 };
-
-static acu_stream *stream;
-
-static int begin_transfer(void **state) {
-    int code = begin_kernels(state);
-    stream = stream_on(0);
-    return code;
-}
-
-/* What the releases of a test could not free, because copies were under way, is freed now. */
-static int end_transfer(void **state) {
-    OK(acu_stream_release(stream));
-    OK(acu_device_synchronize(0));
-    return nothing_left(state);
-}
-
-#define TRANSFER_TEST(function) SAFE_TEST(function, begin_transfer, end_transfer)
+#include "transfers.h"
 
 static void a_capture_refuses_reads_and_goes_on(void **state) {
     (void)state;
