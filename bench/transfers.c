@@ -15,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t sizes[] = {64, 4096, 65536, (size_t)1 << 20u, (size_t)16 << 20u};
+static const size_t sizes[] = {
+    64, 4096, 65536, (size_t)1 << 20u, (size_t)4 << 20u, (size_t)16 << 20u, (size_t)64 << 20u};
+static const size_t filled = (size_t)256 << 20u; /* bytes of a fill, which takes a while */
 
 static acu_stream *stream;
-static acu_buffer *buffer;
+static acu_buffer *buffer, *other;
 static cudaStream_t raw_stream;
-static char *memory; /* the device's, for the raw calls */
+static char *memory, *elsewhere; /* the device's, for the raw calls */
 static char *plain, *pinned;
 static size_t bytes;
 
@@ -60,6 +62,23 @@ static void write_copied(long calls) {
 static void write_async(long calls) {
     for (long i = 0; i < calls; i++)
         OK(acu_buffer_write_async(buffer, 0, ACU_U8, plain, bytes, NULL));
+    OK(acu_stream_synchronize(stream));
+}
+
+/* The stream has something to do when the data comes. */
+static void write_plain_behind_a_fill(long calls) {
+    for (long i = 0; i < calls; i++) {
+        OK(cudaMemsetAsync(elsewhere, 1, filled, raw_stream));
+        OK(cudaMemcpyAsync(memory, plain, bytes, cudaMemcpyHostToDevice, raw_stream));
+    }
+    OK(cudaStreamSynchronize(raw_stream));
+}
+
+static void write_async_behind_a_fill(long calls) {
+    for (long i = 0; i < calls; i++) {
+        OK(acu_buffer_zero(other, NULL));
+        OK(acu_buffer_write_async(buffer, 0, ACU_U8, plain, bytes, NULL));
+    }
     OK(acu_stream_synchronize(stream));
 }
 
@@ -122,7 +141,9 @@ int main(void) {
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_U8, most, &buffer));
     OK(cudaStreamCreate(&raw_stream));
+    OK(acu_buffer_create(stream, ACU_U8, filled, &other));
     OK(cudaMalloc((void **)&memory, most));
+    OK(cudaMalloc((void **)&elsewhere, filled));
     OK(cudaHostAlloc(&host, most, 0));
     pinned = host;
     plain = malloc(most);
@@ -130,6 +151,8 @@ int main(void) {
     memset(pinned, 1, most);
     print_header("cudaMemcpyAsync", "transfer");
     compare_all("write, against ordinary memory", write_plain, write_async);
+    compare_all("write behind a fill, against ordinary memory", write_plain_behind_a_fill,
+                write_async_behind_a_fill);
     compare_all("write, against memcpy, pinned memory, wait", write_copied, write_async);
     compare_all("write, against pinned memory without memcpy", write_pinned, write_async);
     compare_all("read in place, against ordinary memory", read_plain, read_async);
@@ -138,8 +161,10 @@ int main(void) {
     free(plain);
     OK(cudaFreeHost(pinned));
     OK(cudaFree(memory));
+    OK(cudaFree(elsewhere));
     OK(cudaStreamDestroy(raw_stream));
     OK(acu_buffer_release(buffer));
+    OK(acu_buffer_release(other));
     OK(acu_stream_release(stream));
     return 0;
 }

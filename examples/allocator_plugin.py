@@ -1,8 +1,8 @@
-"""Lets PyTorch or CuPy allocate by anycuda's caching allocator, and prints what it did.
+"""Lets PyTorch, CuPy or RMM allocate by anycuda's caching allocator, and prints what it did.
 
     python3 examples/allocator_plugin.py build/release/libanycuda-allocator.so torch
 
-The framework is torch, cupy, or none: then the library is called as it is, which needs no framework, and with
+The framework is torch, cupy, rmm, or none: then the library is called as it is, which needs no framework, and with
 ANYCUDA_CUDART=/…/libanycuda-sim.so no GPU either.
 """
 
@@ -38,6 +38,10 @@ def load(path: str) -> ctypes.CDLL:
     library.acu_plugin_allocate.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
     library.acu_plugin_free.restype = None
     library.acu_plugin_free.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+    library.acu_plugin_rmm_allocate.restype = ctypes.c_void_p
+    library.acu_plugin_rmm_allocate.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+    library.acu_plugin_rmm_deallocate.restype = None
+    library.acu_plugin_rmm_deallocate.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
     return library
 
 
@@ -121,6 +125,37 @@ def use_cupy(library: ctypes.CDLL) -> None:
         raise SystemExit(1)
 
 
+def rmm_resource(library: ctypes.CDLL) -> Any:
+    """A memory resource of RMM's, which passes RMM's streams on."""
+    import rmm.mr  # type: ignore[import-not-found,unused-ignore]
+
+    def raw(stream: Any) -> int:
+        return int(stream.__cuda_stream__()[1])
+
+    def allocate(size: int, stream: Any) -> int:
+        pointer = library.acu_plugin_rmm_allocate(size, raw(stream), None)
+        if size and not pointer:
+            raise MemoryError(f"there is no room for {size} bytes")
+        return pointer or 0
+
+    def deallocate(pointer: int, size: int, stream: Any) -> None:
+        library.acu_plugin_rmm_deallocate(pointer, size, raw(stream), None)
+
+    return rmm.mr.CallbackMemoryResource(allocate, deallocate)
+
+
+def use_rmm(library: ctypes.CDLL) -> None:
+    """All memory of RMM's on device 0, and so of cuDF's and others that use RMM."""
+    import rmm  # type: ignore[import-not-found,unused-ignore]
+
+    rmm.mr.set_per_device_resource(0, rmm_resource(library))
+    resource = rmm.mr.get_per_device_resource(0)
+    for size in range(1000, 11000, 1000):
+        buffer = rmm.DeviceBuffer(size=size, mr=resource)
+        del buffer
+    print(f"rmm {rmm.__version__}: 10 buffers")
+
+
 def use_directly(library: ctypes.CDLL) -> None:
     pointers = [library.acu_plugin_allocate(1000 * (i + 1), 0, None) for i in range(10)]
     for pointer in pointers:
@@ -137,6 +172,8 @@ def main() -> int:
         use_torch(path, library)
     elif framework == "cupy":
         use_cupy(library)
+    elif framework == "rmm":
+        use_rmm(library)
     else:
         use_directly(library)
     info = info_of(library)

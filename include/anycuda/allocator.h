@@ -61,8 +61,9 @@ ACU_CHECKED acu_result acu_allocator_set_fraction(acu_allocator *allocator, doub
 /**
  * Gives memory that is not in use back to the source, but keeps at least `keep` bytes of it.
  *
- * The thread waits for the work that used the memory. Errors: ACU_ERROR_CAPTURE as for
- * acu_stream_synchronize(); what `trim` of a program's functions returns.
+ * What was taken from the source at once goes as a whole. The thread waits for the work that used
+ * the memory. Errors: ACU_ERROR_CAPTURE as for acu_stream_synchronize(); what `trim` of a program's
+ * functions returns.
  */
 ACU_CHECKED acu_result acu_allocator_trim(acu_allocator *allocator, size_t keep);
 
@@ -225,7 +226,8 @@ typedef struct acu_allocator_hooks {
 /**
  * Sets the functions that are called from now on; `hooks` is copied, and NULL means none.
  *
- * They are called without a lock, by the thread that allocates or frees. With `allocated` or
+ * They are called without a lock, by the thread that allocates or frees, and may use the allocator:
+ * what they allocate and free themselves calls no hook. With `allocated` or
  * `freed`, each allocation takes longer.
  */
 ACU_CHECKED acu_result acu_allocator_set_hooks(acu_allocator *allocator,

@@ -23,11 +23,15 @@ typedef struct acu_transfer acu_transfer;
  * the call returns.
  *
  * The stream has up to 16 MiB of pinned memory for what is written but not copied yet. Only where
- * that is full the thread waits, for earlier writes on the stream; more data than that is written
- * in pieces. Where the host has no pinned memory, the call waits as acu_buffer_write_typed() does.
- * After a failure some of the elements may be written. Errors: ACU_ERROR_DTYPE, ACU_ERROR_RANGE,
- * and ACU_ERROR_CAPTURE as for acu_stream_synchronize(): a graph would copy what is in the pinned
- * memory at each launch. acu_graph_add_write() is for graphs.
+ * that is full the thread waits, for earlier writes on the stream. The call waits as
+ * acu_buffer_write_typed() does where there is more data than that, or no pinned memory; and for
+ * data of 4 MiB or more where the stream has nothing else to do, because CUDA's copy takes less
+ * time then than the way through pinned memory. After a failure some of the elements may be
+ * written.
+ *
+ * On a stream that is being captured the graph keeps a copy of the elements as they are now, and
+ * each launch writes these. Errors: ACU_ERROR_DTYPE, ACU_ERROR_RANGE, ACU_ERROR_HOST_MEMORY, and
+ * ACU_ERROR_CAPTURE as for acu_stream_synchronize() where another stream is captured.
  */
 ACU_CHECKED acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu_dtype dtype,
                                               const void *host, size_t count, acu_stream *on);
@@ -38,8 +42,9 @@ ACU_CHECKED acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu
  * The transfer has the elements as they are at this place of the stream, whatever is written to the
  * buffer later; the buffer and the stream may be released. Each transfer has pinned memory of its
  * own, which afterwards serves the next ones. Where the host has no pinned memory, the call waits,
- * and the elements are in ordinary memory. Errors: ACU_ERROR_RANGE,
- * ACU_ERROR_HOST_MEMORY, and ACU_ERROR_CAPTURE as for acu_stream_synchronize().
+ * and the elements are in ordinary memory. Errors: ACU_ERROR_RANGE, ACU_ERROR_HOST_MEMORY, and
+ * ACU_ERROR_CAPTURE as for acu_stream_synchronize(): a transfer has what is there once, but a graph
+ * may be launched again and again. Read after a launch, or capture a copy to pinned memory.
  */
 ACU_CHECKED acu_result acu_buffer_read_async(acu_buffer *buffer, size_t at, size_t count,
                                              acu_transfer **transfer, acu_stream *on);

@@ -1,10 +1,23 @@
 /* What programs do with memory, apart from what scenarios.c has. */
 #include "scenarios.h"
 
+static acu_result capture_a_write(acu_buffer *x, acu_stream *a) {
+    const float numbers[4] = {1, 2, 3, 4};
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result written = acu_buffer_write_async(x, 0, ACU_ANY, numbers, sizeof numbers, a);
+    acu_result ended = acu_stream_end_capture(a, &graph);
+    ACU_TRY(written ? written : ended);
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 /* All is waited for in between, so that the same calls are made each time. */
 acu_result transfers(void) {
-    enum { LARGE = 2 << 20 };
-    static const unsigned char many[LARGE];
+    enum { LARGE = 2 << 20, VERY_LARGE = 5 << 20 };
+    static unsigned char many[VERY_LARGE];
     float numbers[16] = {1, 2, 3}, back[16] = {0};
     const void *host;
     ACU_AUTO(acu_stream) *a = NULL;
@@ -12,9 +25,13 @@ acu_result transfers(void) {
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_transfer) *first = NULL;
     ACU_AUTO(acu_transfer) *second = NULL;
+    ACU_AUTO(acu_transfer) *third = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
-    ACU_TRY(acu_buffer_create(a, ACU_U8, LARGE, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_U8, VERY_LARGE, &x));
+    ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, many, VERY_LARGE, NULL)); /* by CUDA itself */
+    ACU_TRY(acu_buffer_read_async(x, 0, VERY_LARGE, &third, NULL));        /* in parts */
+    ACU_TRY(acu_transfer_read_typed(third, 0, ACU_U8, many, VERY_LARGE));
     ACU_TRY(acu_buffer_write_async(x, 0, ACU_U8, many, LARGE, NULL)); /* in two pieces */
     ACU_TRY(acu_stream_synchronize(a));
     ACU_TRY(acu_buffer_write_async(x, 64, ACU_ANY, numbers, sizeof numbers, b));
@@ -26,6 +43,7 @@ acu_result transfers(void) {
     assert_memory_equal(host, numbers, sizeof numbers);
     ACU_TRY(acu_transfer_query(second));
     ACU_TRY(acu_stream_synchronize(b));
+    ACU_TRY(capture_a_write(x, a));
     return acu_stream_synchronize(a);
 }
 
@@ -55,6 +73,22 @@ static acu_result allocate_by(acu_allocator *allocator, acu_stream *a, acu_strea
     return acu_allocator_trim(allocator, 0);
 }
 
+/* What lies between two buffers is given back, and taken again. */
+static acu_result make_hole(acu_allocator *allocator, acu_stream *a) {
+    const acu_buffer_options options = {.allocator = allocator};
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_buffer) *z = NULL;
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &x));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &y));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &z));
+    ACU_TRY(acu_buffer_release(y));
+    y = NULL;
+    ACU_TRY(acu_allocator_trim(allocator, 0));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U8, 4 << 20, &options, &y));
+    return acu_buffer_zero(y, NULL);
+}
+
 static acu_result capture_by(acu_allocator *allocator, acu_stream *a) {
     const acu_buffer_options options = {.allocator = allocator};
     ACU_AUTO(acu_buffer) *x = NULL;
@@ -78,6 +112,8 @@ acu_result allocators(void) {
         ACU_TRY(
             acu_allocator_create(0, &(acu_allocator_options){.source = sources[i]}, &allocator));
         ACU_TRY(allocate_by(allocator, a, b));
+        if (sources[i] == ACU_ALLOCATOR_VIRTUAL)
+            ACU_TRY(make_hole(allocator, a));
         ACU_TRY(capture_by(allocator, a));
     }
     return 0;

@@ -2,6 +2,7 @@
 #include "safe.h"
 
 #include <anycuda/cudart.h>
+#include <anycuda/layers.h>
 
 enum { KIB = 1024, MIB = 1024 * KIB, BYTES = 4 * MIB };
 
@@ -438,6 +439,36 @@ static void the_limit_holds_in_a_capture(void **state) {
     end_source();
 }
 
+/* A released graph is asked for when something else is made. Where CUDA does not answer, the thread
+ * waits for the launch alone: to wait for the stream would end its capture, and find nothing out.
+ */
+static void a_question_without_an_answer_ends_no_capture(void **state) {
+    (void)state;
+    ONLY_SIMULATED("a call that fails on purpose");
+    acu_exec *exec = NULL;
+    acu_graph *graph = NULL;
+    use_source(ACU_ALLOCATOR_POOL);
+    acu_buffer *result = buffer_on(stream, BYTES);
+    (void)capture(result, BYTES, &exec);
+    OK(acu_stream_call_function(stream, work_50_ms, NULL));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec)); /* which has to wait, and leaves a mark */
+    OK(acu_stream_begin_capture(noted(stream),
+                                &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
+    OK(acu_inject_errors("cudaEventQuery@1:2"));
+    acu_buffer *meanwhile = buffer_on(other, BYTES);
+    fill(meanwhile, 1);
+    OK(acu_inject_errors(NULL));
+    OK(acu_buffer_zero(result, NULL));
+    OK(acu_stream_end_capture(stream, &graph));
+    expect(result, 7);
+    expect(meanwhile, 1);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(meanwhile));
+    OK(acu_buffer_release(result));
+    end_source();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_STREAMS(memory_of_a_graph_is_its_own),
@@ -454,6 +485,7 @@ int main(void) {
         WITH_STREAMS(a_capture_of_others_is_refused),
         WITH_STREAMS(a_programs_allocator_is_refused),
         WITH_STREAMS(the_limit_holds_in_a_capture),
+        WITH_STREAMS(a_question_without_an_answer_ends_no_capture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,8 @@ static acu_result capture(acu_stream *stream, acu_buffer *x) {
     acu_result filled = acu_buffer_zero(x, stream);
     if (!filled)
         filled = acu_batch_copy(stream, &half, 1, NULL, 0, NULL);
+    if (!filled)
+        filled = acu_buffer_write_async(x, 0, ACU_ANY, &half, 8, stream);
     acu_result called = acu_stream_call(stream, closure());
     acu_result ended = acu_stream_end_capture(stream, &graph);
     return filled ? filled : called ? called : ended;
@@ -217,6 +219,41 @@ static acu_result transfers(acu_stream *stream) {
     return acu_transfer_synchronize(first);
 }
 
+/* Releases `old`, and makes a buffer of so many halves of a MiB in its place. */
+static acu_result replace(acu_allocator *allocator, acu_buffer *old, acu_stream *stream,
+                          size_t halves, acu_buffer **made) {
+    ACU_TRY(acu_buffer_release(old));
+    return acu_buffer_create_with(stream, ACU_U8, halves << 19,
+                                  &(acu_buffer_options){.allocator = allocator}, made);
+}
+
+/* Of three mappings side by side, what is free begins in the first one, has all of the second one,
+ * and ends in the third one. */
+static acu_result make_hole(acu_allocator *allocator, acu_stream *stream) {
+    static const size_t halves[] = {4, 4, 8};
+    acu_buffer *row[3] = {NULL};
+    ACU_AUTO(acu_buffer) *head = NULL;
+    ACU_AUTO(acu_buffer) *some = NULL;
+    ACU_AUTO(acu_buffer) *tail = NULL;
+    acu_result code = 0;
+    for (size_t i = 0; i < COUNT(row) && !code; i++)
+        code = replace(allocator, NULL, stream, halves[i], &row[i]);
+    if (code) {
+        for (size_t i = 0; i < COUNT(row); i++)
+            (void)acu_buffer_release(row[i]);
+        return code;
+    }
+    acu_result first = replace(allocator, row[0], stream, 3, &head);
+    acu_result third = replace(allocator, row[2], stream, 3, &some);
+    acu_result last = replace(allocator, row[1], stream, 5, &tail);
+    ACU_TRY(first ? first : third ? third : last);
+    acu_buffer *between = some;
+    some = NULL;
+    ACU_TRY(acu_buffer_release(between));
+    ACU_TRY(acu_allocator_trim(allocator, 0));
+    return replace(allocator, NULL, stream, 4, &some);
+}
+
 static acu_result allocate(acu_stream *stream) {
     static const acu_allocator_source sources[] = {ACU_ALLOCATOR_VIRTUAL, ACU_ALLOCATOR_PINNED};
     for (size_t i = 0; i < COUNT(sources); i++) {
@@ -231,6 +268,8 @@ static acu_result allocate(acu_stream *stream) {
         ACU_TRY(acu_buffer_create_with(stream, ACU_U8, 5000, &options, &y));
         ACU_TRY(acu_allocator_allocate(allocator, stream, 10, &raw));
         ACU_TRY(acu_allocator_free(allocator, raw));
+        if (sources[i] == ACU_ALLOCATOR_VIRTUAL)
+            ACU_TRY(make_hole(allocator, stream));
     }
     return 0;
 }

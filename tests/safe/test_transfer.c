@@ -1,50 +1,8 @@
 /* Copies from and to ordinary memory of the host that nobody waits for. */
-#include "kernels.h"
+#include "transfers.h"
 
 #include <pthread.h>
 #include <sched.h>
-
-enum { KIB = 1024, MIB = 1024 * 1024, RING = 16 * MIB };
-
-static acu_stream *stream;
-
-static int begin_transfer(void **state) {
-    int code = begin_kernels(state);
-    stream = stream_on(0);
-    return code;
-}
-
-/* What the releases of a test could not free, because copies were under way, is freed now. */
-static int end_transfer(void **state) {
-    OK(acu_stream_release(stream));
-    OK(acu_device_synchronize(0));
-    stream = NULL;
-    return nothing_left(state);
-}
-
-#define TRANSFER_TEST(function) SAFE_TEST(function, begin_transfer, end_transfer)
-
-/* Byte `at` of the data with this number. */
-static unsigned char byte_of(unsigned number, size_t at) {
-    return (unsigned char)(number * 37 + at * 11 + at / 251);
-}
-
-static void fill(unsigned char *bytes, size_t count, unsigned number) {
-    for (size_t i = 0; i < count; i++)
-        bytes[i] = byte_of(number, i);
-}
-
-static void check(const unsigned char *bytes, size_t count, unsigned number) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes[i] != byte_of(number, i))
-            fail_msg("byte %zu of %zu is %u instead of %u", i, count, bytes[i], byte_of(number, i));
-}
-
-static acu_buffer *bytes_on(acu_stream *on, size_t count) {
-    acu_buffer *buffer = NULL;
-    OK(acu_buffer_create(on, ACU_U8, count, &buffer));
-    return buffer;
-}
 
 /* ---- writing ---- */
 
@@ -245,30 +203,6 @@ static void a_transfer_is_released_before_it_is_done(void **state) {
     free(mine);
 }
 
-/* More than the stream keeps: the memory of a transfer that is released too early is freed later.
- */
-static void large_transfers(void **state) {
-    (void)state;
-    const size_t bytes = 50 * (size_t)MIB;
-    acu_buffer *buffer = bytes_on(stream, bytes);
-    acu_transfer *transfers[3];
-    const void *host = NULL;
-    const unsigned char seven = 7;
-    blocker at;
-    block_stream(&at, stream);
-    OK(acu_buffer_fill(buffer, &seven));
-    for (size_t i = 0; i < COUNT(transfers); i++)
-        OK(acu_buffer_read_async(buffer, 0, bytes, &transfers[i], NULL));
-    OK(acu_transfer_release(transfers[0]));
-    OK(acu_transfer_release(transfers[1]));
-    unblock(&at);
-    OK(acu_transfer_get_host(transfers[2], &host));
-    for (size_t i = 0; i < bytes; i += 4096)
-        assert_int_equal(((const unsigned char *)host)[i], 7);
-    OK(acu_transfer_release(transfers[2]));
-    OK(acu_buffer_release(buffer));
-}
-
 static void a_transfer_outlives_its_stream(void **state) {
     (void)state;
     acu_stream *own = stream_on(0);
@@ -445,34 +379,6 @@ static void the_default_streams(void **state) {
 }
 
 /* ---- captures ---- */
-
-static void a_capture_refuses_and_goes_on(void **state) {
-    (void)state;
-    acu_stream *other = stream_on(0);
-    acu_buffer *buffer = numbers_on(stream, 8);
-    acu_transfer *transfer = NULL, *before = NULL;
-    acu_graph *graph = NULL;
-    float numbers[8] = {0};
-    OK(acu_buffer_read_async(buffer, 0, 8, &before, NULL));
-    OK(acu_stream_begin_capture(stream, NULL));
-    FAILS(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 8, NULL), ACU_ERROR_CAPTURE,
-          "is being captured");
-    assert_non_null(strstr(acu_last_error_details().hint, "acu_graph_add_write()"));
-    FAILS(acu_buffer_read_async(buffer, 0, 8, &transfer, NULL), ACU_ERROR_CAPTURE,
-          "is being captured");
-    assert_null(transfer);
-    FAILS(acu_buffer_write_async(buffer, 0, ACU_F32, numbers, 8, other), ACU_ERROR_CAPTURE, "");
-    FAILS(acu_transfer_query(before), ACU_ERROR_CAPTURE, "");
-    FAILS(acu_transfer_synchronize(before), ACU_ERROR_CAPTURE, "");
-    OK(acu_buffer_zero(buffer, NULL));
-    OK(acu_stream_end_capture(stream, &graph));
-    OK(acu_transfer_read(before, numbers, 8));
-    assert_true(numbers[7] == 7);
-    OK(acu_transfer_release(before));
-    OK(acu_graph_release(graph));
-    OK(acu_buffer_release(buffer));
-    OK(acu_stream_release(other));
-}
 
 /* Returns the result of writing 3 MiB on another stream by another thread. */
 static bool another_thread_writes(acu_buffer *buffer) {
@@ -674,14 +580,12 @@ int main(void) {
         TRANSFER_TEST(every_kind_of_memory),
         TRANSFER_TEST(a_transfer_has_its_place_in_the_stream),
         TRANSFER_TEST(a_transfer_is_released_before_it_is_done),
-        TRANSFER_TEST(large_transfers),
         TRANSFER_TEST(a_transfer_outlives_its_stream),
         TRANSFER_TEST(a_stream_is_released_while_it_writes),
         TRANSFER_TEST(what_a_transfer_is),
         TRANSFER_TEST(other_streams_wait),
         TRANSFER_TEST(threads_share_a_stream),
         TRANSFER_TEST(the_default_streams),
-        TRANSFER_TEST(a_capture_refuses_and_goes_on),
         TRANSFER_TEST(another_threads_capture),
         TRANSFER_TEST(without_pinned_memory),
         TRANSFER_TEST(failures_of_cuda),

@@ -334,6 +334,33 @@ SCENE(pool_imports_its_own, imports_its_own, NULL)
 
 /* ---- in two ---- */
 
+/* Makes memory of such bytes in a new pool, and gives both to the other process. */
+static char *make_and_give(size_t size, int value, cudaMemPool_t *pool, ticket *data) {
+    int fd;
+    *pool = create_exported(&fd);
+    char *at = allocate(*pool, size);
+    fill(at, value, size);
+    *data = exported(at);
+    give(data, sizeof *data, fd);
+    return at;
+}
+
+/* Takes what the other process gives: a pool, and the ticket of its memory. */
+static cudaMemPool_t take_pool(ticket *data) {
+    cudaMemPool_t pool = NULL;
+    OK(cudaFree(NULL));
+    OK(import(&pool, take(data, sizeof *data)));
+    return pool;
+}
+
+/* Opens the memory, too. */
+static char *take_and_open(cudaMemPool_t *pool, ticket *data) {
+    void *at = NULL;
+    *pool = take_pool(data);
+    OK(cudaMemPoolImportPointer(&at, *pool, data));
+    return at;
+}
+
 typedef struct parcel {
     ticket large, small, next;
 } parcel;
@@ -445,10 +472,8 @@ static void makes_two(void) {
 
 static void opens_in_the_wrong(void) {
     ticket data;
-    cudaMemPool_t pool = NULL;
     void *at = (void *)8;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
+    cudaMemPool_t pool = take_pool(&data);
     ASK(cudaMemPoolImportPointer(&at, pool, &data));
     say("written: %d", at != (void *)8);
     let_go_on();
@@ -457,11 +482,8 @@ SCENE(pool_is_another, makes_two, opens_in_the_wrong)
 
 static void opens_twice_and_frees(void) {
     ticket data;
-    cudaMemPool_t pool = NULL;
-    char *at = NULL, *again = NULL;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
-    OK(cudaMemPoolImportPointer((void **)&at, pool, &data));
+    cudaMemPool_t pool;
+    char *at = take_and_open(&pool, &data), *again = NULL;
     ASK(cudaMemPoolImportPointer((void **)&again, pool, &data));
     say("the same address: %d", at == again);
     ASK(cudaFree(at));
@@ -474,12 +496,9 @@ static void opens_twice_and_frees(void) {
 }
 
 static void makes_one(void) {
-    int fd;
-    cudaMemPool_t pool = create_exported(&fd);
-    void *at = allocate(pool, MIB);
-    fill(at, 0x61, MIB);
-    const ticket data = exported(at);
-    give(&data, sizeof data, fd);
+    ticket data;
+    cudaMemPool_t pool;
+    void *at = make_and_give(MIB, 0x61, &pool, &data);
     wait_for_other();
     say_byte("in the end", at);
 }
@@ -487,11 +506,8 @@ SCENE(pool_pointer_twice, makes_one, opens_twice_and_frees)
 
 static void opens_and_destroys(void) {
     ticket data;
-    cudaMemPool_t pool = NULL;
-    void *at = NULL;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
-    OK(cudaMemPoolImportPointer(&at, pool, &data));
+    cudaMemPool_t pool;
+    void *at = take_and_open(&pool, &data);
     ASK(cudaMemPoolDestroy(pool));
     say_byte("of the destroyed", at);
     ASK(cudaFree(at));
@@ -502,12 +518,9 @@ SCENE(pool_import_destroyed, makes_one, opens_and_destroys)
 /* ---- who goes first ---- */
 
 static void makes_and_frees_first(void) {
-    int fd;
-    cudaMemPool_t pool = create_exported(&fd);
-    void *at = allocate(pool, 4 * MIB);
-    fill(at, 0x71, 4 * MIB);
-    const ticket data = exported(at);
-    give(&data, sizeof data, fd);
+    ticket data;
+    cudaMemPool_t pool;
+    void *at = make_and_give(4 * MIB, 0x71, &pool, &data);
     wait_for_other();
     ASK(cudaFree(at));
     ASK(cudaDeviceSynchronize());
@@ -529,11 +542,8 @@ static void makes_and_frees_first(void) {
 
 static void opens_before_that(void) {
     ticket data, second;
-    cudaMemPool_t pool = NULL;
-    char *at = NULL, *later = NULL, *third = NULL;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
-    OK(cudaMemPoolImportPointer((void **)&at, pool, &data));
+    cudaMemPool_t pool;
+    char *at = take_and_open(&pool, &data), *later = NULL, *third = NULL;
     let_go_on();
     wait_for_other(); /* freed there */
     say_byte("after the maker freed", at);
@@ -588,12 +598,9 @@ static void opens_late(void) {
 SCENE(pool_was_freed, makes_and_frees, opens_late)
 
 static void makes_and_ends(void) {
-    int fd;
-    cudaMemPool_t pool = create_exported(&fd);
-    void *at = allocate(pool, 4 * MIB);
-    fill(at, 0x31, 4 * MIB);
-    const ticket data = exported(at);
-    give(&data, sizeof data, fd);
+    ticket data;
+    cudaMemPool_t pool;
+    (void)make_and_give(4 * MIB, 0x31, &pool, &data);
 }
 
 static void opens_of_the_dead(void) {
@@ -615,11 +622,8 @@ static void makes_and_ends_later(void) {
 
 static void outlives(void) {
     ticket data;
-    cudaMemPool_t pool = NULL;
-    char *at = NULL;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
-    OK(cudaMemPoolImportPointer((void **)&at, pool, &data));
+    cudaMemPool_t pool;
+    char *at = take_and_open(&pool, &data);
     let_go_on();
     wait_for_end();
     say_byte("after the maker ended", at);
@@ -632,12 +636,9 @@ static void outlives(void) {
 SCENE(pool_exporter_dies, makes_and_ends_later, outlives)
 
 static void makes_for_one_that_dies(void) {
-    int fd;
-    cudaMemPool_t pool = create_exported(&fd);
-    void *at = allocate(pool, 4 * MIB);
-    fill(at, 1, 4 * MIB);
-    const ticket data = exported(at);
-    give(&data, sizeof data, fd);
+    ticket data;
+    cudaMemPool_t pool;
+    void *at = make_and_give(4 * MIB, 1, &pool, &data);
     wait_for_end();
     say_byte("after the importer died", at);
     ASK(cudaFree(at));
@@ -648,11 +649,8 @@ static void makes_for_one_that_dies(void) {
 
 static void opens_and_dies(void) {
     ticket data;
-    cudaMemPool_t pool = NULL;
-    void *at = NULL;
-    OK(cudaFree(NULL));
-    OK(import(&pool, take(&data, sizeof data)));
-    OK(cudaMemPoolImportPointer(&at, pool, &data));
+    cudaMemPool_t pool;
+    void *at = take_and_open(&pool, &data);
     fill(at, 9, 4 * MIB);
 }
 SCENE(pool_importer_dies, makes_for_one_that_dies, opens_and_dies)

@@ -13,9 +13,10 @@ SOURCES = {
     str(path.relative_to(ROOT)): path.read_text() for path in sorted((ROOT / "src" / "sim").rglob("*.c"))
 }  # by their paths
 TABLE = "src/sim/entry/nouns.c"
-EMPTIED = {  # by others, with the reason
+EMPTIED = {  # by others, or not at all, with the reason
     "src/sim/memory/pinned_block.c": "a block goes with the last memory in it",
     "src/sim/memory/running.c": "a thread goes when it ends",
+    "src/sim/stream/stream_thread.c": "a thread that has no stream serves the next one, also after a reset",
 }
 
 

@@ -164,20 +164,21 @@ static int ask_mark(const acu_timeline *timeline, bool *over) {
     return *over ? code : 0;
 }
 
-/* Where CUDA fails to answer, the thread waits: then the answer is true for certain. */
+/* Where CUDA fails to answer, the thread waits: then the answer is true for certain. The mark is
+ * waited for if it is behind the work, because the stream itself may be captured by now. */
 static bool is_over(acu_timeline *timeline, uint64_t number) {
     acu_guard guard;
     bool over = timeline->done >= number;
     if (over)
         return true;
+    const bool is_marked = timeline->closed || timeline->marked >= number;
     int code = acu_guard_enter(&guard, timeline->device);
     if (!code)
-        code = timeline->closed || timeline->marked >= number ? ask_mark(timeline, &over)
-                                                              : ask_stream(timeline, &over);
+        code = is_marked ? ask_mark(timeline, &over) : ask_stream(timeline, &over);
     if (code) {
         over = true;
-        (void)(timeline->closed ? cudaEventSynchronize(timeline->mark)
-                                : cudaStreamSynchronize(acu_timeline_raw(timeline)));
+        (void)(is_marked ? cudaEventSynchronize(timeline->mark)
+                         : cudaStreamSynchronize(acu_timeline_raw(timeline)));
     }
     acu_guard_leave(&guard);
     acu_forget_not_ready();

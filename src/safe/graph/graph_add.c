@@ -155,20 +155,6 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t af
     return end(&a, code);
 }
 
-/* Copies bytes of the host into an object that the graph can keep. NULL, and a recorded failure,
- * without memory; else the caller owns the object. */
-static acu_kept_closure *keep_bytes(const char *call, const void *host, size_t bytes) {
-    void *data = malloc(bytes);
-    acu_kept_closure *kept = data ? acu_closure_new(call, &(acu_closure){NULL, data, free}) : NULL;
-    if (!kept) {
-        free(data);
-        (void)no_memory(call);
-        return NULL;
-    }
-    memcpy(data, host, bytes);
-    return kept;
-}
-
 static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure *host,
                      size_t bytes) {
     acu_object_use keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};
@@ -189,7 +175,7 @@ acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t a
     ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
     ACU_REQUIRE_OF(buffer, count > 0, ACU_ERROR_RANGE, "'count' is 0: there is nothing to write");
     size_t bytes = count * acu_dtype_size(buffer->dtype);
-    acu_kept_closure *kept = keep_bytes(__func__, host, bytes);
+    acu_kept_closure *kept = acu_closure_of_bytes(__func__, host, bytes);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     int code = add_write(&a, buffer, at, kept, bytes);

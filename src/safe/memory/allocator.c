@@ -155,7 +155,7 @@ acu_result acu_allocator_wrap(acu_device device, acu_memory memory,
     return 0;
 }
 
-/* ---- giving out and taking back ---- */
+/* ---- figures ---- */
 
 /* Counts what a program's allocator has given out; the caching one counts by itself. */
 static void count(acu_allocator *a, size_t bytes, bool given_out) {
@@ -173,16 +173,66 @@ static void count(acu_allocator *a, size_t bytes, bool given_out) {
     pthread_mutex_unlock(&a->lock);
 }
 
-static acu_allocator_hooks hooks_of(acu_allocator *a) {
+/* ---- hooks ---- */
+
+/* The hooks that a thread is in, from the inner to the outer one. */
+typedef struct hook_call {
+    const acu_allocator *of;
+    const struct hook_call *outer;
+} hook_call;
+
+static _Thread_local const hook_call *inside;
+
+/* Begins a call of a hook, and returns the hooks. There are none where the thread is in a hook of
+ * the same allocator: a hook that allocates would be called without end. */
+static acu_allocator_hooks enter_hook(acu_allocator *a, hook_call *call) {
+    const hook_call *outer = inside;
+    *call = (hook_call){.of = a, .outer = inside};
+    inside = call;
+    while (outer && outer->of != a)
+        outer = outer->outer;
+    if (outer)
+        return (acu_allocator_hooks){.data = NULL};
     pthread_mutex_lock(&a->lock);
     const acu_allocator_hooks hooks = a->hooks;
     pthread_mutex_unlock(&a->lock);
     return hooks;
 }
 
+static void leave_hook(const hook_call *call) {
+    inside = call->outer;
+}
+
+static void call_allocated(acu_allocator *a, acu_stream *stream, const acu_given *given) {
+    hook_call call;
+    const acu_allocator_hooks hooks = enter_hook(a, &call);
+    if (hooks.allocated)
+        hooks.allocated(hooks.data, given->pointer, given->bytes, stream);
+    leave_hook(&call);
+}
+
+static void call_freed(acu_allocator *a, const acu_given *given) {
+    hook_call call;
+    const acu_allocator_hooks hooks = enter_hook(a, &call);
+    if (hooks.freed)
+        hooks.freed(hooks.data, given->pointer, given->bytes);
+    leave_hook(&call);
+}
+
+/* Returns whether the program has made room. */
+static bool call_out_of_memory(acu_allocator *a, size_t bytes) {
+    hook_call call;
+    const acu_allocator_hooks hooks = enter_hook(a, &call);
+    const bool again = hooks.out_of_memory && hooks.out_of_memory(hooks.data, bytes);
+    leave_hook(&call);
+    return again;
+}
+
 static bool is_hooked(const acu_allocator *a) {
     return __atomic_load_n(&a->hooked, __ATOMIC_RELAXED);
 }
+
+/* ---- giving out and taking back ---- */
 
 static int take_once(acu_allocator *a, acu_stream *stream, size_t bytes, acu_given *given) {
     int code = a->way->take(a, stream, bytes, given);
@@ -208,10 +258,9 @@ static void note_failure(acu_allocator *a) {
 /* The program was asked for room; where there is some, everything is tried once more. */
 ACU_COLD static int take_again(acu_allocator *a, acu_stream *stream, size_t bytes,
                                acu_given *given) {
-    const acu_allocator_hooks hooks = hooks_of(a);
     acu_saved_record failure;
     acu_record_save(&failure);
-    const bool again = hooks.out_of_memory && hooks.out_of_memory(hooks.data, bytes);
+    const bool again = call_out_of_memory(a, bytes);
     acu_record_restore(&failure);
     int code = again ? take_once(a, stream, bytes, given) : cudaErrorMemoryAllocation;
     if (code)
@@ -226,20 +275,14 @@ int acu_allocator_take(acu_allocator *a, acu_stream *stream, size_t bytes, acu_g
     if (code)
         return code;
     count(a, bytes, true);
-    if (is_hooked(a)) {
-        const acu_allocator_hooks hooks = hooks_of(a);
-        if (hooks.allocated)
-            hooks.allocated(hooks.data, given->pointer, bytes, stream);
-    }
+    if (is_hooked(a))
+        call_allocated(a, stream, given);
     return 0;
 }
 
 int acu_allocator_give(acu_allocator *a, acu_stream *stream, const acu_given *given) {
-    if (is_hooked(a)) {
-        const acu_allocator_hooks hooks = hooks_of(a);
-        if (hooks.freed)
-            hooks.freed(hooks.data, given->pointer, given->bytes);
-    }
+    if (is_hooked(a))
+        call_freed(a, given);
     count(a, given->bytes, false);
     return a->way->give(a, stream, given);
 }

@@ -36,6 +36,8 @@ void acu_cache_get_used(acu_caching *a, size_t *used, size_t *high) {
         *used = __atomic_load_n(&a->used, __ATOMIC_RELAXED);
         *high = __atomic_load_n(&a->used_high, __ATOMIC_RELAXED);
     }
+    if (*high < *used) /* another thread is counting */
+        *high = *used;
 }
 
 /* Returns what counts pieces of that size; the caller has the cache's lock. */
@@ -457,7 +459,10 @@ static int trim(acu_allocator *base, size_t keep) {
     if (code)
         return code;
     pthread_mutex_lock(&base->lock);
-    return acu_source_shrink(a, keep);
+    code = acu_source_shrink(a, keep);
+    if (code) /* what CUDA does not take back is lost, also where room is made for a request */
+        acu_record_release_error();
+    return code;
 }
 
 /* ---- life ---- */
@@ -546,7 +551,8 @@ static void get_info(acu_allocator *base, acu_allocator_info *info) {
         info->allocations += classes[i].allocations;
         info->frees += classes[i].allocations - classes[i].used;
     }
-    info->hits = info->allocations - a->misses;
+    /* What the source gave to another thread is counted before it is given out. */
+    info->hits = info->allocations > a->misses ? info->allocations - a->misses : 0;
     pthread_mutex_unlock(&base->lock);
     const size_t unused = info->reserved > info->used ? info->reserved - info->used : 0;
     info->fragmentation =

@@ -76,7 +76,8 @@ struct acu_caching {
     size_t step;                 /* the granularity of virtual memory */
     size_t total;                /* bytes of the device's memory, or the host's */
     size_t used, used_high;      /* atomic: of all caches, where there are several */
-    uint64_t misses;             /* under the lock: how often the source was asked */
+    uint64_t misses;             /* under the lock: how often the source gave some */
+    size_t asked;                /* under the lock: bytes that it is being asked for */
     acu_cache *caches;           /* under the lock; none goes before the allocator */
     acu_segment *segments;       /* under the lock */
     acu_arena *arenas;           /* under the lock */
@@ -233,9 +234,9 @@ void acu_arena_reclaim(acu_arena *arena, acu_stream *stream, acu_capture *captur
  * Returns 0 and that piece, with the allocator's lock held then; or a recorded code, without it. */
 int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream *stream,
                     size_t bytes, acu_piece **piece);
-/* Gives segments back that are free, with their pieces, and ends of ranges; but keeps `keep` bytes
- * that are not in use. The caller has the lock, which is given up. Returns 0, or the first failure.
- */
+/* Gives segments back that are free, with their pieces, and what is mapped to free parts of ranges;
+ * but keeps `keep` bytes that are not in use. The caller has the lock, which is given up. Returns
+ * 0, or the first failure. */
 int acu_source_shrink(acu_caching *a, size_t keep);
 /* Finds out how much there is; returns 0 or a recorded code. */
 int acu_source_open(acu_caching *a, acu_allocator_source wanted);

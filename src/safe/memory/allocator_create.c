@@ -39,8 +39,10 @@ static int check_options(const char *call, acu_device device, const acu_allocato
     return acu_pool_check_access(call, o->pool, device);
 }
 
+/* A part that is less than a byte is one, because 0 means no limit. */
 static size_t part_of(const acu_caching *a, double fraction) {
-    return fraction > 0 ? (size_t)((double)a->total * fraction) : 0;
+    const size_t part = (size_t)((double)a->total * fraction);
+    return fraction > 0 && part == 0 ? 1 : part;
 }
 
 acu_result acu_allocator_create(acu_device device, const acu_allocator_options *options,

@@ -1,9 +1,10 @@
 /*
  * What a caching allocator has for one stream: pieces of memory that are free, ordered by size.
  *
- * A segment is what was taken from the source at once, or a range of addresses that grows. It is
- * divided into pieces. A free piece is joined with a free neighbour of the same heap; the smallest
- * one that is large enough is divided to serve a request. The caller holds the allocator's lock.
+ * A segment is what was taken from the source at once, or a range of addresses. It is divided into
+ * pieces. A free piece is joined with a free neighbour of the same heap; the smallest one that is
+ * large enough is divided to serve a request. A piece of a range that has no memory now is a hole.
+ * The caller holds the allocator's lock.
  */
 #ifndef ACU_SRC_ALLOCATOR_HEAP_H
 #define ACU_SRC_ALLOCATOR_HEAP_H
@@ -25,9 +26,9 @@ enum {
 struct acu_piece {
     char *pointer;
     size_t bytes;
-    acu_heap *heap;            /* the one that it is free in, or was taken from */
+    acu_heap *heap;            /* the one that it is free in, or was taken from; NULL: a hole */
     uint64_t number;           /* on the heap's timeline: of the last use; 0: that is done */
-    acu_piece *next, **link;   /* in a class of its heap, while it is free and not kept */
+    acu_piece *next, **link;   /* of a class of its heap, while it is free; of the holes */
     acu_piece *before, *after; /* the neighbours in the segment */
     acu_segment *segment;
     bool free;
@@ -35,19 +36,18 @@ struct acu_piece {
 
 struct acu_segment {
     char *pointer;
-    size_t bytes;
-    acu_piece *first, *last;
+    size_t bytes; /* that are taken from the source: all but the holes */
+    acu_piece *first;
+    acu_piece *holes;          /* in no order */
     acu_segment *next, **link; /* in the allocator's list */
-    struct acu_virtual *range; /* a range that grows, and is an owner; NULL: cudaMalloc or a pool */
+    struct acu_virtual *range; /* with a reference; NULL: cudaMalloc or a pool */
     acu_heap *heap;            /* for which it was made */
-    size_t room;               /* bytes that a range can grow to */
 };
 
 enum { ACU_HEAP_CLASSES = 320, ACU_HEAP_WORDS = ACU_HEAP_CLASSES / 64 };
 
 struct acu_heap {
     struct acu_cache *cache;      /* whose heap it is */
-    acu_segment *growing;         /* a range of its own that can grow; NULL: none */
     uint64_t map[ACU_HEAP_WORDS]; /* a bit for each class that is not empty */
     acu_piece *free[ACU_HEAP_CLASSES];
     bool small;
@@ -77,22 +77,28 @@ static inline size_t acu_size_round(size_t bytes) {
     return (bytes + step - 1) & ~(step - 1);
 }
 
-/* Makes a free piece of all that a segment has behind its last piece, up to `bytes` of the segment,
- * or lengthens that piece if it is free in the heap. Returns the piece; NULL without memory, with
- * nothing changed. */
-acu_piece *acu_heap_extend(acu_heap *heap, acu_segment *segment, size_t bytes);
 /* Returns the smallest free piece of at least so many bytes, and of those the first in memory; NULL
  * if there is none. The piece is still free. */
 acu_piece *acu_heap_find(const acu_heap *heap, size_t bytes);
 /* Takes a free piece out of its heap for `heap`, and leaves what it has beyond `bytes` where it
  * was. Returns false without memory, with nothing changed. */
 bool acu_heap_take(acu_piece *piece, size_t bytes, acu_heap *heap);
-/* Makes the piece free in its heap, and joins it with its neighbours. */
-void acu_heap_give(acu_piece *piece);
-/* Takes the whole piece out of its heap, because its segment shrinks or goes. */
-void acu_heap_remove(acu_piece *piece);
-/* Leaves so many bytes of a free piece, which is the last one of its segment; 0: none. */
-void acu_heap_shorten(acu_piece *piece, size_t bytes);
+/* Makes a piece that was taken free in its heap, and joins it with its neighbours; returns what it
+ * has become. */
+acu_piece *acu_heap_give(acu_piece *piece);
+/* Takes these bytes of a segment, all of which are free, as one piece. They begin in `in`, or
+ * behind it. Returns NULL without memory, with nothing changed but how the pieces are divided. */
+acu_piece *acu_heap_cut(acu_piece *in, const char *at, size_t bytes);
+
+/* Makes one hole of a segment that has no pieces yet; returns NULL without memory. */
+acu_piece *acu_heap_open(acu_segment *segment, size_t bytes);
+/* Takes the first bytes of a hole for a heap; what is behind stays a hole. Returns false without
+ * memory, with nothing changed. */
+bool acu_heap_take_hole(acu_piece *hole, size_t bytes, acu_heap *heap);
+/* Makes a hole of a piece that was taken, and joins it with holes beside it. */
+void acu_heap_give_hole(acu_piece *piece);
+/* Frees all pieces of a segment that goes, none of which is given out. */
+void acu_heap_close(acu_segment *segment);
 /* Returns the size of the largest free piece. */
 size_t acu_heap_largest(const acu_heap *heap);
 

@@ -144,7 +144,7 @@ static void count_reserved(acu_caching *a, size_t bytes) {
 }
 
 static bool is_within_limit(const acu_caching *a, size_t bytes) {
-    const size_t limit = a->base.info.limit, reserved = a->base.info.reserved;
+    const size_t limit = a->base.info.limit, reserved = a->base.info.reserved + a->asked;
     return limit == 0 || (reserved <= limit && bytes <= limit - reserved);
 }
 
@@ -164,57 +164,88 @@ static size_t round_up(size_t bytes, size_t step) {
     return (bytes + step - 1) / step * step;
 }
 
-/* ---- ranges that grow ---- */
+/* ---- ranges of addresses ---- */
 
-/* Reserves addresses for as much as the device has. */
-static int open_range(acu_caching *a, acu_heap *heap) {
+/* Reserves addresses for as much as the device has, for the heap. Sets the hole that they are. */
+static int open_range(acu_caching *a, acu_heap *heap, acu_piece **hole) {
     acu_segment *segment = calloc(1, sizeof *segment);
+    const size_t room = round_up(a->total, a->step);
     if (!segment)
         return no_memory();
-    segment->room = round_up(a->total, a->step);
-    int code =
-        acu_virtual_reserve_for_buffer(a->base.object.device, segment->room, NULL, &segment->range);
+    int code = acu_virtual_reserve_for_buffer(a->base.object.device, room, NULL, &segment->range);
     if (code) {
         free(segment);
         return code;
     }
     segment->pointer = acu_virtual_raw(segment->range);
     segment->heap = heap;
-    heap->growing = segment;
+    *hole = acu_heap_open(segment, room);
+    if (!*hole) {
+        (void)give(a, segment);
+        free(segment);
+        return no_memory();
+    }
     add_segment(a, segment);
     return 0;
 }
 
-/* Returns the bytes that the heap has free at the end of its range. */
-static size_t free_at_end(const acu_heap *heap) {
-    const acu_piece *last = heap->growing->last;
-    return last && last->free && last->heap == heap ? last->bytes : 0;
+static size_t free_in(const acu_piece *piece, const acu_heap *heap) {
+    return piece && piece->free && piece->heap == heap ? piece->bytes : 0;
 }
 
-/* Maps so much behind what is mapped that a piece of so many bytes ends there. */
-static int grow_range(acu_caching *a, acu_heap *heap, size_t bytes, acu_piece **piece) {
-    int code = heap->growing ? 0 : open_range(a, heap);
-    if (code)
-        return code;
-    acu_segment *segment = heap->growing;
-    const size_t before = segment->bytes, have = free_at_end(heap);
-    const size_t after = round_up(before + bytes - have, a->step);
-    if (after > segment->room)
-        return acu_record(cudaErrorMemoryAllocation, "device %d has no room for %zu bytes",
-                          a->base.object.device, bytes);
-    if (!is_within_limit(a, after - before))
-        return refuse_limit(a, after - before);
-    code = acu_virtual_extend(segment->range, after);
-    if (code)
-        return code;
-    *piece = acu_heap_extend(heap, segment, after);
-    if (*piece) {
-        count_reserved(a, after - before);
+/* Returns how many bytes of a hole need memory, so that there is a free piece of `bytes` then with
+ * what the heap has beside it; 0 if the hole is too small. */
+static size_t needed(const acu_caching *a, const acu_heap *heap, const acu_piece *hole,
+                     size_t bytes) {
+    const size_t have = free_in(hole->before, heap);
+    const size_t need = round_up(bytes - have, a->step);
+    if (need <= hole->bytes)
+        return need;
+    return have + hole->bytes + free_in(hole->after, heap) >= bytes ? hole->bytes : 0;
+}
+
+/* Finds the hole at the lowest address of a range that serves a request. */
+static acu_piece *find_hole(const acu_caching *a, const acu_heap *heap, size_t bytes) {
+    acu_piece *best = NULL;
+    for (acu_segment *s = a->segments; s; s = s->next)
+        for (acu_piece *hole = s->heap == heap ? s->holes : NULL; hole; hole = hole->next)
+            if (needed(a, heap, hole, bytes) && (!best || hole->pointer < best->pointer))
+                best = hole;
+    return best;
+}
+
+/* Returns 0 and a hole; there is always one in a new range, which is as large as the device. */
+static int need_hole(acu_caching *a, acu_heap *heap, size_t bytes, acu_piece **hole) {
+    *hole = find_hole(a, heap, bytes);
+    if (*hole)
         return 0;
+    return bytes <= a->total
+               ? open_range(a, heap, hole)
+               : acu_record(cudaErrorMemoryAllocation, "device %d has no room for %zu bytes",
+                            a->base.object.device, bytes);
+}
+
+/* Gives memory to as much of a hole as is needed for a free piece of so many bytes. */
+static int fill_hole(acu_caching *a, acu_heap *heap, size_t bytes, acu_piece **piece) {
+    acu_piece *hole = NULL;
+    int code = need_hole(a, heap, bytes, &hole);
+    if (code)
+        return code;
+    acu_segment *segment = hole->segment;
+    const size_t need = needed(a, heap, hole, bytes);
+    if (!is_within_limit(a, need))
+        return refuse_limit(a, need);
+    if (!acu_heap_take_hole(hole, need, heap))
+        return no_memory();
+    code = acu_virtual_fill(segment->range, (size_t)(hole->pointer - segment->pointer), need);
+    if (code) {
+        acu_heap_give_hole(hole);
+        return code;
     }
-    size_t left = 0;
-    (void)acu_virtual_cut(segment->range, before, &left);
-    return no_memory();
+    *piece = acu_heap_give(hole);
+    segment->bytes += need;
+    count_reserved(a, need);
+    return 0;
 }
 
 /* Returns whether the piece can be given back: its work is done, and no graph may use it again. */
@@ -222,22 +253,49 @@ static bool is_idle(const acu_piece *piece) {
     return piece->free && piece->number == 0 && !piece->heap->cache->arena;
 }
 
-/* Unmaps what is free at the end of a range, whose work is done; returns 0 or a recorded code. */
-static int cut_range(acu_caching *a, acu_segment *segment, size_t most) {
-    acu_piece *last = segment->last;
-    if (!last || !is_idle(last))
-        return 0;
-    const size_t before = segment->bytes;
-    size_t least = before - last->bytes, left = before;
-    if (last->bytes > most)
-        least = before - most;
-    const int code = acu_virtual_cut(segment->range, least, &left);
-    if (left == before)
-        return code;
-    const size_t begin = (size_t)(last->pointer - segment->pointer);
-    a->base.info.reserved -= before - left;
-    acu_heap_shorten(last, left > begin ? left - begin : 0);
-    segment->bytes = left;
+/* Returns the first piece from `piece` on that is in use, or must stay; NULL: there is none. */
+static acu_piece *next_used(acu_piece *piece) {
+    while (piece && (!piece->heap || is_idle(piece)))
+        piece = piece->after;
+    return piece;
+}
+
+/* Unmaps what is mapped wholly to the pieces from `first` up to `end` bytes of their range, which
+ * are idle or holes, the last one first. `most` is how much may be unmapped, and becomes how much
+ * is left of it. Returns 0 or a recorded code. */
+static int empty_row(acu_caching *a, acu_piece *first, size_t end, size_t *most) {
+    acu_segment *segment = first->segment;
+    const size_t begin = (size_t)(first->pointer - segment->pointer);
+    size_t bytes;
+    int code = 0;
+    while (!code && acu_virtual_find_last(segment->range, begin, end, *most, &end, &bytes)) {
+        acu_piece *piece = acu_heap_cut(first, segment->pointer + end, bytes);
+        if (!piece)
+            return no_memory();
+        code = acu_virtual_empty(segment->range, end);
+        if (code) {
+            (void)acu_heap_give(piece);
+            continue;
+        }
+        acu_heap_give_hole(piece);
+        segment->bytes -= bytes;
+        a->base.info.reserved -= bytes;
+        *most -= bytes;
+    }
+    return code;
+}
+
+/* Unmaps at most so many bytes of a range that nobody needs; returns 0 or a recorded code. */
+static int empty_range(acu_caching *a, acu_segment *segment, size_t most) {
+    const size_t room = acu_virtual_bytes(segment->range);
+    int code = 0;
+    for (acu_piece *first = segment->first; first && !code;) {
+        acu_piece *used = next_used(first);
+        const size_t end = used ? (size_t)(used->pointer - segment->pointer) : room;
+        if (first != used)
+            code = empty_row(a, first, end, &most);
+        first = used ? used->after : NULL;
+    }
     return code;
 }
 
@@ -267,12 +325,15 @@ static int take_segment(acu_caching *a, acu_heap *heap, acu_stream *stream, size
     }
     segment->pointer = at;
     segment->heap = heap;
-    *piece = acu_heap_extend(heap, segment, bytes);
-    if (!*piece) {
+    segment->bytes = bytes;
+    acu_piece *hole = acu_heap_open(segment, bytes);
+    if (!hole) {
         (void)give(a, segment);
         free(segment);
         return no_memory();
     }
+    (void)acu_heap_take_hole(hole, bytes, heap); /* all of it, which cannot fail */
+    *piece = acu_heap_give(hole);
     if (a->source == ACU_ALLOCATOR_POOL) /* other streams come after the allocation */
         (*piece)->number = acu_timeline_issue(heap->cache->timeline);
     add_segment(a, segment);
@@ -283,9 +344,9 @@ static int try_segment(acu_caching *a, acu_heap *heap, acu_stream *stream, size_
                        acu_piece **piece) {
     if (!is_within_limit(a, bytes))
         return refuse_limit(a, bytes);
-    a->base.info.reserved += bytes; /* at once, because the lock is given up */
+    a->asked += bytes; /* of the limit, because the lock is given up */
     const int code = take_segment(a, heap, stream, bytes, piece);
-    a->base.info.reserved -= bytes;
+    a->asked -= bytes;
     if (!code)
         count_reserved(a, bytes);
     return code;
@@ -296,7 +357,7 @@ int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream
     const size_t best = segment_bytes(bytes);
     (void)cache;
     pthread_mutex_lock(&a->base.lock);
-    int code = a->source == ACU_ALLOCATOR_VIRTUAL ? grow_range(a, heap, bytes, piece)
+    int code = a->source == ACU_ALLOCATOR_VIRTUAL ? fill_hole(a, heap, bytes, piece)
                                                   : try_segment(a, heap, stream, best, piece);
     if (code == cudaErrorMemoryAllocation && a->source != ACU_ALLOCATOR_VIRTUAL && best > bytes)
         code = try_segment(a, heap, stream, bytes, piece);
@@ -308,18 +369,12 @@ int acu_source_grow(acu_caching *a, acu_cache *cache, acu_heap *heap, acu_stream
 /* ---- giving back ---- */
 
 static bool is_unused(const acu_segment *segment) {
-    const acu_piece *piece = segment->first;
-    while (piece && is_idle(piece))
-        piece = piece->after;
-    return !piece;
+    return !next_used(segment->first);
 }
 
 /* Takes the segment, with its pieces, away from the allocator. */
 static void take_away(acu_caching *a, acu_segment *segment) {
-    while (segment->first)
-        acu_heap_remove(segment->first);
-    if (segment->heap->growing == segment)
-        segment->heap->growing = NULL;
+    acu_heap_close(segment);
     remove_segment(a, segment);
     a->base.info.reserved -= segment->bytes;
 }
@@ -339,8 +394,8 @@ int acu_source_shrink(acu_caching *a, size_t keep) {
             s->next = gone;
             gone = s;
         } else if (s->range && most > 0) {
-            const int cut = cut_range(a, s, most);
-            code = code ? code : cut;
+            const int emptied = empty_range(a, s, most);
+            code = code ? code : emptied;
         }
     }
     pthread_mutex_unlock(&a->base.lock);

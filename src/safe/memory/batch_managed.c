@@ -104,10 +104,27 @@ static int discard_and_prefetch_one(acu_batch *b, size_t index) {
     return b->at_once ? acu_batch_run_one(b, index) : prefetch_one(b, index);
 }
 
-/* Runs a batch of managed memory, which CUDA does not capture. */
-static acu_result run_uncaptured(acu_batch *b) {
+/* Runs a batch of managed memory, which CUDA does not capture. `list` is the array of its elements,
+ * and `name` what that is called. */
+static acu_result run(acu_batch *b, const void *list, const char *name) {
+    acu_batch_clear_report(b->report);
+    ACU_TRY(acu_stream_check(b->call, b->stream));
+    if (!list && b->count > 0)
+        return acu_fail(b->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", name);
     ACU_TRY(acu_outcome(b->call, b->stream, acu_stream_check_uncaptured(b->stream)));
     return acu_batch_run(b);
+}
+
+static acu_result run_prefetches(const char *call, const acu_batch_kind *kind, acu_stream *stream,
+                                 const acu_prefetch *prefetches, size_t count,
+                                 acu_batch_report *report) {
+    acu_batch b = {.kind = kind,
+                   .call = call,
+                   .stream = stream,
+                   .count = count,
+                   .report = report,
+                   .prefetches = prefetches};
+    return run(&b, prefetches, "prefetches");
 }
 
 acu_result acu_batch_prefetch(acu_stream *stream, const acu_prefetch *prefetches, size_t count,
@@ -118,16 +135,18 @@ acu_result acu_batch_prefetch(acu_stream *stream, const acu_prefetch *prefetches
                                                .look = look_at_prefetch,
                                                .run = prefetch_pack,
                                                .run_one = prefetch_one};
-    acu_batch b = {.kind = &prefetching,
-                   .call = __func__,
-                   .stream = stream,
-                   .count = count,
-                   .report = report,
-                   .prefetches = prefetches};
-    acu_batch_clear_report(report);
-    ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(prefetches || count == 0, ACU_ERROR_ARGUMENT, "'prefetches' is NULL");
-    return run_uncaptured(&b);
+    return run_prefetches(__func__, &prefetching, stream, prefetches, count, report);
+}
+
+acu_result acu_batch_discard_and_prefetch(acu_stream *stream, const acu_prefetch *prefetches,
+                                          size_t count, acu_batch_report *report) {
+    static const acu_batch_kind both = {.what = "discard",
+                                        .since = 13000,
+                                        .check = check_prefetch,
+                                        .look = look_at_prefetch,
+                                        .run = discard_and_prefetch_pack,
+                                        .run_one = discard_and_prefetch_one};
+    return run_prefetches(__func__, &both, stream, prefetches, count, report);
 }
 
 acu_result acu_batch_discard(acu_stream *stream, acu_buffer *const *buffers, size_t count,
@@ -144,28 +163,5 @@ acu_result acu_batch_discard(acu_stream *stream, acu_buffer *const *buffers, siz
                    .count = count,
                    .report = report,
                    .buffers = buffers};
-    acu_batch_clear_report(report);
-    ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(buffers || count == 0, ACU_ERROR_ARGUMENT, "'buffers' is NULL");
-    return run_uncaptured(&b);
-}
-
-acu_result acu_batch_discard_and_prefetch(acu_stream *stream, const acu_prefetch *prefetches,
-                                          size_t count, acu_batch_report *report) {
-    static const acu_batch_kind both = {.what = "discard",
-                                        .since = 13000,
-                                        .check = check_prefetch,
-                                        .look = look_at_prefetch,
-                                        .run = discard_and_prefetch_pack,
-                                        .run_one = discard_and_prefetch_one};
-    acu_batch b = {.kind = &both,
-                   .call = __func__,
-                   .stream = stream,
-                   .count = count,
-                   .report = report,
-                   .prefetches = prefetches};
-    acu_batch_clear_report(report);
-    ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(prefetches || count == 0, ACU_ERROR_ARGUMENT, "'prefetches' is NULL");
-    return run_uncaptured(&b);
+    return run(&b, buffers, "buffers");
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 static const size_t least_block = (size_t)64 << 10u, most_block = (size_t)4 << 20u;
-static const size_t most_of_ring = (size_t)16 << 20u;
 static const size_t most_kept = (size_t)64
                                 << 20u; /* bytes of the blocks for a stream's next reads */
 static const size_t page = 4096;
@@ -50,10 +49,16 @@ static bool is_block_over(const acu_staging_block *block) {
     return over;
 }
 
+static void destroy_event(cudaEvent_t event) {
+    if (event && !acu_is_unloading() && acu_forgive_unloading((int)cudaEventDestroy(event)))
+        acu_record_release_error();
+}
+
 /* Frees a block that is over. */
 static void free_block(acu_staging_block *block) {
-    if (!acu_is_unloading() && acu_forgive_unloading((int)cudaEventDestroy(block->copied)))
-        acu_record_release_error();
+    destroy_event(block->copied);
+    for (size_t i = 0; i < ACU_STAGING_PARTS - 1; i++)
+        destroy_event(block->parts[i]);
     if (!acu_is_unloading() && acu_forgive_unloading((int)cudaFreeHost(block->memory)))
         acu_record_release_error();
     free(block);
@@ -184,6 +189,18 @@ static int new_block(const acu_staging *s, size_t bytes, acu_staging_block **out
     return 0;
 }
 
+int acu_staging_make_parts(acu_staging_block *block) {
+    acu_guard guard;
+    int mode = acu_thread_ignore_captures();
+    int code = acu_guard_enter(&guard, block->device);
+    for (size_t i = 0; i < ACU_STAGING_PARTS - 1 && !code; i++)
+        if (!block->parts[i])
+            code = (int)cudaEventCreateWithFlags(&block->parts[i], cudaEventDisableTiming);
+    acu_guard_leave(&guard);
+    acu_thread_restore(mode);
+    return code;
+}
+
 int acu_staging_record(const acu_staging_block *block, const acu_stream *stream) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
@@ -251,7 +268,7 @@ static int grow(acu_staging *s, size_t bytes) {
     acu_staging_block *block = NULL;
     while (size < wanted && size < most_block)
         size *= 2;
-    if (s->count == ACU_STAGING_BLOCKS || s->ring_bytes + size > most_of_ring)
+    if (s->count == ACU_STAGING_BLOCKS || s->ring_bytes + size > acu_staging_ring)
         return 0;
     int code = new_block(s, size, &block);
     if (!block)

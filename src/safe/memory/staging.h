@@ -17,15 +17,22 @@
 
 #include "safe/memory/buffer.h"
 
+enum {
+    ACU_STAGING_BLOCKS = 16, /* of the ring, at most */
+    ACU_STAGING_PARTS = 8    /* of a large read, at most */
+};
+/* Bytes that the ring has at most. */
+static const size_t acu_staging_ring = (size_t)16 << 20u;
+
 typedef struct acu_staging_block {
     char *memory; /* pinned */
     size_t bytes;
     int device;         /* ordinal */
     cudaEvent_t copied; /* recorded behind the last copy from or to the memory */
+    /* Recorded behind each part of a large read but the last one; NULL: not made yet. */
+    cudaEvent_t parts[ACU_STAGING_PARTS - 1];
     struct acu_staging_block *next;
 } acu_staging_block;
-
-enum { ACU_STAGING_BLOCKS = 16 }; /* of the ring, at most */
 
 typedef struct acu_staging {
     acu_object object;
@@ -66,6 +73,8 @@ static inline void acu_staging_copied(acu_staging *staging, const acu_stream *st
 int acu_staging_take(acu_staging *staging, size_t bytes, acu_staging_block **block);
 /* Takes a block back, whose bytes nobody needs any more; a copy may be under way. */
 void acu_staging_give(acu_staging *staging, acu_staging_block *block);
+/* Makes the block's events for parts where there are none yet; returns 0 or a recorded code. */
+int acu_staging_make_parts(acu_staging_block *block);
 /* Records the block's event behind what is on the stream; returns CUDA's code. */
 int acu_staging_record(const acu_staging_block *block, const acu_stream *stream);
 

@@ -1,11 +1,12 @@
 /* Transfers: copies from and to ordinary memory of the host that nobody waits for. */
 #include "safe/base/active_capture.h"
+#include "safe/base/closure.h"
+#include "safe/memory/host_copy.h"
 #include "safe/memory/staging.h"
 
 #include <anycuda/transfer.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #define OUTCOME(object, code) acu_outcome(__func__, (object), (int)(code))
 
@@ -15,6 +16,7 @@ struct acu_transfer {
     acu_staging_block *block; /* NULL: the elements are in ordinary memory, or there are none */
     char *memory;             /* where the elements are; NULL: there are none */
     size_t count;
+    size_t part; /* bytes of each part but the last one; 0: there is one part */
     acu_dtype dtype;
     bool over; /* atomic: the elements are there */
 };
@@ -22,6 +24,9 @@ struct acu_transfer {
 /* Writes are cut into pieces of this size, so that the device copies one while the thread fills the
  * next. */
 static const size_t piece = (size_t)1 << 20u;
+
+/* Data of so many bytes is large. */
+static const size_t large = (size_t)4 << 20u;
 
 /* ---- copies ---- */
 
@@ -53,12 +58,38 @@ static acu_buffer_job job_from(acu_buffer *buffer, acu_stream *on, const bytes_c
 static int check_stream(const char *call, const acu_buffer *buffer, const acu_stream *on) {
     int code = acu_stream_check_wait(on);
     if (code == ACU_ERROR_CAPTURE)
-        acu_fail_hint("read and write before or after the capture; acu_graph_add_write() copies "
-                      "data that the graph keeps");
+        acu_fail_hint(
+            "make the transfer before or after the capture; what a graph computes is read "
+            "after a launch, and acu_buffer_copy() to pinned memory can be captured");
     return acu_outcome(call, buffer, code);
 }
 
 /* ---- writing ---- */
+
+/* Returns whether the stream has nothing to do. */
+static bool is_idle(const acu_stream *on) {
+    acu_saved_record before;
+    acu_guard guard;
+    acu_record_save(&before);
+    int code = acu_stream_enter(on, &guard);
+    int mode = acu_thread_ignore_captures();
+    if (!code)
+        code = (int)cudaStreamQuery(on->raw);
+    acu_thread_restore(mode);
+    acu_guard_leave(&guard);
+    if (code)
+        acu_forget_not_ready();
+    acu_record_restore(&before);
+    return code == 0;
+}
+
+/* Returns whether CUDA copies the data best by itself, from the caller's memory, for which the
+ * thread waits. What the ring has no room for is waited for in any case. Where the stream does
+ * nothing else, the copy is all that there is to wait for, and takes less time than this thread
+ * needs to fill the ring. */
+static bool is_copied_at_once(const bytes_copy *all, const acu_stream *on) {
+    return all->bytes > acu_staging_ring || (all->bytes >= large && is_idle(on));
+}
 
 /* Puts the next bytes on the stream, under the staging's lock, and stores how many; none where
  * there is no pinned memory. */
@@ -69,12 +100,17 @@ static int write_piece(acu_staging *staging, acu_buffer *buffer, const bytes_cop
         acu_staging_reserve(staging, on, all->bytes < piece ? all->bytes : piece, &at, written);
     if (code || *written == 0)
         return code;
-    memcpy(at, all->from, *written);
+    acu_host_copy(at, all->from, *written);
     const bytes_copy part = {all->to, at, *written};
     const acu_buffer_job job = job_to(buffer, on, &part);
     code = acu_buffer_run(&job);
     acu_staging_copied(staging, on);
     return code;
+}
+
+static int write_now(acu_buffer *buffer, const bytes_copy *all, acu_stream *on) {
+    const acu_buffer_job job = job_to(buffer, on, all);
+    return acu_buffer_run_and_wait(&job);
 }
 
 static int write_bytes(acu_staging *staging, acu_buffer *buffer, bytes_copy all, acu_stream *on) {
@@ -88,25 +124,43 @@ static int write_bytes(acu_staging *staging, acu_buffer *buffer, bytes_copy all,
         all.bytes -= written;
     }
     pthread_mutex_unlock(&staging->lock);
-    if (code || all.bytes == 0)
-        return code;
-    const acu_buffer_job job = job_to(buffer, on, &all);
-    return acu_buffer_run_and_wait(&job);
+    return code || all.bytes == 0 ? code : write_now(buffer, &all, on);
+}
+
+/* Lets the graph keep the bytes as they are now, which each launch writes. */
+static int capture_write(const char *call, acu_capture *capture, acu_buffer *buffer,
+                         const bytes_copy *all, acu_stream *on) {
+    acu_kept_closure *kept = acu_closure_of_bytes(call, all->from, all->bytes);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    const bytes_copy of_graph = {all->to, kept->closure.data, all->bytes};
+    const acu_buffer_job job = job_to(buffer, on, &of_graph);
+    int code = capture->use(capture, &kept->object, false);
+    if (!code)
+        code = acu_buffer_run(&job);
+    (void)acu_object_release(NULL, kept, kept->object.was);
+    return acu_outcome(call, buffer, code);
 }
 
 acu_result acu_buffer_write_async(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                   size_t count, acu_stream *on) {
     ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
     ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
-    ACU_TRY(check_stream(__func__, buffer, on));
+    acu_capture *capture = acu_capture_of(on);
+    if (!capture)
+        ACU_TRY(check_stream(__func__, buffer, on));
     if (count == 0)
         return 0;
     acu_destroy_deferred();
+    const size_t size = acu_dtype_size(buffer->dtype);
+    const bytes_copy all = {buffer->pointer + at * size, host, count * size};
+    if (capture)
+        return capture_write(__func__, capture, buffer, &all, on);
+    if (is_copied_at_once(&all, on))
+        return OUTCOME(buffer, write_now(buffer, &all, on));
     acu_staging *staging = acu_staging_of(__func__, on);
     if (!staging)
         return ACU_ERROR_HOST_MEMORY;
-    const size_t size = acu_dtype_size(buffer->dtype);
-    const bytes_copy all = {buffer->pointer + at * size, host, count * size};
     return OUTCOME(buffer, write_bytes(staging, buffer, all, on));
 }
 
@@ -167,14 +221,56 @@ static int read_now(acu_transfer *t, acu_buffer *buffer, const void *from, size_
     return 0;
 }
 
+/* A large read is copied in parts, so that the thread takes one while the device copies the next.
+ */
+typedef struct parts_copy {
+    bytes_copy all;
+    const acu_staging_block *block;
+    size_t part;
+} parts_copy;
+
+static int copy_parts(const acu_buffer_job *job, const void *data) {
+    const parts_copy *p = data;
+    int code = 0;
+    for (size_t at = 0, i = 0; at < p->all.bytes && !code; at += p->part, i++) {
+        const size_t rest = p->all.bytes - at;
+        const bytes_copy one = {(char *)p->all.to + at, (const char *)p->all.from + at,
+                                rest < p->part ? rest : p->part};
+        code = copy(job, &one);
+        if (!code && rest > p->part)
+            code = (int)cudaEventRecord(p->block->parts[i], job->on->raw);
+    }
+    return code;
+}
+
+/* Returns how large the parts are; multiples of a page, so that no part lacks an event. */
+static size_t part_of(size_t bytes) {
+    const size_t page = 4096, part = (bytes + ACU_STAGING_PARTS - 1) / ACU_STAGING_PARTS;
+    return (part + page - 1) / page * page;
+}
+
+static int copy_to_block(acu_transfer *t, acu_buffer *buffer, const bytes_copy *all,
+                         acu_stream *on) {
+    acu_buffer_job job = job_from(buffer, on, all);
+    if (all->bytes < large)
+        return acu_buffer_run(&job);
+    const parts_copy parts = {*all, t->block, part_of(all->bytes)};
+    int code = acu_staging_make_parts(t->block);
+    if (code)
+        return code;
+    job.run = copy_parts;
+    job.data = &parts;
+    t->part = parts.part;
+    return acu_buffer_run(&job);
+}
+
 /* Reads into a block; the transfer has it from then on, also where this fails: the copy may be
  * under way. */
 static int read_later(acu_transfer *t, acu_buffer *buffer, const void *from, size_t bytes,
                       acu_stream *on) {
     const bytes_copy all = {t->block->memory, from, bytes};
-    const acu_buffer_job job = job_from(buffer, on, &all);
     t->memory = t->block->memory;
-    int code = acu_buffer_run(&job);
+    int code = copy_to_block(t, buffer, &all, on);
     acu_staging_copied(t->staging, on);
     int recorded = acu_staging_record(t->block, on);
     if (recorded) /* nothing else would tell when the copy is over */
@@ -245,6 +341,37 @@ static int wait_for(acu_transfer *t) {
     return code;
 }
 
+static int wait_for_part(const acu_transfer *t, size_t i) {
+    int mode = acu_thread_ignore_captures();
+    const int code = (int)cudaEventSynchronize(t->block->parts[i]);
+    acu_thread_restore(mode);
+    return code;
+}
+
+/* Copies bytes to the host, each part as soon as it is there. */
+static int take_parts(acu_transfer *t, char *host, size_t at, size_t bytes) {
+    const size_t end = at + bytes, last = (acu_transfer_bytes(t) - 1) / t->part;
+    int code = acu_capture_check();
+    while (at < end && !code) {
+        const size_t i = at / t->part, next = (i + 1) * t->part, to = next < end ? next : end;
+        code = i == last ? wait_for(t) : wait_for_part(t, i);
+        if (!code)
+            acu_host_copy(host, t->memory + at, to - at);
+        host += to - at;
+        at = to;
+    }
+    return code;
+}
+
+static int take_bytes(acu_transfer *t, char *host, size_t at, size_t bytes) {
+    if (t->part && bytes > 0 && !__atomic_load_n(&t->over, __ATOMIC_ACQUIRE))
+        return take_parts(t, host, at, bytes);
+    const int code = wait_for(t);
+    if (!code && bytes > 0)
+        acu_host_copy(host, t->memory + at, bytes);
+    return code;
+}
+
 acu_result acu_transfer_query(acu_transfer *transfer) {
     ACU_NEED(transfer, transfer_class);
     if (__atomic_load_n(&transfer->over, __ATOMIC_ACQUIRE))
@@ -285,11 +412,8 @@ acu_result acu_transfer_read_typed(acu_transfer *transfer, size_t at, acu_dtype 
                    ACU_ERROR_RANGE,
                    "%zu elements from element %zu on are outside of the transfer, which has %zu",
                    count, at, transfer->count);
-    ACU_TRY(OUTCOME(transfer, wait_for(transfer)));
     const size_t size = acu_dtype_size(transfer->dtype);
-    if (count > 0)
-        memcpy(host, transfer->memory + at * size, count * size);
-    return 0;
+    return OUTCOME(transfer, take_bytes(transfer, host, at * size, count * size));
 }
 
 /* ---- what a transfer is ---- */

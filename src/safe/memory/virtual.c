@@ -21,10 +21,15 @@ static CUdeviceptr address_at(const acu_virtual *v, size_t at) {
 
 /* Returns the index of the first mapping that ends behind `at`; the count if there is none. */
 static size_t first_behind(const acu_virtual *v, size_t at) {
-    size_t i = 0;
-    while (i < v->count && v->mappings[i].at + v->mappings[i].bytes <= at)
-        i++;
-    return i;
+    size_t low = 0, high = v->count;
+    while (low < high) {
+        const size_t i = low + (high - low) / 2;
+        if (v->mappings[i].at + v->mappings[i].bytes <= at)
+            low = i + 1;
+        else
+            high = i;
+    }
+    return low;
 }
 
 static bool is_free(const acu_virtual *v, size_t at, size_t bytes) {
@@ -144,12 +149,13 @@ static int unmap(acu_virtual *v, size_t i) {
     return 0;
 }
 
-/* Unmaps all mappings from that index on, and keeps the failure that is recorded. */
-static void undo_from(acu_virtual *v, size_t i) {
+/* Unmaps the mappings from `at` to `end`, and keeps the failure that is recorded. */
+static void undo(acu_virtual *v, size_t at, size_t end) {
     acu_saved_record failure;
     acu_record_save(&failure);
-    while (v->count > i)
-        if (unmap(v, v->count - 1)) {
+    const size_t i = first_behind(v, at);
+    while (i < v->count && v->mappings[i].at < end)
+        if (unmap(v, i)) {
             acu_record_release_error();
             break;
         }
@@ -503,24 +509,20 @@ acu_result acu_virtual_get_mappings(acu_virtual *addresses, acu_mapping *mapping
     return 0;
 }
 
-/* ---- the range of a buffer that grows ---- */
+/* ---- the range of a buffer that grows, or of an allocator ---- */
 
-static size_t filled(const acu_virtual *v) {
-    return v->count ? v->mappings[v->count - 1].at + v->mappings[v->count - 1].bytes : 0;
-}
-
-/* Maps a new piece of at most so many bytes behind what is mapped. Pieces can be given back one by
- * one. On an H100, 1 GiB in pieces of 64 MiB takes twice as long as in pieces of 256 MiB, and those
- * are as fast as one piece. */
-static int extend_by(acu_virtual *v, size_t bytes) {
+/* Maps a new piece of at most so many bytes there, and sets how large it is. Pieces can be given
+ * back one by one. On an H100, 1 GiB in pieces of 64 MiB takes twice as long as in pieces of 256
+ * MiB, and those are as fast as one piece. */
+static int map_piece(acu_virtual *v, size_t at, size_t bytes, size_t *mapped) {
     acu_physical *piece = NULL;
     const size_t most = v->step < MOST ? MOST / v->step * v->step : v->step;
-    bytes = (bytes + v->step - 1) / v->step * v->step;
     int code = acu_physical_take(v->on_host ? ACU_DEVICE_HOST : v->object.device, &v->options,
                                  bytes < most ? bytes : most, &piece);
     if (code)
         return code;
-    const acu_mapping mapping = {.at = filled(v), .bytes = piece->bytes, .physical = piece};
+    const acu_mapping mapping = {.at = at, .bytes = piece->bytes, .physical = piece};
+    *mapped = piece->bytes;
     code = map(v, &mapping, piece->raw);
     if (code)
         acu_physical_cleanup(&piece); /* which keeps the failure */
@@ -529,17 +531,36 @@ static int extend_by(acu_virtual *v, size_t bytes) {
     return code;
 }
 
+/* Maps new memory from `at` on, until at least so many bytes are mapped there. */
+static int fill(acu_virtual *v, size_t at, size_t bytes) {
+    const size_t end = (at + bytes + v->step - 1) / v->step * v->step;
+    size_t now = at, mapped = 0;
+    int code = 0;
+    for (; !code && now < end; now += mapped)
+        code = map_piece(v, now, end - now, &mapped);
+    if (!code && end > at)
+        code = grant(v, at, end - at, v->mappings[first_behind(v, at)].physical);
+    if (code)
+        undo(v, at, end);
+    return code;
+}
+
+int acu_virtual_fill(acu_virtual *addresses, size_t at, size_t bytes) {
+    pthread_mutex_lock(&addresses->lock);
+    const int code = fill(addresses, at, bytes);
+    pthread_mutex_unlock(&addresses->lock);
+    return code;
+}
+
+static size_t filled(const acu_virtual *v) {
+    return v->count ? v->mappings[v->count - 1].at + v->mappings[v->count - 1].bytes : 0;
+}
+
 int acu_virtual_extend(acu_virtual *addresses, size_t bytes) {
     acu_virtual *v = addresses;
-    int code = 0;
     pthread_mutex_lock(&v->lock);
-    const size_t before = v->count, begin = filled(v);
-    while (!code && filled(v) < bytes)
-        code = extend_by(v, bytes - filled(v));
-    if (!code && v->count > before)
-        code = grant(v, begin, filled(v) - begin, v->mappings[before].physical);
-    if (code)
-        undo_from(v, before);
+    const size_t begin = filled(v);
+    const int code = begin < bytes ? fill(v, begin, bytes - begin) : 0;
     pthread_mutex_unlock(&v->lock);
     return code;
 }
@@ -552,6 +573,27 @@ int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left) {
         code = unmap(v, v->count - 1);
     *left = filled(v);
     pthread_mutex_unlock(&v->lock);
+    return code;
+}
+
+bool acu_virtual_find_last(acu_virtual *addresses, size_t at, size_t end, size_t most,
+                           size_t *found, size_t *bytes) {
+    acu_virtual *v = addresses;
+    pthread_mutex_lock(&v->lock);
+    size_t i = first_behind(v, end);
+    const acu_mapping *m = NULL;
+    for (; !m && i > 0 && v->mappings[i - 1].at >= at; i--)
+        m = v->mappings[i - 1].bytes <= most ? &v->mappings[i - 1] : NULL;
+    *found = m ? m->at : 0;
+    *bytes = m ? m->bytes : 0;
+    pthread_mutex_unlock(&v->lock);
+    return m;
+}
+
+int acu_virtual_empty(acu_virtual *addresses, size_t at) {
+    pthread_mutex_lock(&addresses->lock);
+    const int code = unmap(addresses, first_behind(addresses, at));
+    pthread_mutex_unlock(&addresses->lock);
     return code;
 }
 

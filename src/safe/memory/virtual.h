@@ -28,8 +28,8 @@ struct acu_virtual {
 
 extern ACU_OURS const acu_class acu_virtual_class;
 
-/* Reserves addresses for a buffer that can grow to so many bytes, of such memory; the caller owns
- * the range. `options` may be NULL. Returns 0 or a recorded code. */
+/* Reserves addresses for a buffer that can grow to so many bytes, of such memory, or for an
+ * allocator; the caller owns the range. `options` may be NULL. Returns 0 or a recorded code. */
 int acu_virtual_reserve_for_buffer(int device, size_t bytes, const acu_growable_options *options,
                                    acu_virtual **addresses);
 /* Maps new memory behind what is mapped, until `bytes` are. Returns 0, or a recorded code, with
@@ -38,6 +38,15 @@ int acu_virtual_extend(acu_virtual *addresses, size_t bytes);
 /* Unmaps the pieces that lie wholly behind `bytes`, and sets how many bytes stay mapped; returns 0
  * or a recorded code. */
 int acu_virtual_cut(acu_virtual *addresses, size_t bytes, size_t *left);
+/* Maps new memory from `at` on, where nothing is mapped, until at least so many bytes are. Returns
+ * 0, or a recorded code, with nothing changed. */
+int acu_virtual_fill(acu_virtual *addresses, size_t at, size_t bytes);
+/* Finds the last mapping of at most `most` bytes that lies wholly between `at` and `end`; returns
+ * false where there is none. */
+bool acu_virtual_find_last(acu_virtual *addresses, size_t at, size_t end, size_t most,
+                           size_t *found, size_t *bytes);
+/* Unmaps the mapping that begins there; returns 0 or a recorded code. */
+int acu_virtual_empty(acu_virtual *addresses, size_t at);
 /* Records for `call` that the range maps for a buffer that grows; returns the code. */
 int acu_virtual_refuse_of_buffer(const char *call, const acu_virtual *v);
 

@@ -91,6 +91,10 @@ acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_s
 /* Makes an operation wait for another, unless that is NULL or done; returns false without memory.
  */
 bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before);
+/* Forgets what the operation waits for. */
+void acu_sim_op_forget_waits(acu_sim_op *op);
+/* Returns whether all that the operation waits for is done. */
+bool acu_sim_op_is_ready(const acu_sim_op *op);
 /* Gives a reference up; NULL is fine. */
 void acu_sim_op_release(acu_sim_op *op);
 

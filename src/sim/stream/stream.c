@@ -5,8 +5,6 @@
  * operation wait for those that CUDA puts before it. An operation on a legacy default stream waits
  * for all blocking streams of its context, and theirs for it.
  */
-#define _GNU_SOURCE /* sigset_t */
-
 #include "sim/stream/stream.h"
 
 #include "loader/platform.h"
@@ -24,7 +22,6 @@
 #include "sim/stream/schedule.h"
 #include "sim/stream/shared_event.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 static acu_sim_stream *streams; /* all, also those that only finish their work */
@@ -34,71 +31,7 @@ static unsigned long long last_id;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* an operation is done */
 static unsigned waiters, blocked_streams;
 
-/* Threads without a stream; each is in its thread. */
-enum { SPARES = 16 };
-typedef struct spare {
-    acu_sim_stream *stream; /* that it is to serve */
-    pthread_cond_t wake;
-    struct spare *next;
-} spare;
-static spare *spares;
-static unsigned spare_count;
-
-/* ---- operations ---- */
-
-acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op)) {
-    acu_sim_op *op = calloc(1, sizeof *op);
-    if (op) {
-        op->refs = 1;
-        op->type = type;
-        op->run = run;
-    }
-    return op;
-}
-
-static void forget_waits(acu_sim_op *op) {
-    for (size_t i = 0; i < op->wait_count; i++)
-        acu_sim_op_release(op->waits[i]);
-    free(op->waits);
-    op->waits = NULL;
-    op->wait_count = op->wait_room = 0;
-}
-
-void acu_sim_op_release(acu_sim_op *op) {
-    if (!op || --op->refs)
-        return;
-    forget_waits(op);
-    if (op->drop)
-        op->drop(op);
-    if (op->records) /* also where it was given up before it was done */
-        acu_sim_shared_event_finish(op->records, op->record);
-    acu_sim_shared_event_release(op->records);
-    free(op->staged);
-    free(op);
-}
-
-bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before) {
-    if (!before || before->done)
-        return true;
-    if (op->wait_count == op->wait_room) {
-        size_t room = op->wait_room * 2 + 4;
-        acu_sim_op **grown = realloc(op->waits, room * sizeof(acu_sim_op *));
-        if (!grown)
-            return false;
-        op->waits = grown;
-        op->wait_room = room;
-    }
-    before->refs++;
-    op->waits[op->wait_count++] = before;
-    return true;
-}
-
-static bool is_ready(const acu_sim_op *op) {
-    size_t done = 0;
-    for (size_t i = 0; i < op->wait_count && (!op->any || !done); i++)
-        done += op->waits[i]->done;
-    return (done == op->wait_count || (op->any && done)) && (!op->is_due || op->is_due(op));
-}
+/* ---- waiting ---- */
 
 void acu_sim_op_wait(acu_sim_op *op) {
     op->refs++;
@@ -157,7 +90,7 @@ void acu_sim_op_finish(acu_sim_op *op) {
     if (op->records)
         acu_sim_shared_event_finish(op->records, op->record);
     acu_sim_schedule_done(op);
-    forget_waits(op);
+    acu_sim_op_forget_waits(op);
     wake_waiters();
 }
 
@@ -178,7 +111,7 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
 /* Runs an operation, which in a stream is the first of the queue. */
 void acu_sim_op_run(acu_sim_device *device, acu_sim_op *op) {
     op->status = device->sticky;
-    forget_waits(op);
+    acu_sim_op_forget_waits(op);
     if (op->run && (!op->status || op->always)) {
         pthread_mutex_unlock(&acu_sim_lock);
         cudaError_t result = op->run(op);
@@ -208,11 +141,11 @@ static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
         acu_sim_host_function_queue(device, op);
 }
 
-static void serve(acu_sim_stream *stream) {
+void acu_sim_stream_serve(acu_sim_stream *stream) {
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
     while (stream->head || !stream->closing) {
         acu_sim_op *op = stream->head;
-        bool ready = op && is_ready(op);
+        bool ready = op && acu_sim_op_is_ready(op);
         if (ready && !op->taken && !acu_sim_is_unloading()) {
             begin(stream->device, op, true);
             continue;
@@ -230,80 +163,17 @@ static void serve(acu_sim_stream *stream) {
     free_stream(stream);
 }
 
-/* Lets a thread whose stream is gone wait for another stream: to make a thread takes longer than
- * most work does. */
-static void park(spare *self) {
-    if (spare_count == SPARES)
-        return;
-    self->next = spares;
-    spares = self;
-    spare_count++;
-    while (!self->stream)
-        pthread_cond_wait(&self->wake, &acu_sim_lock);
-}
-
-static bool take_spare(acu_sim_stream *stream) {
-    spare *taken = spares;
-    if (!taken)
-        return false;
-    spares = taken->next;
-    spare_count--;
-    taken->stream = stream;
-    pthread_cond_signal(&taken->wake);
-    return true;
-}
-
-static void *work(void *data) {
-    spare self = {.stream = data};
-    const bool kept = pthread_cond_init(&self.wake, NULL) == 0;
-    pthread_mutex_lock(&acu_sim_lock);
-    while (self.stream) {
-        serve(self.stream);
-        self.stream = NULL;
-        if (kept)
-            park(&self);
-    }
-    pthread_mutex_unlock(&acu_sim_lock);
-    if (kept)
-        pthread_cond_destroy(&self.wake);
-    return NULL;
-}
-
-/* Signals are for the program's threads, but for those that tell of what this one does: were they
- * blocked, a fault in a kernel would end the process without a word. */
-static void fill_blocked(sigset_t *set) {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    sigfillset(set);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(set, own[i]);
-}
-
-bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data) {
-    sigset_t blocked, before;
-    pthread_attr_t attributes;
-    pthread_t thread;
-    fill_blocked(&blocked);
-    if (pthread_attr_init(&attributes))
-        return false;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    (void)pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    const bool started = pthread_create(&thread, &attributes, function, data) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
-    return started;
-}
-
 /* Gives the stream a thread; with a seed all streams have the same one. */
 static bool start_thread(acu_sim_stream *stream) {
     if (acu_sim_configuration()->seeded)
         return acu_sim_schedule_start();
     if (!stream->threaded)
-        stream->threaded = take_spare(stream) || acu_sim_stream_thread_start(work, stream);
+        stream->threaded = acu_sim_stream_thread_take(stream);
     return stream->threaded;
 }
 
 static bool has_ready(const acu_sim_stream *stream) {
-    return stream->head && !stream->head->taken && is_ready(stream->head);
+    return stream->head && !stream->head->taken && acu_sim_op_is_ready(stream->head);
 }
 
 bool acu_sim_streams_are_ready(void) {
@@ -363,7 +233,7 @@ cudaError_t acu_sim_stream_submit(acu_sim_stream *stream, acu_sim_op *op, bool w
         return acu_sim_capture_add(stream, op);
     bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
-    bool now = good && !stream->head && is_ready(op) &&
+    bool now = good && !stream->head && acu_sim_op_is_ready(op) &&
                (!op->run || is_called(op) || (wait && !acu_sim_configuration()->seeded));
     if (good && !now)
         good = start_thread(stream);

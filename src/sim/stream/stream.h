@@ -91,6 +91,10 @@ bool acu_sim_stream_is_idle(const acu_sim_stream *stream);
 
 /* Returns whether new work on a stream would wait for nothing. */
 bool acu_sim_stream_is_free(const acu_sim_stream *stream);
+/* Does the work of a stream until it is closed, and frees it; for its thread. */
+void acu_sim_stream_serve(acu_sim_stream *stream);
+/* Gives the stream a thread that serves it; returns false if there is none. */
+bool acu_sim_stream_thread_take(acu_sim_stream *stream);
 /* Starts a thread in which the program's signals are blocked; returns false if that fails. */
 bool acu_sim_stream_thread_start(void *(*function)(void *data), void *data);
 
