@@ -234,6 +234,17 @@ static bool is_valid_view(const struct cudaResourceViewDesc *view,
            view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
 }
 
+/* No GPU was asked what a compressed view makes of an array. CUDA ignores the view of memory that
+ * is no array. */
+static cudaError_t refuse_compressed_view(const struct cudaResourceViewDesc *view,
+                                          const struct cudaResourceDesc *resource) {
+    return view && view->format >= cudaResViewFormatUnsignedBlockCompressed1 && array_of(resource)
+               ? SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator decompresses no array that a view alone calls "
+                            "compressed: make the array with the compressed format")
+               : cudaSuccess;
+}
+
 static bool is_valid_resource(const acu_sim_device *device,
                               const struct cudaResourceDesc *resource) {
     if (resource->resType == cudaResourceTypeLinear)
@@ -269,6 +280,7 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc) ||
         (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc)))
         return cudaErrorInvalidValue;
+    SIM_TRY(refuse_compressed_view(pResViewDesc, pResDesc));
     if (pResViewDesc && pResDesc->resType == cudaResourceTypeMipmappedArray &&
         pResViewDesc->format == cudaResViewFormatNone) {
         *pTexObject = 0; /* CUDA refuses this case late */
