@@ -1,13 +1,16 @@
 /*
- * Compressed formats. What a GPU makes of BC1 to BC5 is not what their specification says, which
- * allows errors: an H200 and an H100 were asked about 64 random blocks of each format, and the
- * formulas here give all of their texels, bit by bit.
+ * Compressed formats. BC6H and BC7 are as specified (bptc.c). What a GPU makes of BC1 to BC5 is not
+ * what their specification says, which allows errors: an H200 and an H100 were asked about 64
+ * random blocks of each format, and the formulas here give all of their texels, bit by bit.
  */
 #include "sim/memory/compressed.h"
 
+#include "sim/memory/bptc.h"
+#include "sim/memory/texel.h"
+
 #include <string.h>
 
-typedef enum family { NONE, BC1, BC2, BC3, BC4, BC5 } family;
+typedef enum family { NONE, BC1, BC2, BC3, BC4, BC5, BC6H, BC7 } family;
 
 typedef struct format {
     unsigned char family, size; /* size: the bytes of a block */
@@ -36,6 +39,14 @@ static format format_of(enum cudaChannelFormatKind kind) {
         return (format){BC5, 16, false, false};
     case cudaChannelFormatKindSignedBlockCompressed5:
         return (format){BC5, 16, true, false};
+    case cudaChannelFormatKindUnsignedBlockCompressed6H:
+        return (format){BC6H, 16, false, false};
+    case cudaChannelFormatKindSignedBlockCompressed6H:
+        return (format){BC6H, 16, true, false};
+    case cudaChannelFormatKindUnsignedBlockCompressed7:
+        return (format){BC7, 16, false, false};
+    case cudaChannelFormatKindUnsignedBlockCompressed7SRGB:
+        return (format){BC7, 16, false, true};
     default:
         return (format){NONE, 0, false, false};
     }
@@ -46,7 +57,8 @@ size_t acu_sim_compressed_size(enum cudaChannelFormatKind kind) {
 }
 
 bool acu_sim_compressed_is_described(const struct cudaChannelFormatDesc *d) {
-    static const unsigned char channels[] = {[BC1] = 4, [BC2] = 4, [BC3] = 4, [BC4] = 1, [BC5] = 2};
+    static const unsigned char channels[] = {[BC1] = 4, [BC2] = 4,  [BC3] = 4, [BC4] = 1,
+                                             [BC5] = 2, [BC6H] = 3, [BC7] = 4};
     const int bits = acu_sim_compressed_is_half(d->f) ? 16 : 8, has[4] = {d->x, d->y, d->z, d->w};
     for (int i = 0; i < 4; i++)
         if (has[i] != (i < channels[format_of(d->f).family] ? bits : 0))
@@ -63,8 +75,7 @@ bool acu_sim_compressed_is_signed(enum cudaChannelFormatKind kind) {
 }
 
 bool acu_sim_compressed_is_half(enum cudaChannelFormatKind kind) {
-    (void)kind;
-    return false;
+    return format_of(kind).family == BC6H;
 }
 
 /* ---- colors: two ends, and one or two between them ---- */
@@ -161,6 +172,14 @@ static float number_of(const unsigned char *block, unsigned number, bool is_sign
 
 /* ---- texels ---- */
 
+static void set_halves(const unsigned char *block, unsigned number, bool is_signed,
+                       acu_sim_texel *texel) {
+    unsigned short color[3];
+    acu_sim_bptc_halves(block, number, is_signed, color);
+    for (int i = 0; i < 3; i++)
+        texel->f[i] = acu_sim_half_to_float(color[i]);
+}
+
 acu_sim_texel acu_sim_compressed_texel(enum cudaChannelFormatKind kind, const unsigned char *block,
                                        unsigned number) {
     const format f = format_of(kind);
@@ -183,6 +202,12 @@ acu_sim_texel acu_sim_compressed_texel(enum cudaChannelFormatKind kind, const un
         break;
     case BC4:
         texel.f[0] = number_of(block, number, f.is_signed, true);
+        break;
+    case BC6H:
+        set_halves(block, number, f.is_signed, &texel);
+        break;
+    case BC7:
+        texel = acu_sim_bptc_fractions(block, number);
         break;
     case NONE:
         break;

@@ -109,7 +109,7 @@ static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size
 
 /* ---- what their bits mean ---- */
 
-static float half_to_float(unsigned half) {
+float acu_sim_half_to_float(unsigned half) {
     const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
     float value = exponent == 0    ? ldexpf((float)fraction, -24)
                   : exponent == 31 ? (fraction ? NAN : INFINITY)
@@ -204,13 +204,13 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
         else if (means == WHOLE_SIGNED)
             texel.i[i] = whole;
         else if (means == REAL)
-            texel.f[i] = half_to_float(raw);
+            texel.f[i] = acu_sim_half_to_float(raw);
         else if (means == FRACTION_SIGNED)
             texel.f[i] = (float)whole / most < -1 ? -1 : (float)whole / most;
         else
             texel.f[i] = (float)raw / (most * 2 + 1);
         if (image->srgb && i < 3 && f->x == 8 && means == FRACTION_UNSIGNED)
-            texel.f[i] = half_to_float(linear_of_srgb[raw]);
+            texel.f[i] = acu_sim_half_to_float(linear_of_srgb[raw]);
     }
     return texel;
 }
@@ -223,7 +223,7 @@ static acu_sim_texel decompress(const acu_sim_image *image, unsigned level, size
     acu_sim_texel texel = acu_sim_compressed_texel(
         image->format.f, block, (unsigned)(y % SIM_BLOCK * SIM_BLOCK + x % SIM_BLOCK));
     for (int i = 0; image->srgb && i < 3; i++)
-        texel.f[i] = half_to_float(linear_of_srgb[(unsigned)(texel.f[i] * 255 + 0.5f)]);
+        texel.f[i] = acu_sim_half_to_float(linear_of_srgb[(unsigned)(texel.f[i] * 255 + 0.5f)]);
     return texel;
 }
 
