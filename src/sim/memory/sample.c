@@ -2,6 +2,7 @@
 #include "sim/memory/sample.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/footprint.h"
 #include "sim/memory/texel.h"
 
 #include <float.h>
@@ -427,51 +428,6 @@ acu_sim_texel acu_sim_sample_level(const acu_sim_texture *t, const acu_sim_place
                   : sample_one(t, &image, place, lower);
 }
 
-/* Returns the logarithm to base 2 of a positive number, to 16 bits behind the point. */
-static float logarithm(double x) {
-    int whole;
-    long long parts = 0;
-    if (!(x > 0))
-        return -1000;
-    double rest = frexp(x, &whole) * 2; /* 1 to 2 */
-    for (int i = 0; i < 16; i++) {
-        rest *= rest;
-        parts = parts * 2 + (rest >= 2);
-        rest = rest >= 2 ? rest / 2 : rest;
-    }
-    return (float)(whole - 1) + (float)parts / 65536;
-}
-
-/* Returns the square root of a positive number, by Newton's steps from a power of two. */
-static double root(double x) {
-    int exponent;
-    if (!(x > 0))
-        return 0;
-    (void)frexp(x, &exponent);
-    double y = ldexp(1, exponent / 2);
-    for (int i = 0; i < 8; i++)
-        y = (y + x / y) / 2;
-    return y;
-}
-
-/* Returns the length of the longest axis of what a pixel covers, in texels. In one dimension a GPU
- * takes 11/16 of the sum of both derivatives where that is more than the larger one. */
-static double footprint_of(const double dx[3], const double dy[3], unsigned dimensions) {
-    double a = 0, b = 0, both = 0;
-    if (dimensions == 1) {
-        const double x = dx[0] < 0 ? -dx[0] : dx[0], y = dy[0] < 0 ? -dy[0] : dy[0];
-        const double larger = x > y ? x : y, sum = (x + y) * 11 / 16;
-        return larger > sum ? larger : sum;
-    }
-    for (unsigned i = 0; i < dimensions; i++) {
-        a += dx[i] * dx[i];
-        b += dy[i] * dy[i];
-        both += dx[i] * dy[i];
-    }
-    const double half = (a - b) / 2;
-    return root((a + b) / 2 + root(half * half + both * both));
-}
-
 acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     acu_sim_image image;
@@ -479,13 +435,15 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place 
     const acu_sim_size size = acu_sim_image_size(&image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     double x[3] = {0}, y[3] = {0};
+    if (is_cube(place->geometry))
+        return acu_sim_sample_level(
+            t, place, acu_sim_footprint_level_of_cube(place->at, dx, dy, (double)size.width));
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
         const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
         x[i] = (double)dx[i] * scale;
         y[i] = (double)dy[i] * scale;
     }
-    return acu_sim_sample_level(t, place,
-                                logarithm(footprint_of(x, y, dimensions_of(place->geometry))));
+    return acu_sim_sample_level(t, place, acu_sim_footprint_level(x, y));
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,
