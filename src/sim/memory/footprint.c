@@ -1,8 +1,9 @@
 /*
- * Which level of a mipmap derivatives choose: the logarithm of how long that is which a pixel
- * covers. A GPU computes neither length nor logarithm exactly. What is here gives each level that
- * an H200 and an H100 returned for 14,000 random derivatives in one to three dimensions and on
- * cubes.
+ * What a pixel covers, and the level of a mipmap, which is the logarithm of how long that is, or of
+ * how wide, if samples may be taken all along. A GPU computes neither length nor logarithm exactly.
+ * What is here gives each level that an H200 and an H100 returned for 14,000 random derivatives in
+ * one to three dimensions and on cubes. With anisotropy nine of ten levels in two dimensions are
+ * the same, and the others differ by up to 4/256.
  *
  * Numbers have 10 bits, and what has more is cut off. The length of a vector is about the largest
  * of its parts and 11/32 of the next one; the footprint is the longest one of both derivatives and
@@ -87,7 +88,16 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static double longest_of(const double x[PARTS], const double y[PARTS]) {
+/* Sets the way to a part of both derivatives. */
+static void set_way(const double x[PARTS], const double y[PARTS], double of_x, double of_y,
+                    double way[PARTS]) {
+    for (int i = 0; i < PARTS; i++)
+        way[i] = of_x * x[i] + of_y * y[i];
+}
+
+/* Returns the length, and the longest way. */
+static double longest_of(const double x[PARTS], const double y[PARTS], double way[PARTS]) {
+    const double part = 11.0 / 16;
     double sum[PARTS], difference[PARTS];
     for (int i = 0; i < PARTS; i++) {
         const double a = cut(size_of(x[i])), b = cut(size_of(y[i]));
@@ -95,8 +105,25 @@ static double longest_of(const double x[PARTS], const double y[PARTS]) {
         sum[i] = combine(a, b, 1, is_opposite);
         difference[i] = combine(a, b, 1, !is_opposite);
     }
-    return larger(larger(length_of(x), length_of(y)),
-                  larger(diagonal_of(sum), diagonal_of(difference)));
+    const double lengths[4] = {length_of(x), length_of(y), diagonal_of(sum),
+                               diagonal_of(difference)};
+    const double longest = larger(larger(lengths[0], lengths[1]), larger(lengths[2], lengths[3]));
+    if (longest == lengths[0])
+        set_way(x, y, 1, 0, way);
+    else if (longest == lengths[1])
+        set_way(x, y, 0, 1, way);
+    else
+        set_way(x, y, part, longest == lengths[2] ? part : -part, way);
+    return longest;
+}
+
+/* Returns the area of the square that two derivatives in two directions span. */
+static double area_of(const double x[PARTS], const double y[PARTS], int first, int second) {
+    const double a = cut(size_of(x[first])) * cut(size_of(y[second])),
+                 b = cut(size_of(x[second])) * cut(size_of(y[first]));
+    const bool is_a_negative = (x[first] < 0) != (y[second] < 0),
+               is_b_negative = (x[second] < 0) != (y[first] < 0);
+    return is_a_negative == is_b_negative ? fabs(a - b) : a + b;
 }
 
 /* ---- levels ---- */
@@ -112,19 +139,40 @@ static int logarithm_of(double x) {
     return parts;
 }
 
-/* Returns the level of a length, in steps of 1/256: the logarithm of about the middle of all
+enum { STEPS = 256, NOTHING = -1000 * STEPS };
+
+/* Returns the logarithm of a length or area in steps of 1/256: that of about the middle of all
  * numbers with the same 9 bits. */
-static float level_of(double length) {
+static int steps_of(double x) {
     int exponent;
-    if (!(length > 0))
-        return -1000;
-    const int fraction = (int)(frexp(length, &exponent) * 512) - 256;
+    if (!(x > 0))
+        return NOTHING;
+    const int fraction = (int)(frexp(x, &exponent) * 512) - 256;
     const int step = (logarithm_of(1 + (fraction + 0.47) / 256) + 128) / 256;
-    return (float)(exponent - 1) + (float)(fraction == 0 ? 0 : step > 255 ? 255 : step) / 256;
+    return (exponent - 1) * STEPS + (fraction == 0 ? 0 : step > 255 ? 255 : step);
 }
 
-float acu_sim_footprint_level(const double dx[3], const double dy[3]) {
-    return level_of(longest_of(dx, dy));
+/* Returns two to the power of some steps, roughly between whole powers, which are exact. */
+static double power_of(int steps) {
+    const double rest = (double)(steps % STEPS) / STEPS;
+    return ldexp(1 + rest * (0.6565 + rest * 0.3435), steps / STEPS);
+}
+
+/* Returns a footprint of this length; its width is the area divided by that. */
+static acu_sim_footprint make(double length, double area, unsigned most) {
+    const int steps = steps_of(length), limit = most > 1 ? steps_of(most > 16 ? 16 : most) : 0;
+    int longer = limit && steps > NOTHING ? 2 * steps - steps_of(area) : 0;
+    longer = longer < 0 ? 0 : longer > limit ? limit : longer;
+    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS, .ratio = power_of(longer)};
+}
+
+acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most) {
+    double way[PARTS];
+    const double length = longest_of(dx, dy, way);
+    acu_sim_footprint f = make(length, area_of(dx, dy, 0, 1), most);
+    for (int i = 0; i < PARTS; i++)
+        f.way[i] = way[i];
+    return f;
 }
 
 /* ---- cubes ---- */
@@ -150,7 +198,7 @@ static bool is_same_face(const spot *a, const spot *b) {
 
 /* Sets how far it is from one place to another, in texels. To another face the way leads over the
  * edge; of the opposite one, of which no GPU was asked, it leads over a whole face. */
-static void set_way(const spot *from, const spot *to, double half, double way[PARTS]) {
+static void set_way_to(const spot *from, const spot *to, double half, double way[PARTS]) {
     for (int i = 0; i < PARTS; i++)
         way[i] = (to->at[i] - from->at[i]) * half;
     way[from->axis] = 0;
@@ -162,17 +210,23 @@ static void set_way(const spot *from, const spot *to, double half, double way[PA
         add(cut((1 - from->at[across] * side) * half), cut((1 - to->at[from->axis] * up) * half));
 }
 
-float acu_sim_footprint_level_of_cube(const float at[3], const float dx[3], const float dy[3],
-                                      double size) {
+acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3], const float dy[3],
+                                            double size, unsigned most) {
     const spot here = spot_of((double)at[0], (double)at[1], (double)at[2]),
                right = spot_of((double)(at[0] + dx[0]), (double)(at[1] + dx[1]),
                                (double)(at[2] + dx[2])),
                below = spot_of((double)(at[0] + dy[0]), (double)(at[1] + dy[1]),
                                (double)(at[2] + dy[2]));
-    double x[PARTS], y[PARTS];
-    set_way(&here, &right, size / 2, x);
-    set_way(&here, &below, size / 2, y);
-    return level_of(is_same_face(&here, &right) && is_same_face(&here, &below)
-                        ? longest_of(x, y)
-                        : larger(length_of(x), length_of(y)));
+    const double along = size_of((double)at[here.axis]);
+    double x[PARTS], y[PARTS], way[PARTS];
+    set_way_to(&here, &right, size / 2, x);
+    set_way_to(&here, &below, size / 2, y);
+    if (!is_same_face(&here, &right) || !is_same_face(&here, &below))
+        return make(larger(length_of(x), length_of(y)), 0, 1);
+    const double length = longest_of(x, y, way);
+    acu_sim_footprint f =
+        make(length, area_of(x, y, (here.axis + 1) % 3, (here.axis + 2) % 3), most);
+    for (int i = 0; i < PARTS; i++)
+        f.way[i] = way[i] * along / (size / 2);
+    return f;
 }
