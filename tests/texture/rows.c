@@ -405,7 +405,7 @@ static int other_rows(builder *b) {
 int get_row(unsigned index, row *out) {
     builder b = {.wanted = index, .row = out};
     return geometry_rows(&b) || seamless_rows(&b) || fraction_rows(&b) || format_rows(&b) ||
-           level_rows(&b) || other_rows(&b) || get_compressed_row(index - b.now, out);
+           level_rows(&b) || other_rows(&b) || get_more_row(index - b.now, out);
 }
 
 /* ---- numbers ---- */
@@ -576,6 +576,8 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
     case C_LEVELS:
         x = size * 0.37f;
         break;
+    case C_FACES:
+        break;
     case C_TIES: /* next to where the fraction is rounded up, or the texel changes */
         x = (float)(next_random(state) % (r->width * 512u)) / 512.0f / size;
         for (unsigned k = i % 13, up = i % 2; k > 0; k--)
@@ -602,7 +604,8 @@ static void set_direction(const row *r, unsigned i, unsigned *state, place *p) {
     }
     /* Between two faces a GPU's division is not exact, which wrapping and a border would show. */
     const int address = (int)r->sampler.addressMode[0];
-    if (address == cudaAddressModeWrap || address == cudaAddressModeBorder)
+    if (r->places != C_FACES &&
+        (address == cudaAddressModeWrap || address == cudaAddressModeBorder))
         return;
     if (i % 8 == 1)
         p->at[i / 8 % 3] = p->at[(i / 8 + 1) % 3];

@@ -24,7 +24,8 @@ typedef enum places {
     C_FINE,
     C_WHOLE,
     C_LEVELS,
-    C_TIES
+    C_TIES,
+    C_FACES /* on cubes: between two faces */
 } places;
 
 enum { MOST_PLACES = 4200 };
@@ -51,8 +52,8 @@ typedef struct row {
 /* Writes row `index` to `out`; returns 0 where there is none. */
 int get_row(unsigned index, row *out);
 
-/* Rows of compressed textures behind all others. */
-int get_compressed_row(unsigned index, row *out);
+/* Rows behind all others, of which no GPU was asked when they were written. */
+int get_more_row(unsigned index, row *out);
 /* The format as cudaCreateChannelDesc() describes it. */
 struct cudaChannelFormatDesc compressed_format(int kind);
 void force_modes(const row *row, unsigned char *blocks, size_t bytes);

@@ -64,6 +64,7 @@ static acu_sampler sampler_of(const row *r) {
         .normalized = t->normalizedCoords != 0,
         .border = {t->borderColor[0], t->borderColor[1], t->borderColor[2], t->borderColor[3]},
         .seamless_cube = t->seamlessCubemap != 0,
+        .no_trilinear_optimization = t->disableTrilinearOptimization != 0,
         .mipmap_filter = (acu_filter)t->mipmapFilterMode,
         .level_bias = t->mipmapLevelBias,
         .least_level = t->minMipmapLevelClamp,

@@ -1,4 +1,5 @@
-/* More rows of compressed textures: what random blocks leave out, and what else CUDA may have. */
+/* More rows: what random blocks of compressed textures leave out, and what else CUDA may have; and
+ * derivatives and ties that the other rows leave out. */
 #include "rows.h"
 
 #include <stdio.h>
@@ -99,7 +100,53 @@ static row with_modes(int kind) {
     return r;
 }
 
-int get_compressed_row(unsigned index, row *out) {
+static row of_floats(geometry g, const char *what) {
+    row r = {.geometry = g,
+             .pattern = P_RANDOM,
+             .places = C_RANDOM,
+             .width = 32,
+             .height = 32,
+             .depth = g == G_CUBE ? 6 : 0,
+             .component = 'r',
+             .type = 'f',
+             .count = 1500,
+             .allowed = 1.0f / 256};
+    r.format = (struct cudaChannelFormatDesc){.x = 32, .f = cudaChannelFormatKindFloat};
+    r.sampler.filterMode = cudaFilterModeLinear;
+    r.sampler.normalizedCoords = 1;
+    r.sampler.borderColor[0] = 0.625f;
+    snprintf(r.name, sizeof r.name, "%s", what);
+    return r;
+}
+
+static row between_faces(enum cudaTextureAddressMode mode, const char *what) {
+    row r = of_floats(G_CUBE, what);
+    r.places = C_FACES;
+    for (int i = 0; i < 3; i++)
+        r.sampler.addressMode[i] = mode;
+    return r;
+}
+
+static row by_derivatives(geometry g, unsigned width, unsigned anisotropy, pattern texels,
+                          const char *what) {
+    row r = of_floats(g, what);
+    r.operation = OP_GRAD;
+    r.pattern = texels;
+    r.width = r.height = width;
+    r.levels = width == 32 ? 6 : 8;
+    r.sampler.mipmapFilterMode = cudaFilterModeLinear;
+    r.sampler.maxAnisotropy = anisotropy;
+    r.sampler.maxMipmapLevelClamp = 10;
+    return r;
+}
+
+static row without_optimization(unsigned anisotropy, const char *what) {
+    row r = by_derivatives(G_2D, 32, anisotropy, P_LEVEL, what);
+    r.sampler.disableTrilinearOptimization = 1;
+    return r;
+}
+
+int get_more_row(unsigned index, row *out) {
     const row rows[] = {with_modes(BC6H),
                         with_modes(BC6H_SIGNED),
                         with_modes(BC7),
@@ -127,7 +174,21 @@ int get_compressed_row(unsigned index, row *out) {
                         shaped(BC1, "layers", G_A2D, 8, 3),
                         shaped(BC7, "cube", G_CUBE, 8, 6),
                         with_operation(BC1, "fetch", OP_FETCH),
-                        with_operation(BC1, "gather", OP_GATHER)};
+                        with_operation(BC1, "gather", OP_GATHER),
+                        between_faces(cudaAddressModeWrap, "cube wrap between faces"),
+                        between_faces(cudaAddressModeBorder, "cube border between faces"),
+                        by_derivatives(G_CUBE, 128, 0, P_LEVEL, "cube grad of 128"),
+                        by_derivatives(G_2D, 32, 2, P_LEVEL, "2d grad aniso 2"),
+                        by_derivatives(G_2D, 32, 3, P_LEVEL, "2d grad aniso 3"),
+                        by_derivatives(G_2D, 32, 6, P_LEVEL, "2d grad aniso 6"),
+                        by_derivatives(G_2D, 32, 8, P_LEVEL, "2d grad aniso 8"),
+                        by_derivatives(G_2D, 32, 12, P_LEVEL, "2d grad aniso 12"),
+                        by_derivatives(G_2D, 32, 100, P_LEVEL, "2d grad aniso 100"),
+                        by_derivatives(G_2D, 32, 2, P_RANDOM, "2d grad aniso 2 random"),
+                        by_derivatives(G_2D, 32, 4, P_ONE, "2d grad aniso 4 one"),
+                        by_derivatives(G_2D, 32, 16, P_ONE, "2d grad aniso 16 one"),
+                        without_optimization(0, "2d grad exact"),
+                        without_optimization(4, "2d grad aniso 4 exact")};
     if (index >= sizeof rows / sizeof *rows)
         return 0;
     *out = rows[index];
