@@ -2,8 +2,8 @@
  * Samples textures, row by row of rows.c, on whatever CUDA is there, and compares the answers with
  * those that a GPU gave, or writes them:
  *
- *     texture_samples answers.txt            compares; exits with 1 where an answer differs too
- * much texture_samples write answers.txt SEED [raw.bin]
+ *     texture_samples ANSWERS                      compares; exits with 1 where one differs
+ *     texture_samples write ANSWERS SEED [RAW]     records; RAW gets all answers, bit by bit
  *
  * A line of answers is: name, code, a hash of all answers, and of rows where texels are mixed the
  * first answers themselves.
