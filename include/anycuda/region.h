@@ -102,7 +102,8 @@ typedef struct acu_region {
     size_t slice_height;
     /* Instead of a buffer, an array, whose elements `at` and the extent count, and whose layers are
      * slices. What is copied from or to it has elements of the same size, ACU_BYTES(16) for four
-     * floats; the host's may be of a channel's type. An array cannot be filled. */
+     * floats; the host's may be of a channel's type. Of a compressed array the elements are texels,
+     * in whole blocks, and memory has an element for each block. An array cannot be filled. */
     struct acu_array *array;
 } acu_region;
 
@@ -111,7 +112,8 @@ typedef struct acu_region {
  * `on` is the stream to use; NULL means that of the destination, or of the only buffer. Errors:
  * ACU_ERROR_DTYPE where the types do not fit; ACU_ERROR_ARGUMENT where the extent has a 0;
  * ACU_ERROR_RANGE where a row is longer than the pitch, a slice higher than the slice height, or
- * where the region ends beyond its buffer; ACU_ERROR_OVERFLOW where its end cannot be addressed.
+ * where the region ends beyond its buffer; ACU_ERROR_RANGE also where texels of a compressed array
+ * are no whole blocks; ACU_ERROR_OVERFLOW where its end cannot be addressed.
  *
  * The short forms are macros, so that an extent that is written in place needs parentheses around
  * it, because of its commas: `acu_region_read(&from, ((acu_extent){8, 4, 1}), host)`.

@@ -267,6 +267,57 @@ static void regions_of_arrays(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* Boxes of compressed arrays: texels there, blocks in memory. */
+static void regions_of_compressed_arrays(void **state) {
+    (void)state;
+    enum { W = 16, H = 8, COLUMNS = W / 4, COUNT = COLUMNS * (H / 4) };
+    const acu_extent all = {.width = W, .height = H}, box = {8, 4, 1}, odd = {6, 4, 1};
+    const acu_format bc1 = {.encoding = ACU_ENCODING_BC1};
+    acu_stream *stream = stream_on(0);
+    acu_array *a = array_on(stream, bc1, all, 0), *b = array_on(stream, bc1, all, 0);
+    acu_buffer *numbers = numbers_on(stream, 2 * COUNT), *blocks = NULL;
+    uint64_t in[COUNT], out[COUNT] = {0}, part[2] = {0};
+    for (int i = 0; i < COUNT; i++)
+        in[i] = 0x0101010101010101u * (unsigned)(i + 1);
+    assert_int_equal(acu_array_format(a).dtype, ACU_BYTES(8));
+    assert_int_equal(acu_array_count(a), COUNT);
+    OK(acu_array_write_typed(a, ACU_BYTES(8), in, COUNT, NULL));
+    OK(acu_array_copy(b, a, NULL));
+    OK(acu_array_read_typed(b, ACU_BYTES(8), out, COUNT, NULL));
+    assert_memory_equal(in, out, sizeof in);
+    const acu_region from = {.array = a, .at = {4, 4, 0}}, to = {.array = b, .at = {8, 0, 0}};
+    OK(acu_region_read_typed(&from, box, ACU_BYTES(8), part, 0, 0, NULL));
+    assert_memory_equal(part, in + COLUMNS + 1, sizeof part);
+    OK(acu_region_copy(&to, &from, box, NULL));
+    OK(acu_region_write_typed(&from, box, ACU_BYTES(8), in, 0, 0, NULL));
+    OK(acu_array_read_typed(b, ACU_BYTES(8), out, COUNT, NULL));
+    assert_true(out[1] == in[1] && out[2] == in[COLUMNS + 1] && out[3] == in[COLUMNS + 2]);
+    OK(acu_buffer_reinterpret(numbers, ACU_BYTES(8), &blocks));
+    const acu_region rows = {.buffer = blocks, .at = {1, 1, 0}, .row_pitch = 8 * COLUMNS};
+    OK(acu_region_copy(&rows, &from, box, NULL)); /* what was written before */
+    OK(acu_region_copy(&to, &rows, box, NULL));
+    OK(acu_array_read_typed(b, ACU_BYTES(8), out, COUNT, NULL));
+    assert_true(out[2] == in[0] && out[3] == in[1] && out[4] == in[4]);
+    FAILS(acu_region_copy(&to, &rows, odd, NULL), ACU_ERROR_RANGE, "no whole blocks");
+    assert_non_null(strstr(acu_last_error_details().hint, "begin at multiples of 4"));
+    FAILS(acu_region_read_typed(&(acu_region){.array = a, .at = {4, 2, 0}}, box, ACU_BYTES(8), part,
+                                0, 0, NULL),
+          ACU_ERROR_RANGE, "8 x 4 texels from {4, 2} on are no whole blocks");
+    FAILS(acu_region_copy(&to, &(acu_region){.array = a, .at = {12, 0, 0}}, box, NULL),
+          ACU_ERROR_RANGE, "outside of the array");
+    FAILS(acu_region_copy(&to, &(acu_region){.buffer = numbers}, box, NULL), ACU_ERROR_DTYPE,
+          "the array holds 1 x bytes(8), the memory f32");
+    acu_array *pairs = array_on(stream, (acu_format){.dtype = ACU_F32, .channels = 2}, all, 0);
+    FAILS(acu_region_copy(&to, &(acu_region){.array = pairs}, box, NULL), ACU_ERROR_DTYPE,
+          "one array is compressed");
+    OK(acu_array_release(pairs));
+    OK(acu_buffer_release(blocks));
+    OK(acu_buffer_release(numbers));
+    OK(acu_array_release(b));
+    OK(acu_array_release(a));
+    OK(acu_stream_release(stream));
+}
+
 /* ---- order ---- */
 
 static acu_result write_raw(acu_array *array, acu_stream *stream, acu_buffer *from) {
@@ -442,6 +493,7 @@ int main(void) {
         KERNEL_TEST(wrap_borrows_adopt_takes),
         KERNEL_TEST(describes_itself),
         KERNEL_TEST(regions_of_arrays),
+        KERNEL_TEST(regions_of_compressed_arrays),
         KERNEL_TEST(streams_wait_for_each_other),
         KERNEL_TEST(graphs_keep_arrays),
         KERNEL_TEST(memory_that_is_mapped),

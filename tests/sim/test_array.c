@@ -444,6 +444,22 @@ TEST(textures_remember_what_they_are_made_of) {
     OK(cudaFreeArray(a));
 }
 
+TEST(compressed_views_are_refused) {
+    const struct cudaChannelFormatDesc blocks = {32, 32, 0, 0, cudaChannelFormatKindUnsigned};
+    cudaArray_t a;
+    cudaTextureObject_t t;
+    struct cudaResourceDesc r = {.resType = cudaResourceTypeArray};
+    const struct cudaTextureDesc d = {.readMode = cudaReadModeElementType};
+    struct cudaResourceViewDesc v = {
+        .format = cudaResViewFormatUnsignedBlockCompressed1, .width = 16, .height = 8};
+    OK(cudaMallocArray(&a, &blocks, 4, 2, 0));
+    r.res.array.array = a;
+    FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, &v));
+    v.format = cudaResViewFormatUnsignedBlockCompressed2; /* whose blocks are larger */
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, &v));
+    OK(cudaFreeArray(a));
+}
+
 TEST(textures_of_memory_are_judged) {
     const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
     const struct cudaChannelFormatDesc fours = {32, 32, 32, 32, cudaChannelFormatKindFloat};
@@ -564,6 +580,7 @@ int main(void) {
         T(levels_are_halves),
         T(levels_are_copied_like_arrays),
         T(textures_remember_what_they_are_made_of),
+        T(compressed_views_are_refused),
         T(textures_of_memory_are_judged),
         T(surfaces_are_of_arrays_made_for_them),
         T(the_direction_of_a_copy_is_looked_at_before_the_symbol),

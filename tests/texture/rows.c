@@ -185,6 +185,13 @@ static int fraction_rows(builder *b) {
     return 0;
 }
 
+struct cudaChannelFormatDesc compressed_format(int kind) {
+    const int count = kind <= 22 || kind > 28 ? 4 : kind <= 24 ? 1 : kind <= 26 ? 2 : 3;
+    struct cudaChannelFormatDesc f = channels(count == 3 ? 16 : 8, count, kind);
+    f.w = count == 4 ? f.x : 0;
+    return f;
+}
+
 /* Every format, its texels one by one. */
 static int format_rows(builder *b) {
     for (int bits = 8; bits <= 32; bits *= 2)
@@ -250,28 +257,17 @@ static int format_rows(builder *b) {
             ADD(r);
         }
     /* Block compression: a row of blocks, each texel of which is read. */
-    static const int blocks[][2] = {{17, 8},  {18, 8},  {19, 16}, {20, 16}, {21, 16},
-                                    {22, 16}, {23, 8},  {24, 8},  {25, 16}, {26, 16},
-                                    {27, 16}, {28, 16}, {29, 16}, {30, 16}};
-    for (unsigned i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    for (int kind = 17; kind <= 30; kind++) {
         row r = plain(G_2D, 1, 0, 0);
-        r.format = (struct cudaChannelFormatDesc){.f = (enum cudaChannelFormatKind)blocks[i][0]};
-        if (blocks[i][0] <= 22 || blocks[i][0] > 28) /* as cudaCreateChannelDesc<kind>() makes it */
-            r.format.x = r.format.y = r.format.z = r.format.w = 8;
-        else if (blocks[i][0] <= 24)
-            r.format.x = 8;
-        else if (blocks[i][0] <= 26)
-            r.format.x = r.format.y = 8;
-        else
-            r.format.x = r.format.y = r.format.z = 16;
-        r.sampler.readMode = blocks[i][0] == 27 || blocks[i][0] == 28 ? cudaReadModeElementType
-                                                                      : cudaReadModeNormalizedFloat;
+        r.format = compressed_format(kind);
+        r.sampler.readMode =
+            kind == 27 || kind == 28 ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
         r.width = 64;
         r.height = 8;
         r.pattern = P_RANDOM;
         r.places = C_WHOLE;
         r.count = 64 * 8;
-        snprintf(r.name, sizeof r.name, "blocks %d", blocks[i][0]);
+        snprintf(r.name, sizeof r.name, "blocks %d", kind);
         ADD(r);
     }
     return 0;
@@ -336,11 +332,10 @@ static int level_rows(builder *b) {
                 r.count = 500;
                 if (random && anisotropy == 0)
                     continue;
-                /* The simulator takes the longest axis of the footprint, as a GPU does about, and
-                 * neither its shape nor that of a cube's. */
-                r.allowed = anisotropy > 1 || all[g] >= G_CUBE  ? KNOWN_TO_DIFFER
-                            : all[g] == G_1D || all[g] == G_A1D ? r.allowed
-                                                                : 0.1f;
+                if (all[g] == G_3D) /* where eight texels of two levels are mixed */
+                    r.allowed *= 2;
+                else if (anisotropy > 1 && random && all[g] != G_A1D) /* sampled all along */
+                    r.allowed = 0.2f;
                 NAME(r, "grad");
                 snprintf(r.name + strlen(r.name), 40, " aniso %d pattern %d", anisotropy, random);
                 ADD(r);
@@ -410,7 +405,7 @@ static int other_rows(builder *b) {
 int get_row(unsigned index, row *out) {
     builder b = {.wanted = index, .row = out};
     return geometry_rows(&b) || seamless_rows(&b) || fraction_rows(&b) || format_rows(&b) ||
-           level_rows(&b) || other_rows(&b);
+           level_rows(&b) || other_rows(&b) || get_more_row(index - b.now, out);
 }
 
 /* ---- numbers ---- */
@@ -462,6 +457,7 @@ void make_texels(const row *r, unsigned seed, unsigned level, unsigned char *tex
             value = bits == 8 ? (unsigned)(i + i / 1024) : value;
             break;
         case P_RANDOM:
+        case P_MODES:
             break;
         }
         if (is_float && bits == 16)
@@ -470,6 +466,8 @@ void make_texels(const row *r, unsigned seed, unsigned level, unsigned char *tex
             memcpy(&value, &number, 4);
         memcpy(texels + i * channel, &value, channel);
     }
+    if (r->pattern == P_MODES)
+        force_modes(r, texels, bytes);
 }
 
 /* ---- places ---- */
@@ -578,6 +576,8 @@ static void set_axis(const row *r, unsigned i, unsigned axis, unsigned *state, f
     case C_LEVELS:
         x = size * 0.37f;
         break;
+    case C_FACES:
+        break;
     case C_TIES: /* next to where the fraction is rounded up, or the texel changes */
         x = (float)(next_random(state) % (r->width * 512u)) / 512.0f / size;
         for (unsigned k = i % 13, up = i % 2; k > 0; k--)
@@ -604,7 +604,8 @@ static void set_direction(const row *r, unsigned i, unsigned *state, place *p) {
     }
     /* Between two faces a GPU's division is not exact, which wrapping and a border would show. */
     const int address = (int)r->sampler.addressMode[0];
-    if (address == cudaAddressModeWrap || address == cudaAddressModeBorder)
+    if (r->places != C_FACES &&
+        (address == cudaAddressModeWrap || address == cudaAddressModeBorder))
         return;
     if (i % 8 == 1)
         p->at[i / 8 % 3] = p->at[(i / 8 + 1) % 3];

@@ -11,7 +11,10 @@
 typedef enum geometry { G_1D, G_2D, G_3D, G_A1D, G_A2D, G_CUBE, G_ACUBE } geometry;
 typedef enum operation { OP_SAMPLE, OP_LEVEL, OP_GRAD, OP_FETCH, OP_GATHER, OP_SURFACE } operation;
 /* What the texels are. */
-typedef enum pattern { P_INDEX, P_RANDOM, P_ONE, P_LEVEL, P_RAMP } pattern;
+typedef enum pattern { P_INDEX, P_RANDOM, P_ONE, P_LEVEL, P_RAMP, P_MODES } pattern;
+/* How an array gets its elements: all at once, region by region, from an array that is copied, or
+ * as numbers that a view makes compressed. */
+typedef enum making { M_WHOLE, M_PARTS, M_COPY, M_VIEW } making;
 /* Where samples are taken. */
 typedef enum places {
     C_LINE,
@@ -21,17 +24,19 @@ typedef enum places {
     C_FINE,
     C_WHOLE,
     C_LEVELS,
-    C_TIES
+    C_TIES,
+    C_FACES /* on cubes: between two faces */
 } places;
 
-enum { MOST_PLACES = 4200, KNOWN_TO_DIFFER = 1 };
+enum { MOST_PLACES = 4200 };
 
 typedef struct row {
     char name[96];
     geometry geometry;
     operation operation;
-    int linear;      /* the texture is of a linear buffer, */
-    int pitched;     /* or of a pitched one; else of an array */
+    int linear;  /* the texture is of a linear buffer, */
+    int pitched; /* or of a pitched one; else of an array */
+    making made;
     unsigned levels; /* more than 0: of a mipmapped array */
     struct cudaChannelFormatDesc format;
     unsigned width, height, depth; /* of the base level; depth has the layers */
@@ -46,6 +51,12 @@ typedef struct row {
 
 /* Writes row `index` to `out`; returns 0 where there is none. */
 int get_row(unsigned index, row *out);
+
+/* Rows behind all others, of which no GPU was asked when they were written. */
+int get_more_row(unsigned index, row *out);
+/* The format as cudaCreateChannelDesc() describes it. */
+struct cudaChannelFormatDesc compressed_format(int kind);
+void force_modes(const row *row, unsigned char *blocks, size_t bytes);
 
 /* Fills in the places. */
 void make_places(const row *row, unsigned seed, place *spots);

@@ -301,6 +301,30 @@ typedef struct side {
     struct cudaPos at;
 } side;
 
+/* Returns how many elements an extent of an array is in memory: blocks, if compressed. */
+static acu_extent in_memory(const acu_array *array, acu_extent e) {
+    const size_t unit = acu_format_is_compressed(&array->shape.format) ? 4 : 1;
+    return (acu_extent){(e.width + unit - 1) / unit, (e.height + unit - 1) / unit, e.depth};
+}
+
+/* Returns whether texels are whole blocks; the last block may end behind the array. */
+static bool are_blocks(size_t at, size_t length, size_t all) {
+    return at % 4 == 0 && (length % 4 == 0 || length == all - at);
+}
+
+static int check_blocks(const char *call, const acu_array *array, acu_position at, acu_extent e) {
+    const acu_extent all = acu_array_elements(&array->shape, false);
+    if (!acu_format_is_compressed(&array->shape.format) ||
+        (are_blocks(at.x, e.width, all.width) && are_blocks(at.y, e.height, all.height)))
+        return 0;
+    acu_fail_hint("blocks have 4 x 4 texels: begin at multiples of 4, and copy multiples of 4 or "
+                  "up to the edge");
+    return acu_fail_on(call, array, ACU_ERROR_RANGE,
+                       "%zu x %zu texels from {%zu, %zu} on are no whole blocks of a compressed "
+                       "array",
+                       e.width, e.height, at.x, at.y);
+}
+
 static int check_in_array(const char *call, const acu_region *region, acu_extent e, side *s) {
     const acu_array *array = region->array;
     const acu_position at = region->at;
@@ -318,7 +342,7 @@ static int check_in_array(const char *call, const acu_region *region, acu_extent
                            e.width, e.height, e.depth, at.x, at.y, at.z, all.width, all.height,
                            all.depth);
     *s = (side){.array = array, .memory = array->shape.memory, .at = {at.x, at.y, at.z}};
-    return 0;
+    return check_blocks(call, array, at, e);
 }
 
 /* Checks that memory of such elements can be copied from or to the array. */
@@ -346,7 +370,7 @@ static int find_side(const char *call, const acu_region *region, const char *nam
         return acu_object_refuse(call, other, &acu_array_class);
     *s = (side){.memory = region->buffer};
     ACU_TRY(check_elements(call, other, region->buffer->dtype, false));
-    return acu_region_find_rows(call, region, name, extent, &s->rows);
+    return acu_region_find_rows(call, region, name, in_memory(other, extent), &s->rows);
 }
 
 /* Returns the rows for CUDA, which wants slices that are a whole number of rows apart. */
@@ -358,22 +382,27 @@ static struct cudaPitchedPtr pitched(const side *s, acu_extent e) {
 static struct cudaMemcpy3DParms params_of(const side *to, const side *from, acu_extent e) {
     struct cudaMemcpy3DParms p = {.extent = {e.width, e.height, e.depth},
                                   .kind = cudaMemcpyDefault};
+    const acu_extent memory = in_memory(to->array ? to->array : from->array, e);
     p.dstPos = to->at;
     p.srcPos = from->at;
     if (to->array)
         p.dstArray = to->array->raw;
     else
-        p.dstPtr = pitched(to, e);
+        p.dstPtr = pitched(to, memory);
     if (from->array)
         p.srcArray = from->array->raw;
     else
-        p.srcPtr = pitched(from, e);
+        p.srcPtr = pitched(from, memory);
     return p;
 }
 
 static int check_two_arrays(const char *call, const side *to, const side *from) {
     if (to->array->raw == from->array->raw)
         return acu_fail_on(call, to->array, ACU_ERROR_RANGE, "both regions are of one array");
+    const acu_format *format = &to->array->shape.format, *other = &from->array->shape.format;
+    if (acu_format_is_compressed(format) != acu_format_is_compressed(other))
+        return acu_fail_on(call, to->array, ACU_ERROR_DTYPE,
+                           "one array is compressed and the other one is not");
     if (to->array->shape.element == from->array->shape.element)
         return 0;
     return acu_fail_on(call, to->array, ACU_ERROR_DTYPE,
@@ -410,8 +439,9 @@ int acu_array_copy_host(const char *call, const acu_array_host_copy *c) {
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(check_elements(call, array.array, c->dtype, true));
-    const acu_rows_asked asked = {"the host's memory",        {0, 0, 0},    c->extent,
-                                  array.array->shape.element, c->row_pitch, c->slice_height};
+    const acu_rows_asked asked = {
+        "the host's memory",        {0, 0, 0},    in_memory(array.array, c->extent),
+        array.array->shape.element, c->row_pitch, c->slice_height};
     ACU_TRY(acu_rows_place(call, &asked, &host.rows, &first, &end));
     host.rows.at = (char *)(uintptr_t)c->host;
     ACU_TRY(choose_stream(call, array.array, &on));

@@ -2,6 +2,7 @@
  * element. */
 #include "sim/driver/driver.h"
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 
 static const struct {
     CUarray_format format;
@@ -68,6 +69,9 @@ static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
     struct cudaExtent extent;
     unsigned flags;
     SIM_TRY(acu_sim_cudaArrayGetInfo(&desc, &extent, &flags, (cudaArray_t)(void *)handle));
+    if (acu_sim_compressed_size(desc.f))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator knows no driver's description of compressed arrays");
     to->Width = extent.width;
     to->Height = extent.height;
     to->Depth = extent.depth;

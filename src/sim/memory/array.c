@@ -7,6 +7,7 @@
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/memory.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
@@ -96,6 +97,20 @@ size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc) {
     return 0;
 }
 
+/* Returns the bytes of what an array is made of: elements, or blocks. */
+static size_t element_size(const struct cudaChannelFormatDesc *desc) {
+    const size_t block = acu_sim_compressed_size(desc->f);
+    return block ? block : acu_sim_array_format_size(desc);
+}
+
+/* Returns how many elements, or blocks, an array has in each direction. */
+static struct cudaExtent elements_of(const struct cudaChannelFormatDesc *desc,
+                                     const struct cudaExtent *extent) {
+    const size_t side = acu_sim_compressed_size(desc->f) ? SIM_BLOCK : 1;
+    return (struct cudaExtent){extent->width / side, extent->height ? extent->height / side : 1,
+                               extent->depth ? extent->depth : 1};
+}
+
 struct cudaChannelFormatDesc acu_sim_cudaCreateChannelDesc(int x, int y, int z, int w,
                                                            enum cudaChannelFormatKind f) {
     return (struct cudaChannelFormatDesc){x, y, z, w, f};
@@ -153,6 +168,23 @@ static const unsigned ARRAY_FLAGS =
     cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather |
     cudaArrayColorAttachment | cudaArraySparse | cudaArrayDeferredMapping;
 
+/* GPUs were asked about compressed arrays of whole blocks, in two dimensions, without flags. */
+static cudaError_t validate_compressed(const acu_sim_device *device,
+                                       const struct cudaChannelFormatDesc *desc,
+                                       const struct cudaExtent *extent, unsigned flags) {
+    const limits limit = limits_of(extent, flags);
+    if (!acu_sim_compressed_is_described(desc) || flags || !extent->height || extent->depth ||
+        extent->width % SIM_BLOCK || extent->height % SIM_BLOCK)
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator has no such compressed array: only those of two "
+                          "dimensions, whose sides are multiples of 4, without flags, and with the "
+                          "bits that cudaCreateChannelDesc() gives the format");
+    return is_within(device, extent->width, limit.width) &&
+                   is_within(device, extent->height, limit.height)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
 /* Looks at what CUDA looks at before captures. */
 static cudaError_t validate(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
                             const struct cudaExtent *extent, unsigned flags) {
@@ -167,6 +199,8 @@ static cudaError_t validate(const acu_sim_device *device, const struct cudaChann
         return cudaErrorInvalidChannelDescriptor;
     if (desc->f == cudaChannelFormatKindNV12)
         return cudaSuccess; /* see validate_kind() */
+    if (acu_sim_compressed_size(desc->f))
+        return validate_compressed(device, desc, extent, flags);
     if (!is_number && !bits_of(desc->f))
         return cudaErrorNotSupported;
     if (!acu_sim_array_format_size(desc))
@@ -228,10 +262,11 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     array->desc = *desc;
     array->extent = *extent;
     array->flags = flags;
-    array->width = extent->width;
-    array->height = extent->height ? extent->height : 1;
-    array->depth = extent->depth ? extent->depth : 1;
-    array->element = acu_sim_array_format_size(desc);
+    const struct cudaExtent elements = elements_of(desc, extent);
+    array->width = elements.width;
+    array->height = elements.height;
+    array->depth = elements.depth;
+    array->element = element_size(desc);
     array->pitch = array->width * array->element;
     if (has_bytes)
         array->bytes = calloc(array->height * array->depth, array->pitch);
@@ -259,9 +294,8 @@ static size_t allocation_size(const struct cudaChannelFormatDesc *desc,
                               const struct cudaExtent *extent, unsigned flags) {
     if (!has_memory(flags))
         return 0;
-    return acu_sim_memory_rounded(acu_sim_array_format_size(desc) * extent->width *
-                                  (extent->height ? extent->height : 1) *
-                                  (extent->depth ? extent->depth : 1));
+    const struct cudaExtent e = elements_of(desc, extent);
+    return acu_sim_memory_rounded(element_size(desc) * e.width * e.height * e.depth);
 }
 
 static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
@@ -418,6 +452,14 @@ static mipmapped *new_mipmap(acu_sim_device *device, const struct cudaChannelFor
     return NULL;
 }
 
+/* No GPU was asked how the blocks of compressed levels are counted. */
+static cudaError_t refuse_compressed_levels(const struct cudaChannelFormatDesc *desc) {
+    return acu_sim_compressed_size(desc->f)
+               ? SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator has no compressed mipmapped arrays")
+               : cudaSuccess;
+}
+
 /* Adds a mipmapped array to the list; returns its handle. */
 static cudaMipmappedArray_t publish(mipmapped *m) {
     m->next = mipmaps;
@@ -436,6 +478,7 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
         return cudaErrorInvalidValue;
     *mipmappedArray = NULL;
     SIM_TRY(validate(device, desc, &extent, flags));
+    SIM_TRY(refuse_compressed_levels(desc));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_kind(desc, &extent, flags));
     mipmapped *m =
@@ -454,6 +497,7 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
     if (image->flags & never)
         return cudaErrorInvalidValue;
     SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags & ARRAY_FLAGS));
+    SIM_TRY(refuse_compressed_levels(&image->formatDesc));
     SIM_TRY(validate_kind(&image->formatDesc, &image->extent, image->flags));
     if (!image->numLevels)
         return SIM_REFUSE(cudaErrorInvalidValue,

@@ -12,7 +12,7 @@ struct acu_sim_array {
     const acu_sim_context *context; /* the context that was current when the array was made */
     struct cudaChannelFormatDesc desc;
     struct cudaExtent extent;    /* as the program gave it: 0 where there is no such dimension */
-    size_t width, height, depth; /* in elements; at least 1 */
+    size_t width, height, depth; /* in elements, which are blocks if compressed; at least 1 */
     size_t element;              /* bytes of an element */
     size_t pitch;                /* bytes of a row */
     unsigned flags;

@@ -4,6 +4,7 @@
  */
 #include "sim/device/device.h"
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/copy.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/op.h"
@@ -18,6 +19,10 @@ typedef struct position {
     size_t pitch;            /* of the memory, in bytes */
 } position;
 
+static bool is_compressed(const acu_sim_array *array) {
+    return array && acu_sim_compressed_size(array->desc.f) > 0;
+}
+
 /*
  * Makes the parameters of a box, whose bytes become elements if all of them are whole; `in_bytes`
  * says that some are not. Of memory only the pitch is set, because a node reports no more than
@@ -30,6 +35,10 @@ static cudaError_t make_box(const position *to, const position *from, size_t wid
     const acu_sim_array *source = acu_sim_array_of(from->array);
     if ((!target && !to->memory) || (!source && !from->memory))
         return cudaErrorInvalidResourceHandle;
+    if (is_compressed(target) || is_compressed(source))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator copies compressed arrays by cudaMemcpy3D() only, which "
+                          "counts texels");
     const size_t element = target ? target->element : source->element;
     *in_bytes = width % element || to->x % element || from->x % element ||
                 (target && source && target->element != source->element);

@@ -2,6 +2,7 @@
 #include "sim/memory/batch.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/copy.h"
 #include "sim/memory/managed.h"
 #include "sim/memory/range.h"
@@ -283,6 +284,13 @@ static size_t element_of(const struct cudaMemcpy3DOperand *o) {
     return array ? array->element : 0;
 }
 
+/* No GPU was asked how long the rows of compressed arrays are in memory. */
+static bool is_compressed(const struct cudaMemcpy3DOperand *o) {
+    const acu_sim_array *array =
+        o->type == cudaMemcpyOperandTypeArray ? acu_sim_array_of(o->op.array.array) : NULL;
+    return array && acu_sim_compressed_size(array->desc.f) > 0;
+}
+
 /* Adds a copy to the batch; returns false if the copy is invalid. */
 static bool add_box(batch *b, const struct cudaMemcpy3DBatchOp *op) {
     struct cudaMemcpy3DParms copy = {.extent = op->extent, .kind = cudaMemcpyDefault};
@@ -305,6 +313,9 @@ static cudaError_t copy_boxes(const struct cudaMemcpy3DBatchOp *ops, size_t coun
     for (size_t i = 0; i < count && !why; i++)
         if (!add_box(&b, &ops[i]))
             why = cudaErrorInvalidValue;
+        else if (is_compressed(&ops[i].dst) || is_compressed(&ops[i].src))
+            why = SIM_REFUSE(cudaErrorNotSupported,
+                             "the simulator copies compressed arrays by cudaMemcpy3D() only");
     if (!why)
         why = acu_sim_copy_all(b.copies, b.early, b.count, stream);
     free_batch(&b);

@@ -11,6 +11,7 @@
 #include "sim/device/device.h"
 #include "sim/device/need.h"
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/layout.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/multicast.h"
@@ -51,6 +52,53 @@ static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     return to ? to->element : from ? from->element : 1;
 }
 
+static bool is_compressed(cudaArray_const_t handle) {
+    const acu_sim_array *array = acu_sim_array_of(handle);
+    return array && acu_sim_compressed_size(array->desc.f) > 0;
+}
+
+static bool is_in_blocks(const struct cudaMemcpy3DParms *copy) {
+    return is_compressed(copy->dstArray) || is_compressed(copy->srcArray);
+}
+
+/* Returns the copy, of compressed arrays with an extent and positions that count blocks instead of
+ * texels. In memory, pitch and rows are those of blocks. */
+static struct cudaMemcpy3DParms in_elements(const struct cudaMemcpy3DParms *copy, bool in_blocks) {
+    struct cudaMemcpy3DParms c = *copy;
+    if (!in_blocks)
+        return c;
+    c.extent.width /= SIM_BLOCK;
+    c.extent.height /= SIM_BLOCK;
+    c.dstPos.x /= SIM_BLOCK;
+    c.dstPos.y /= SIM_BLOCK;
+    c.srcPos.x /= SIM_BLOCK;
+    c.srcPos.y /= SIM_BLOCK;
+    return c;
+}
+
+static bool is_start(const struct cudaPos *pos) {
+    return !pos->x && !pos->y && !pos->z;
+}
+
+/* GPUs were asked to copy whole compressed arrays from memory. */
+static cudaError_t validate_blocks(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
+    const bool to = is_compressed(copy->dstArray), from = is_compressed(copy->srcArray);
+    if (!to && !from)
+        return cudaSuccess;
+    if (in_bytes || (copy->dstArray && !to) || (copy->srcArray && !from))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator copies compressed arrays in texels, not in bytes, and not "
+                          "from or to arrays that are not compressed");
+    if ((copy->extent.width | copy->extent.height | copy->dstPos.x | copy->dstPos.y |
+         copy->srcPos.x | copy->srcPos.y) %
+            SIM_BLOCK ||
+        (!to && !is_start(&copy->dstPos)) || (!from && !is_start(&copy->srcPos)))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator copies whole blocks of compressed arrays, whose extents "
+                          "and positions are multiples of 4, and to or from the start of memory");
+    return cudaSuccess;
+}
+
 static bool lay_out_to(const struct cudaMemcpy3DParms *copy, size_t unit, acu_sim_layout *layout) {
     return copy->dstArray
                ? acu_sim_layout_of_array(copy->dstArray, &copy->dstPos, &copy->extent, unit, layout)
@@ -84,6 +132,11 @@ struct cudaMemcpy3DParms acu_sim_copy_describe(const acu_sim_op *op) {
     params.dstPos.x /= array->element;
     params.srcPos.x /= array->element;
     return params;
+}
+
+/* Returns the copy of an operation, with an extent in elements or blocks. */
+static struct cudaMemcpy3DParms elements_of(const acu_sim_op *op) {
+    return in_elements(&op->with.copy.params, op->with.copy.in_blocks);
 }
 
 /* ---- validating ---- */
@@ -210,11 +263,14 @@ static cudaError_t refuse_empty(void) {
 }
 
 /* Validates the box and lays both ends out. */
-static cudaError_t validate_box(const struct cudaMemcpy3DParms *copy, bool in_bytes,
+static cudaError_t validate_box(const struct cudaMemcpy3DParms *params, bool in_bytes,
                                 acu_sim_layout *to, acu_sim_layout *from) {
+    const struct cudaMemcpy3DParms elements = in_elements(params, is_in_blocks(params)),
+                                   *copy = &elements;
     const size_t unit = unit_of(copy, in_bytes);
-    if (acu_sim_layout_is_empty(&copy->extent))
+    if (acu_sim_layout_is_empty(&params->extent))
         return refuse_empty();
+    SIM_TRY(validate_blocks(params, in_bytes));
     if (!unit)
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "the elements of the two arrays do not have the same size");
@@ -257,7 +313,7 @@ static bool is_there(const acu_sim_layout *end) {
 /* Lays both ends out where their bytes are now. The bytes stay there until
  * acu_sim_memory_move_end(), which the caller must call also after a failure. */
 static bool find_bytes(const acu_sim_op *op, acu_sim_layout *to, acu_sim_layout *from) {
-    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
+    const struct cudaMemcpy3DParms elements = elements_of(op), *copy = &elements;
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_memory_move_begin();
     const size_t unit = unit_of(copy, op->with.copy.in_bytes);
@@ -308,7 +364,7 @@ static bool copy_plain_row(const acu_sim_layout *to, const acu_sim_layout *from,
 }
 
 static cudaError_t run(acu_sim_op *op) {
-    const struct cudaExtent *extent = &op->with.copy.params.extent;
+    const struct cudaExtent e = elements_of(op).extent, *extent = &e;
     acu_sim_layout to = {0}, from = {0};
     const bool found = find_bytes(op, &to, &from);
     bool bound = true;
@@ -329,7 +385,7 @@ static cudaError_t run(acu_sim_op *op) {
 /* Copies the source aside, so that the program may change it once the call returns. Returns false
  * without memory. */
 static bool stage(acu_sim_op *op) {
-    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
+    const struct cudaMemcpy3DParms elements = elements_of(op), *copy = &elements;
     const size_t height = copy->extent.height;
     acu_sim_layout from;
     if (!lay_out_from(copy, unit_of(copy, op->with.copy.in_bytes), &from))
@@ -352,6 +408,7 @@ static acu_sim_op *new_op(const struct cudaMemcpy3DParms *copy, const copy_optio
     if (op) {
         op->with.copy.params = *copy;
         op->with.copy.in_bytes = options->in_bytes;
+        op->with.copy.in_blocks = is_in_blocks(copy);
         op->with.copy.knew_to = !to->pageable;
         op->with.copy.knew_from = !from->pageable;
     }
@@ -374,7 +431,7 @@ cudaError_t acu_sim_copy_op(const struct cudaMemcpy3DParms *params, acu_sim_op *
  * it wait, the source is staged instead. */
 static bool must_wait(const acu_sim_stream *stream, acu_sim_op *op, const acu_sim_endpoint *to,
                       const acu_sim_endpoint *from, bool async) {
-    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
+    const struct cudaMemcpy3DParms elements = elements_of(op), *copy = &elements;
     const struct cudaExtent *extent = &copy->extent;
     if (!async ? !to->host && !from->host
                : !to->pageable && !from->pageable && !(to->pinned && from->pinned))

@@ -2,6 +2,7 @@
 #include "sim/memory/sample.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/footprint.h"
 #include "sim/memory/texel.h"
 
 #include <float.h>
@@ -410,82 +411,110 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
     return parts < 0 ? 0 : parts > last ? last : parts;
 }
 
-acu_sim_texel acu_sim_sample_level(const acu_sim_texture *t, const acu_sim_place *place,
-                                   float level) {
+/* Brings a level nearer to a whole one, as GPUs do with anisotropy unless the sampler says that
+ * they must not: an H100 was asked for 4 and 16. */
+static long long snap(const acu_sim_texture *t, long long parts) {
+    const unsigned most = t->texture.maxAnisotropy;
+    if (most < 2 || t->texture.disableTrilinearOptimization)
+        return parts;
+    const long long rest = parts % ONE, lower = parts - rest;
+    const long long part = most < 8 ? (rest * 7 - 378) / 4 : rest * 2 - 128;
+    return lower + (part < 0 || rest < 55 ? 0 : part > ONE ? ONE : part);
+}
+
+static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
+                                  bool by_footprint) {
     acu_sim_image image;
     acu_sim_image_of(t, &image);
     if (t->resource.resType == cudaResourceTypeLinear) /* which is only fetched */
         return (acu_sim_texel){{0}};
     if (!image.levels)
         return sample_one(t, &image, place, 0);
-    const long long parts = clamp_level(t, &image, level);
+    long long parts = clamp_level(t, &image, level);
     if (t->texture.mipmapFilterMode == cudaFilterModePoint)
         return sample_one(t, &image, place, (unsigned)((parts + ONE / 2) / ONE));
+    parts = by_footprint ? snap(t, parts) : parts;
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
     return weight ? sample_two(t, &image, place, lower, weight)
                   : sample_one(t, &image, place, lower);
 }
 
-/* Returns the logarithm to base 2 of a positive number, to 16 bits behind the point. */
-static float logarithm(double x) {
-    int whole;
-    long long parts = 0;
-    if (!(x > 0))
-        return -1000;
-    double rest = frexp(x, &whole) * 2; /* 1 to 2 */
-    for (int i = 0; i < 16; i++) {
-        rest *= rest;
-        parts = parts * 2 + (rest >= 2);
-        rest = rest >= 2 ? rest / 2 : rest;
-    }
-    return (float)(whole - 1) + (float)parts / 65536;
+acu_sim_texel acu_sim_sample_level(const acu_sim_texture *t, const acu_sim_place *place,
+                                   float level) {
+    return sample_level(t, place, level, false);
 }
 
-/* Returns the square root of a positive number, by Newton's steps from a power of two. */
+/* ---- derivatives ---- */
+
+/* Returns how anisotropic footprints may be. */
+static unsigned anisotropy_of(const acu_sim_texture *t, acu_sim_geometry geometry) {
+    return geometry == ACU_SIM_3D || geometry == ACU_SIM_1D_LAYERED ? 1 : t->texture.maxAnisotropy;
+}
+
+static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_image *image,
+                                      const acu_sim_place *place, const float dx[3],
+                                      const float dy[3]) {
+    const acu_sim_size size = acu_sim_image_size(image, 0);
+    const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
+    const unsigned most = anisotropy_of(t, place->geometry);
+    double x[3] = {0}, y[3] = {0}, scale[3] = {1, 1, 1};
+    if (is_cube(place->geometry))
+        return acu_sim_footprint_of_cube(place->at, dx, dy, (double)size.width, most);
+    for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
+        scale[i] = t->texture.normalizedCoords ? sizes[i] : 1;
+        x[i] = (double)dx[i] * scale[i];
+        y[i] = (double)dy[i] * scale[i];
+    }
+    acu_sim_footprint f = acu_sim_footprint_of(x, y, most);
+    for (unsigned i = 0; i < 3; i++)
+        f.way[i] /= scale[i];
+    return f;
+}
+
+/* Returns the square root of a number from 0 to 1, by Newton's steps. */
 static double root(double x) {
-    int exponent;
-    if (!(x > 0))
-        return 0;
-    (void)frexp(x, &exponent);
-    double y = ldexp(1, exponent / 2);
-    for (int i = 0; i < 8; i++)
+    double y = 1;
+    for (int i = 0; i < 12; i++)
         y = (y + x / y) / 2;
     return y;
 }
 
-/* Returns the length of the longest axis of what a pixel covers, in texels. In one dimension a GPU
- * takes 11/16 of the sum of both derivatives where that is more than the larger one. */
-static double footprint_of(const double dx[3], const double dy[3], unsigned dimensions) {
-    double a = 0, b = 0, both = 0;
-    if (dimensions == 1) {
-        const double x = dx[0] < 0 ? -dx[0] : dx[0], y = dy[0] < 0 ? -dy[0] : dy[0];
-        const double larger = x > y ? x : y, sum = (x + y) * 11 / 16;
-        return larger > sum ? larger : sum;
+/* Adds the samples on both sides of the middle, at a part of the way. */
+static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
+                     const acu_sim_footprint *f, double part, double weight, double sums[4]) {
+    for (int side = -1; side <= 1; side += 2) {
+        acu_sim_place beside = *place;
+        for (int i = 0; i < 3; i++)
+            beside.at[i] += (float)(f->way[i] * part * side);
+        const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
+        for (int i = 0; i < 4; i++)
+            sums[i] += (double)texel.f[i] * weight;
     }
-    for (unsigned i = 0; i < dimensions; i++) {
-        a += dx[i] * dx[i];
-        b += dy[i] * dy[i];
-        both += dx[i] * dy[i];
-    }
-    const double half = (a - b) / 2;
-    return root((a + b) / 2 + root(half * half + both * both));
+}
+
+/* Samples all along a footprint: as many pairs as it is wide, of which the outer one counts as far
+ * as the footprint reaches, or one that is nearer. */
+static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
+                                  const acu_sim_place *place, const acu_sim_footprint *f) {
+    const double half = f->ratio / 2;
+    double sums[4] = {0};
+    if (half < 1)
+        add_pair(t, place, f, root((f->ratio * f->ratio - 1) / 12) / f->ratio, half, sums);
+    for (int i = 0; i < half && half >= 1; i++)
+        add_pair(t, place, f, (i + 0.5) / f->ratio, half - i < 1 ? half - i : 1, sums);
+    for (int i = 0; i < 4; i++)
+        sums[i] *= ONE / f->ratio;
+    return mix(image, sums);
 }
 
 acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place *place,
                                   const float dx[3], const float dy[3]) {
     acu_sim_image image;
     acu_sim_image_of(t, &image);
-    const acu_sim_size size = acu_sim_image_size(&image, 0);
-    const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
-    double x[3] = {0}, y[3] = {0};
-    for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
-        const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
-        x[i] = (double)dx[i] * scale;
-        y[i] = (double)dy[i] * scale;
-    }
-    return acu_sim_sample_level(t, place,
-                                logarithm(footprint_of(x, y, dimensions_of(place->geometry))));
+    const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
+    return f.ratio > 1 && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
+                                              : sample_level(t, place, f.level, true);
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,

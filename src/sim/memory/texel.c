@@ -2,6 +2,7 @@
 #include "sim/memory/texel.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/range.h"
 
 #include <math.h>
@@ -81,11 +82,12 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
 
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
-    return a ? (acu_sim_size){a->width, a->height, a->depth}
+    const size_t side = a && acu_sim_compressed_size(a->desc.f) ? SIM_BLOCK : 1;
+    return a ? (acu_sim_size){a->width * side, a->height * side, a->depth}
              : (acu_sim_size){image->width, image->height, 1};
 }
 
-/* Copies the bits of an element; memory that is not there reads as zero. */
+/* Copies the bits of an element, or a block; memory that is not there reads as zero. */
 static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y, size_t z,
                       unsigned char bits[16]) {
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
@@ -107,7 +109,7 @@ static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size
 
 /* ---- what their bits mean ---- */
 
-static float half_to_float(unsigned half) {
+float acu_sim_half_to_float(unsigned half) {
     const unsigned exponent = half >> 10 & 31, fraction = half & 1023;
     float value = exponent == 0    ? ldexpf((float)fraction, -24)
                   : exponent == 31 ? (fraction ? NAN : INFINITY)
@@ -131,6 +133,10 @@ static meaning meaning_of(const acu_sim_image *image) {
         return image->as_fractions ? FRACTION_SIGNED : WHOLE_SIGNED;
     if (kind == cudaChannelFormatKindUnsigned)
         return image->as_fractions ? FRACTION_UNSIGNED : WHOLE_UNSIGNED;
+    if (acu_sim_compressed_size(image->format.f))
+        return acu_sim_compressed_is_half(image->format.f)     ? REAL
+               : acu_sim_compressed_is_signed(image->format.f) ? FRACTION_SIGNED
+                                                               : FRACTION_UNSIGNED;
     return kind >= cudaChannelFormatKindSignedNormalized8X1 ? FRACTION_SIGNED : FRACTION_UNSIGNED;
 }
 
@@ -198,20 +204,34 @@ static acu_sim_texel decode(const acu_sim_image *image, const unsigned char bits
         else if (means == WHOLE_SIGNED)
             texel.i[i] = whole;
         else if (means == REAL)
-            texel.f[i] = half_to_float(raw);
+            texel.f[i] = acu_sim_half_to_float(raw);
         else if (means == FRACTION_SIGNED)
             texel.f[i] = (float)whole / most < -1 ? -1 : (float)whole / most;
         else
             texel.f[i] = (float)raw / (most * 2 + 1);
         if (image->srgb && i < 3 && f->x == 8 && means == FRACTION_UNSIGNED)
-            texel.f[i] = half_to_float(linear_of_srgb[raw]);
+            texel.f[i] = acu_sim_half_to_float(linear_of_srgb[raw]);
     }
+    return texel;
+}
+
+/* Reads a texel of a compressed array: a part of a block. */
+static acu_sim_texel decompress(const acu_sim_image *image, unsigned level, size_t x, size_t y,
+                                size_t z) {
+    unsigned char block[16];
+    read_bits(image, level, x / SIM_BLOCK, y / SIM_BLOCK, z, block);
+    acu_sim_texel texel = acu_sim_compressed_texel(
+        image->format.f, block, (unsigned)(y % SIM_BLOCK * SIM_BLOCK + x % SIM_BLOCK));
+    for (int i = 0; image->srgb && i < 3; i++)
+        texel.f[i] = acu_sim_half_to_float(linear_of_srgb[(unsigned)(texel.f[i] * 255 + 0.5f)]);
     return texel;
 }
 
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                   size_t z) {
     unsigned char bits[16];
+    if (acu_sim_compressed_size(image->format.f))
+        return decompress(image, level, x, y, z);
     read_bits(image, level, x, y, z, bits);
     return decode(image, bits);
 }

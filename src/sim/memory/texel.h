@@ -30,6 +30,8 @@ bool acu_sim_image_is_float(const acu_sim_image *image);
 /* Returns the integer that means 1, in the 16 bits in which fractions are mixed; 0 where texels are
  * mixed as floats. */
 double acu_sim_image_most(const acu_sim_image *image);
+/* Returns the number that 16 bits represent. */
+float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
 /* Reads a texel that is there. */

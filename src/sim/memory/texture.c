@@ -9,6 +9,7 @@
 #include "sim/device/context.h"
 #include "sim/device/device.h"
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/range.h"
 #include "sim/set.h"
 #include "sim/stream/capture.h"
@@ -147,6 +148,19 @@ static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
     return cudaErrorInvalidValue;
 }
 
+/* GPUs were asked for halves as elements, for others as fractions, and for sRGB where the format
+ * has it. */
+static cudaError_t validate_compressed_reading(const struct cudaTextureDesc *t,
+                                               enum cudaChannelFormatKind kind) {
+    const bool as_elements = t->readMode == cudaReadModeElementType;
+    return as_elements == acu_sim_compressed_is_half(kind) &&
+                   (t->sRGB != 0) == acu_sim_compressed_is_srgb(kind)
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator reads compressed texels as fractions, but those of BC6H "
+                            "as elements, and as sRGB where, and only where, the format says so");
+}
+
 /* Integers cannot be interpolated, and only those of 8 and 16 bits are read as fractions. */
 static cudaError_t validate_reading(const struct cudaTextureDesc *t,
                                     const struct cudaChannelFormatDesc *format) {
@@ -157,6 +171,8 @@ static cudaError_t validate_reading(const struct cudaTextureDesc *t,
     if (whole && t->filterMode == cudaFilterModeLinear &&
         (wide || t->readMode == cudaReadModeElementType))
         return cudaErrorInvalidFilterSetting;
+    if (acu_sim_compressed_size(format->f))
+        return validate_compressed_reading(t, format->f);
     if (!whole && !real) /* such a format is that of fractions */
         return t->readMode == cudaReadModeElementType ? cudaErrorInvalidNormSetting : cudaSuccess;
     return t->readMode == cudaReadModeNormalizedFloat && (wide || real)
@@ -234,6 +250,21 @@ static bool is_valid_view(const struct cudaResourceViewDesc *view,
            view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
 }
 
+/* No GPU was asked what a compressed view makes of an array, nor what any view makes of a
+ * compressed one. CUDA ignores the view of memory that is no array. */
+static cudaError_t validate_view(const struct cudaResourceViewDesc *view,
+                                 const struct cudaResourceDesc *resource) {
+    const acu_sim_array *array = array_of(resource);
+    const bool is_compressed = array && acu_sim_compressed_size(array->desc.f);
+    if (!is_compressed && !is_valid_view(view, resource))
+        return cudaErrorInvalidValue;
+    if (!is_compressed && (!array || view->format < cudaResViewFormatUnsignedBlockCompressed1))
+        return cudaSuccess;
+    return SIM_REFUSE(cudaErrorNotSupported,
+                      "the simulator has neither compressed views nor views of compressed arrays: "
+                      "make the array with the format that the texture shall have");
+}
+
 static bool is_valid_resource(const acu_sim_device *device,
                               const struct cudaResourceDesc *resource) {
     if (resource->resType == cudaResourceTypeLinear)
@@ -266,9 +297,10 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_context(pResDesc));
-    if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc) ||
-        (pResViewDesc && !is_valid_view(pResViewDesc, pResDesc)))
+    if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc))
         return cudaErrorInvalidValue;
+    if (pResViewDesc)
+        SIM_TRY(validate_view(pResViewDesc, pResDesc));
     if (pResViewDesc && pResDesc->resType == cudaResourceTypeMipmappedArray &&
         pResViewDesc->format == cudaResViewFormatNone) {
         *pTexObject = 0; /* CUDA refuses this case late */
@@ -343,6 +375,9 @@ cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
     /* CUDA does not look at whether the array was made for surfaces. */
     if (pResDesc->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
+    if (acu_sim_compressed_size(array_of(pResDesc)->desc.f))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator has no surfaces of compressed arrays");
     content.resource = *pResDesc;
     object *o = new_object(&content);
     if (!o)

@@ -37,7 +37,8 @@ struct acu_sim_op {
     union {
         struct {
             struct cudaMemcpy3DParms params;
-            bool in_bytes; /* x and width are bytes, also in arrays */
+            bool in_bytes;  /* x and width are bytes, also in arrays */
+            bool in_blocks; /* an array is compressed: what is counted in texels copies blocks */
             /* CUDA knew the memory when the copy was validated, so it must when the copy runs. */
             bool knew_to, knew_from;
         } copy;

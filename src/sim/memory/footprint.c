@@ -1,0 +1,232 @@
+/*
+ * What a pixel covers, and the level of a mipmap, which is the logarithm of how long that is, or of
+ * how wide, if samples may be taken all along. A GPU computes neither length nor logarithm exactly.
+ * What is here gives each level that an H200 and an H100 returned for 14,000 random derivatives in
+ * one to three dimensions and on cubes. With anisotropy nine of ten levels in two dimensions are
+ * the same, and the others differ by up to 4/256.
+ *
+ * Numbers have 10 bits, and what has more is cut off. The length of a vector is about the largest
+ * of its parts and 11/32 of the next one; the footprint is the longest one of both derivatives and
+ * of 11/16 of their sum and their difference.
+ */
+#include "sim/memory/footprint.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+enum { BITS = 10, PARTS = 3 };
+
+/* ---- numbers of 10 bits ---- */
+
+/* Returns what the last one of the bits counts in a number that is more than 0. */
+static double last_bit(double x, int bits) {
+    int exponent;
+    (void)frexp(x, &exponent);
+    return ldexp(1, exponent - bits);
+}
+
+/* Cuts a number off at multiples of a unit. */
+static double cut_at(double x, double unit) {
+    return (double)(long long)(x / unit) * unit;
+}
+
+static double cut(double x) {
+    return x > 0 ? cut_at(x, last_bit(x, BITS)) : 0;
+}
+
+/* Adds, or subtracts, the smaller number, of which `guard` more bits are kept than the larger one
+ * has. */
+static double combine(double a, double b, int guard, bool subtracts) {
+    const double larger = a > b ? a : b, smaller = a > b ? b : a;
+    if (!(smaller > 0))
+        return larger;
+    const double kept = cut_at(smaller, last_bit(larger, BITS + guard));
+    return cut(subtracts ? larger - kept : larger + kept);
+}
+
+static double add(double a, double b) {
+    return combine(a, b, 0, false);
+}
+
+/* Multiplies by a fraction; `more` is added in units of the last bit. */
+static double scale(double x, int numerator, int denominator, int more) {
+    return x > 0 ? cut((x * numerator + last_bit(x, BITS) * more) / denominator) : 0;
+}
+
+/* ---- lengths ---- */
+
+static double size_of(double x) {
+    const double most = 0x1p40, size = fabs(x);
+    return size > most ? most : size > 0 ? size : 0; /* what is no number is 0 */
+}
+
+static void sort(double v[PARTS]) {
+    for (int i = 0; i < PARTS; i++)
+        for (int k = i + 1; k < PARTS; k++)
+            if (v[k] > v[i]) {
+                const double kept = v[i];
+                v[i] = v[k];
+                v[k] = kept;
+            }
+}
+
+static double length_of(const double vector[PARTS]) {
+    double v[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        v[i] = cut(size_of(vector[i]));
+    sort(v);
+    return add(v[0], add(scale(v[1], 11, 32, 4), v[2] / 4));
+}
+
+/* Returns 11/16 of the length of a sum or difference, whose parts are not negative. */
+static double diagonal_of(double v[PARTS]) {
+    sort(v);
+    return add(scale(v[0], 11, 16, 4), add(scale(v[1], 121, 512, 32), scale(v[2], 11, 64, 4)));
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Sets the way to a part of both derivatives. */
+static void set_way(const double x[PARTS], const double y[PARTS], double of_x, double of_y,
+                    double way[PARTS]) {
+    for (int i = 0; i < PARTS; i++)
+        way[i] = of_x * x[i] + of_y * y[i];
+}
+
+/* Returns the length, and the longest way. */
+static double longest_of(const double x[PARTS], const double y[PARTS], double way[PARTS]) {
+    const double part = 11.0 / 16;
+    double sum[PARTS], difference[PARTS];
+    for (int i = 0; i < PARTS; i++) {
+        const double a = cut(size_of(x[i])), b = cut(size_of(y[i]));
+        const bool is_opposite = (x[i] < 0) != (y[i] < 0);
+        sum[i] = combine(a, b, 1, is_opposite);
+        difference[i] = combine(a, b, 1, !is_opposite);
+    }
+    const double lengths[4] = {length_of(x), length_of(y), diagonal_of(sum),
+                               diagonal_of(difference)};
+    const double longest = larger(larger(lengths[0], lengths[1]), larger(lengths[2], lengths[3]));
+    if (longest == lengths[0])
+        set_way(x, y, 1, 0, way);
+    else if (longest == lengths[1])
+        set_way(x, y, 0, 1, way);
+    else
+        set_way(x, y, part, longest == lengths[2] ? part : -part, way);
+    return longest;
+}
+
+/* Returns the area of the square that two derivatives in two directions span. */
+static double area_of(const double x[PARTS], const double y[PARTS], int first, int second) {
+    const double a = cut(size_of(x[first])) * cut(size_of(y[second])),
+                 b = cut(size_of(x[second])) * cut(size_of(y[first]));
+    const bool is_a_negative = (x[first] < 0) != (y[second] < 0),
+               is_b_negative = (x[second] < 0) != (y[first] < 0);
+    return is_a_negative == is_b_negative ? fabs(a - b) : a + b;
+}
+
+/* ---- levels ---- */
+
+/* Returns the logarithm to base 2 of a number from 1 to 2, in parts of 65536. */
+static int logarithm_of(double x) {
+    int parts = 0;
+    for (int i = 0; i < 16; i++) {
+        x *= x;
+        parts = parts * 2 + (x >= 2);
+        x = x >= 2 ? x / 2 : x;
+    }
+    return parts;
+}
+
+enum { STEPS = 256, NOTHING = -1000 * STEPS };
+
+/* Returns the logarithm of a length or area in steps of 1/256: that of about the middle of all
+ * numbers with the same 9 bits. */
+static int steps_of(double x) {
+    int exponent;
+    if (!(x > 0))
+        return NOTHING;
+    const int fraction = (int)(frexp(x, &exponent) * 512) - 256;
+    const int step = (logarithm_of(1 + (fraction + 0.47) / 256) + 128) / 256;
+    return (exponent - 1) * STEPS + (fraction == 0 ? 0 : step > 255 ? 255 : step);
+}
+
+/* Returns two to the power of some steps, roughly between whole powers, which are exact. */
+static double power_of(int steps) {
+    const double rest = (double)(steps % STEPS) / STEPS;
+    return ldexp(1 + rest * (0.6565 + rest * 0.3435), steps / STEPS);
+}
+
+/* Returns a footprint of this length; its width is the area divided by that. */
+static acu_sim_footprint make(double length, double area, unsigned most) {
+    const int steps = steps_of(length), limit = most > 1 ? steps_of(most > 16 ? 16 : most) : 0;
+    int longer = limit && steps > NOTHING ? 2 * steps - steps_of(area) : 0;
+    longer = longer < 0 ? 0 : longer > limit ? limit : longer;
+    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS, .ratio = power_of(longer)};
+}
+
+acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most) {
+    double way[PARTS];
+    const double length = longest_of(dx, dy, way);
+    acu_sim_footprint f = make(length, area_of(dx, dy, 0, 1), most);
+    for (int i = 0; i < PARTS; i++)
+        f.way[i] = way[i];
+    return f;
+}
+
+/* ---- cubes ---- */
+
+/* A place on a face: the axis along which the face lies, and the direction as far as the cube. */
+typedef struct spot {
+    int axis;
+    double at[3];
+} spot;
+
+static spot spot_of(double x, double y, double z) {
+    const double ax = size_of(x), ay = size_of(y), az = size_of(z);
+    const int axis = az >= ax && az >= ay ? 2 : ay >= ax ? 1 : 0;
+    const double along = axis == 2 ? az : axis == 1 ? ay : ax;
+    if (!(along > 0))
+        return (spot){2, {0, 0, 1}};
+    return (spot){axis, {x / along, y / along, z / along}};
+}
+
+static bool is_same_face(const spot *a, const spot *b) {
+    return a->axis == b->axis && (a->at[a->axis] < 0) == (b->at[a->axis] < 0);
+}
+
+/* Sets how far it is from one place to another, in texels. To another face the way leads over the
+ * edge; of the opposite one, of which no GPU was asked, it leads over a whole face. */
+static void set_way_to(const spot *from, const spot *to, double half, double way[PARTS]) {
+    for (int i = 0; i < PARTS; i++)
+        way[i] = (to->at[i] - from->at[i]) * half;
+    way[from->axis] = 0;
+    if (is_same_face(from, to))
+        return;
+    const int across = to->axis == from->axis ? (from->axis + 1) % 3 : to->axis;
+    const double side = to->at[across] < 0 ? -1 : 1, up = from->at[from->axis];
+    way[across] =
+        add(cut((1 - from->at[across] * side) * half), cut((1 - to->at[from->axis] * up) * half));
+}
+
+acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3], const float dy[3],
+                                            double size, unsigned most) {
+    const spot here = spot_of((double)at[0], (double)at[1], (double)at[2]),
+               right = spot_of((double)(at[0] + dx[0]), (double)(at[1] + dx[1]),
+                               (double)(at[2] + dx[2])),
+               below = spot_of((double)(at[0] + dy[0]), (double)(at[1] + dy[1]),
+                               (double)(at[2] + dy[2]));
+    const double along = size_of((double)at[here.axis]);
+    double x[PARTS], y[PARTS], way[PARTS];
+    set_way_to(&here, &right, size / 2, x);
+    set_way_to(&here, &below, size / 2, y);
+    if (!is_same_face(&here, &right) || !is_same_face(&here, &below))
+        return make(larger(length_of(x), length_of(y)), 0, 1);
+    const double length = longest_of(x, y, way);
+    acu_sim_footprint f =
+        make(length, area_of(x, y, (here.axis + 1) % 3, (here.axis + 2) % 3), most);
+    for (int i = 0; i < PARTS; i++)
+        f.way[i] = way[i] * along / (size / 2);
+    return f;
+}

@@ -1,0 +1,18 @@
+/* What a pixel covers, as derivatives say it. */
+#ifndef ACU_SIM_MEMORY_FOOTPRINT_H
+#define ACU_SIM_MEMORY_FOOTPRINT_H
+
+typedef struct acu_sim_footprint {
+    float level;   /* of the mipmap */
+    double ratio;  /* of length to width, as far as more than 1 is allowed; 1: it is not regarded */
+    double way[3]; /* from one end to the other, in what the derivatives count */
+} acu_sim_footprint;
+
+/* Returns the footprint of derivatives in texels, in the directions that there are; the rest is 0.
+ * The ratio is at most `most`. */
+acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most);
+/* Returns that of a direction into a cube, whose faces are `size` texels wide. */
+acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3], const float dy[3],
+                                            double size, unsigned most);
+
+#endif
