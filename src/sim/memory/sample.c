@@ -472,37 +472,31 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
     return f;
 }
 
-/* Returns the square root of a number from 0 to 1, by Newton's steps. */
-static double root(double x) {
-    double y = 1;
-    for (int i = 0; i < 12; i++)
-        y = (y + x / y) / 2;
-    return y;
-}
-
-/* Adds the samples on both sides of the middle, at a part of the way. */
+/* Adds the samples on both sides of the middle, some texels away. */
 static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
-                     const acu_sim_footprint *f, double part, double weight, double sums[4]) {
+                     const acu_sim_footprint *f, double texels, double weight, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         acu_sim_place beside = *place;
         for (int i = 0; i < 3; i++)
-            beside.at[i] += (float)(f->way[i] * part * side);
+            beside.at[i] += (float)(f->way[i] * texels * side);
         const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
         for (int i = 0; i < 4; i++)
             sums[i] += (double)texel.f[i] * weight;
     }
 }
 
-/* Samples all along a footprint: as many pairs as it is wide, of which the outer one counts as far
- * as the footprint reaches, or one that is nearer. */
+/* Samples all along a footprint: pairs as far apart as it is wide, of which the outer one counts as
+ * far as the footprint reaches; or one pair, which is nearer. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
     const double half = f->ratio / 2;
+    const long long parts = image->levels ? snap(t, parts_of(f->level)) : parts_of(f->level);
+    const double width = acu_sim_footprint_power((int)(parts < 0 ? 0 : parts));
     double sums[4] = {0};
     if (half < 1)
-        add_pair(t, place, f, root((f->ratio * f->ratio - 1) / 12) / f->ratio, half, sums);
+        add_pair(t, place, f, width * (1 - 1 / f->ratio), half, sums);
     for (int i = 0; i < half && half >= 1; i++)
-        add_pair(t, place, f, (i + 0.5) / f->ratio, half - i < 1 ? half - i : 1, sums);
+        add_pair(t, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
     for (int i = 0; i < 4; i++)
         sums[i] *= ONE / f->ratio;
     return mix(image, sums);
