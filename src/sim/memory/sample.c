@@ -106,30 +106,31 @@ static axis place_on(float at, size_t size, enum cudaTextureAddressMode mode, bo
 
 /* ---- cubes ---- */
 
-/* Replaces a direction by a face and a place on it. */
-static unsigned face_of(float at[3]) {
-    const float x = at[0], y = at[1], z = at[2];
-    const float ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
-    float along, s, t;
-    unsigned face;
-    if (az >= ax && az >= ay) {
-        along = az;
-        face = z < 0 ? 5 : 4;
-        s = z < 0 ? -x : x;
-        t = -y;
-    } else if (ay >= ax) {
-        along = ay;
-        face = y < 0 ? 3 : 2;
+/* Returns the face to which a direction leads. */
+static unsigned choose_face(const float at[3]) {
+    const float ax = fabsf(at[0]), ay = fabsf(at[1]), az = fabsf(at[2]);
+    const unsigned along = az >= ax && az >= ay ? 2 : ay >= ax ? 1 : 0;
+    return 2 * along + (at[along] < 0);
+}
+
+/* Replaces a direction by a place on a face, or beyond its edges. */
+static void place_on_face(unsigned face, float at[3]) {
+    const float x = at[0], y = at[1], z = at[2], along = fabsf(at[face / 2]);
+    float s = face & 1 ? -x : x, t = -y;
+    if (face < 2)
+        s = face & 1 ? z : -z;
+    if (face == 2 || face == 3) {
         s = x;
-        t = y < 0 ? -z : z;
-    } else {
-        along = ax;
-        face = x < 0 ? 1 : 0;
-        s = x < 0 ? z : -z;
-        t = -y;
+        t = face & 1 ? -z : z;
     }
     at[0] = along > 0 ? s / along * 0.5f + 0.5f : 0.5f;
     at[1] = along > 0 ? t / along * 0.5f + 0.5f : 0.5f;
+}
+
+/* Replaces a direction by a face and a place on it. */
+static unsigned face_of(float at[3]) {
+    const unsigned face = choose_face(at);
+    place_on_face(face, at);
     return face;
 }
 
@@ -307,7 +308,9 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t sizes[3] = {size.width, size.height, size.depth};
     float at[3] = {place->at[0], place->geometry == ACU_SIM_1D ? 0 : place->at[1], place->at[2]};
     const bool cube = is_cube(place->geometry);
-    const unsigned face = cube ? face_of(at) : 0;
+    const unsigned face = !cube ? 0 : place->keeps_face ? place->face : choose_face(at);
+    if (cube)
+        place_on_face(face, at);
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
@@ -477,6 +480,8 @@ static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
                      const acu_sim_footprint *f, double texels, double weight, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         acu_sim_place beside = *place;
+        beside.keeps_face = is_cube(place->geometry);
+        beside.face = choose_face(place->at);
         for (int i = 0; i < 3; i++)
             beside.at[i] += (float)(f->way[i] * texels * side);
         const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
