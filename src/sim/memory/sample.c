@@ -334,12 +334,23 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     }
 }
 
+/* Returns the nearest float, and of two the one that is further away from 0. */
+static float nearest(double sum) {
+    const float even = (float)sum;
+    unsigned bits;
+    float away;
+    memcpy(&bits, &even, 4);
+    bits++;
+    memcpy(&away, &bits, 4);
+    return (double)away - sum == sum - (double)even ? away : even;
+}
+
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves to halves. */
 static float round_as(const acu_sim_image *image, double sum) {
     const double most = acu_sim_image_most(image);
     if (most > 0)
         return (float)((double)floor_of(sum * most + 0.5) / most);
-    return image->format.x == 16 ? acu_sim_image_half(sum) : (float)sum;
+    return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
 /* Adds what the corners weigh together. */
