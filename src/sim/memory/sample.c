@@ -349,15 +349,21 @@ static float nearest(double sum) {
 static float round_as(const acu_sim_image *image, double sum) {
     const double most = acu_sim_image_most(image);
     if (most > 0)
-        return (float)((double)floor_of(sum * most + 0.5) / most);
+        return (float)((double)floor_of(sum + 0.5) / most);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
+/* Returns what is mixed for a component: of fractions the integer. */
+static double component_of(const acu_sim_image *image, float component) {
+    const double most = acu_sim_image_most(image);
+    return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
+}
+
 /* Adds what the corners weigh together. */
-static void add_corners(const corners *c, double sums[4]) {
+static void add_corners(const acu_sim_image *image, const corners *c, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += (double)c->texel[k].f[i] * c->weight[k];
+            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k];
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
@@ -379,7 +385,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     read_corners(t, image, place, level, mixes, (share){0, false}, &c);
     if (!mixes)
         return c.texel[0];
-    add_corners(&c, sums);
+    add_corners(image, &c, sums);
     return mix(image, sums);
 }
 
@@ -392,14 +398,15 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
         for (int second = 0; second < 2; second++) {
             read_corners(t, image, place, level + (unsigned)second, true,
                          (share){weight, second != 0}, &c);
-            add_corners(&c, sums);
+            add_corners(image, &c, sums);
         }
         return mix(image, sums);
     }
     const acu_sim_texel a = sample_one(t, image, place, level),
                         b = sample_one(t, image, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] = (double)a.f[i] * (ONE - weight) + (double)b.f[i] * weight;
+        sums[i] =
+            component_of(image, a.f[i]) * (ONE - weight) + component_of(image, b.f[i]) * weight;
     return mix(image, sums);
 }
 
@@ -487,8 +494,9 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
 }
 
 /* Adds the samples on both sides of the middle, some texels away. */
-static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
-                     const acu_sim_footprint *f, double texels, double weight, double sums[4]) {
+static void add_pair(const acu_sim_texture *t, const acu_sim_image *image,
+                     const acu_sim_place *place, const acu_sim_footprint *f, double texels,
+                     double weight, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         acu_sim_place beside = *place;
         beside.keeps_face = is_cube(place->geometry);
@@ -497,7 +505,7 @@ static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
             beside.at[i] += (float)(f->way[i] * texels * side);
         const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
         for (int i = 0; i < 4; i++)
-            sums[i] += (double)texel.f[i] * weight;
+            sums[i] += component_of(image, texel.f[i]) * weight;
     }
 }
 
@@ -510,9 +518,9 @@ static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image 
     const double width = acu_sim_footprint_power((int)(parts < 0 ? 0 : parts));
     double sums[4] = {0};
     if (half < 1)
-        add_pair(t, place, f, width * (1 - 1 / f->ratio), half, sums);
+        add_pair(t, image, place, f, width * (1 - 1 / f->ratio), half, sums);
     for (int i = 0; i < half && half >= 1; i++)
-        add_pair(t, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
+        add_pair(t, image, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
     for (int i = 0; i < 4; i++)
         sums[i] *= ONE / f->ratio;
     return mix(image, sums);
