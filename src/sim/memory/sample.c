@@ -2,6 +2,7 @@
 #include "sim/memory/sample.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/texel.h"
 
@@ -345,17 +346,26 @@ static float nearest(double sum) {
     return (double)away - sum == sum - (double)even ? away : even;
 }
 
-/* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves to halves. */
+/* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
+static double own_most(const acu_sim_image *image) {
+    const double most = acu_sim_image_most(image);
+    const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
+    return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
+}
+
+/* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
 static float round_as(const acu_sim_image *image, double sum) {
     const double most = acu_sim_image_most(image);
     if (most > 0)
-        return (float)((double)floor_of(sum + 0.5) / most);
+        return (float)((double)floor_of(sum * (most / own_most(image)) + 0.5) / most);
+    if (image->srgb && image->format.x == 8)
+        return acu_sim_image_half(sum);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
 /* Returns what is mixed for a component: of fractions the integer. */
 static double component_of(const acu_sim_image *image, float component) {
-    const double most = acu_sim_image_most(image);
+    const double most = own_most(image);
     return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
 }
 
