@@ -152,26 +152,46 @@ static int steps_of(double x) {
     return (exponent - 1) * STEPS + (fraction == 0 ? 0 : step > 255 ? 255 : step);
 }
 
-/* Returns two to the power of some steps, roughly between whole powers, which are exact. */
-static double power_of(int steps) {
-    const double rest = (double)(steps % STEPS) / STEPS;
-    return ldexp(1 + rest * (0.6565 + rest * 0.3435), steps / STEPS);
+double acu_sim_footprint_power(int steps) {
+    const double x = (double)(steps % STEPS) / STEPS; /* 0 to 1: the power of that, nearly */
+    return ldexp(1 + x * (0.6951 + x * (0.2265 + x * 0.0784)), steps / STEPS);
 }
 
-/* Returns a footprint of this length; its width is the area divided by that. */
+/* Returns a footprint of this length; its width is the area divided by that, and at least a texel.
+ */
 static acu_sim_footprint make(double length, double area, unsigned most) {
     const int steps = steps_of(length), limit = most > 1 ? steps_of(most > 16 ? 16 : most) : 0;
-    int longer = limit && steps > NOTHING ? 2 * steps - steps_of(area) : 0;
+    int longer = steps > 0 ? 2 * steps - steps_of(area) : 0;
+    longer = longer > steps ? steps : longer;
     longer = longer < 0 ? 0 : longer > limit ? limit : longer;
-    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS, .ratio = power_of(longer)};
+    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS,
+                               .ratio = acu_sim_footprint_power(longer)};
+}
+
+/* Returns the square root, by Newton's steps from a power of two. */
+static double root(double x) {
+    int exponent;
+    (void)frexp(x, &exponent);
+    double y = ldexp(1, exponent / 2);
+    for (int i = 0; i < 6; i++)
+        y = (y + x / y) / 2;
+    return y;
+}
+
+/* Sets what one texel along the way is. */
+static void set_texel(acu_sim_footprint *f, const double way[PARTS], double scale) {
+    double square = 0;
+    for (int i = 0; i < PARTS; i++)
+        square += way[i] * way[i];
+    for (int i = 0; i < PARTS && f->ratio > 1; i++)
+        f->way[i] = way[i] / root(square) * scale;
 }
 
 acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most) {
     double way[PARTS];
     const double length = longest_of(dx, dy, way);
     acu_sim_footprint f = make(length, area_of(dx, dy, 0, 1), most);
-    for (int i = 0; i < PARTS; i++)
-        f.way[i] = way[i];
+    set_texel(&f, way, 1);
     return f;
 }
 
@@ -226,7 +246,6 @@ acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3]
     const double length = longest_of(x, y, way);
     acu_sim_footprint f =
         make(length, area_of(x, y, (here.axis + 1) % 3, (here.axis + 2) % 3), most);
-    for (int i = 0; i < PARTS; i++)
-        f.way[i] = way[i] * along / (size / 2);
+    set_texel(&f, way, along / (size / 2));
     return f;
 }

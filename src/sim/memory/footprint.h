@@ -5,9 +5,11 @@
 typedef struct acu_sim_footprint {
     float level;   /* of the mipmap */
     double ratio;  /* of length to width, as far as more than 1 is allowed; 1: it is not regarded */
-    double way[3]; /* from one end to the other, in what the derivatives count */
+    double way[3]; /* one texel along, in what the derivatives count */
 } acu_sim_footprint;
 
+/* Returns two to the power of steps of 1/256. */
+double acu_sim_footprint_power(int steps);
 /* Returns the footprint of derivatives in texels, in the directions that there are; the rest is 0.
  * The ratio is at most `most`. */
 acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most);

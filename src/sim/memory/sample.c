@@ -2,6 +2,7 @@
 #include "sim/memory/sample.h"
 
 #include "sim/memory/array.h"
+#include "sim/memory/compressed.h"
 #include "sim/memory/footprint.h"
 #include "sim/memory/texel.h"
 
@@ -106,30 +107,31 @@ static axis place_on(float at, size_t size, enum cudaTextureAddressMode mode, bo
 
 /* ---- cubes ---- */
 
-/* Replaces a direction by a face and a place on it. */
-static unsigned face_of(float at[3]) {
-    const float x = at[0], y = at[1], z = at[2];
-    const float ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
-    float along, s, t;
-    unsigned face;
-    if (az >= ax && az >= ay) {
-        along = az;
-        face = z < 0 ? 5 : 4;
-        s = z < 0 ? -x : x;
-        t = -y;
-    } else if (ay >= ax) {
-        along = ay;
-        face = y < 0 ? 3 : 2;
+/* Returns the face to which a direction leads. */
+static unsigned choose_face(const float at[3]) {
+    const float ax = fabsf(at[0]), ay = fabsf(at[1]), az = fabsf(at[2]);
+    const unsigned along = az >= ax && az >= ay ? 2 : ay >= ax ? 1 : 0;
+    return 2 * along + (at[along] < 0);
+}
+
+/* Replaces a direction by a place on a face, or beyond its edges. */
+static void place_on_face(unsigned face, float at[3]) {
+    const float x = at[0], y = at[1], z = at[2], along = fabsf(at[face / 2]);
+    float s = face & 1 ? -x : x, t = -y;
+    if (face < 2)
+        s = face & 1 ? z : -z;
+    if (face == 2 || face == 3) {
         s = x;
-        t = y < 0 ? -z : z;
-    } else {
-        along = ax;
-        face = x < 0 ? 1 : 0;
-        s = x < 0 ? z : -z;
-        t = -y;
+        t = face & 1 ? -z : z;
     }
     at[0] = along > 0 ? s / along * 0.5f + 0.5f : 0.5f;
     at[1] = along > 0 ? t / along * 0.5f + 0.5f : 0.5f;
+}
+
+/* Replaces a direction by a face and a place on it. */
+static unsigned face_of(float at[3]) {
+    const unsigned face = choose_face(at);
+    place_on_face(face, at);
     return face;
 }
 
@@ -307,7 +309,9 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t sizes[3] = {size.width, size.height, size.depth};
     float at[3] = {place->at[0], place->geometry == ACU_SIM_1D ? 0 : place->at[1], place->at[2]};
     const bool cube = is_cube(place->geometry);
-    const unsigned face = cube ? face_of(at) : 0;
+    const unsigned face = !cube ? 0 : place->keeps_face ? place->face : choose_face(at);
+    if (cube)
+        place_on_face(face, at);
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
@@ -331,19 +335,45 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     }
 }
 
-/* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves to halves. */
+/* Returns the nearest float, and of two the one that is further away from 0. */
+static float nearest(double sum) {
+    const float even = (float)sum;
+    unsigned bits;
+    float away;
+    memcpy(&bits, &even, 4);
+    bits++;
+    memcpy(&away, &bits, 4);
+    return (double)away - sum == sum - (double)even ? away : even;
+}
+
+/* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
+static double own_most(const acu_sim_image *image) {
+    const double most = acu_sim_image_most(image);
+    const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
+    return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
+}
+
+/* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
 static float round_as(const acu_sim_image *image, double sum) {
     const double most = acu_sim_image_most(image);
     if (most > 0)
-        return (float)((double)floor_of(sum * most + 0.5) / most);
-    return image->format.x == 16 ? acu_sim_image_half(sum) : (float)sum;
+        return (float)((double)floor_of(sum * (most / own_most(image)) + 0.5) / most);
+    if (image->srgb && image->format.x == 8)
+        return acu_sim_image_half(sum);
+    return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
+}
+
+/* Returns what is mixed for a component: of fractions the integer. */
+static double component_of(const acu_sim_image *image, float component) {
+    const double most = own_most(image);
+    return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
 }
 
 /* Adds what the corners weigh together. */
-static void add_corners(const corners *c, double sums[4]) {
+static void add_corners(const acu_sim_image *image, const corners *c, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += (double)c->texel[k].f[i] * c->weight[k];
+            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k];
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
@@ -365,7 +395,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     read_corners(t, image, place, level, mixes, (share){0, false}, &c);
     if (!mixes)
         return c.texel[0];
-    add_corners(&c, sums);
+    add_corners(image, &c, sums);
     return mix(image, sums);
 }
 
@@ -378,14 +408,15 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
         for (int second = 0; second < 2; second++) {
             read_corners(t, image, place, level + (unsigned)second, true,
                          (share){weight, second != 0}, &c);
-            add_corners(&c, sums);
+            add_corners(image, &c, sums);
         }
         return mix(image, sums);
     }
     const acu_sim_texel a = sample_one(t, image, place, level),
                         b = sample_one(t, image, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] = (double)a.f[i] * (ONE - weight) + (double)b.f[i] * weight;
+        sums[i] =
+            component_of(image, a.f[i]) * (ONE - weight) + component_of(image, b.f[i]) * weight;
     return mix(image, sums);
 }
 
@@ -472,37 +503,34 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
     return f;
 }
 
-/* Returns the square root of a number from 0 to 1, by Newton's steps. */
-static double root(double x) {
-    double y = 1;
-    for (int i = 0; i < 12; i++)
-        y = (y + x / y) / 2;
-    return y;
-}
-
-/* Adds the samples on both sides of the middle, at a part of the way. */
-static void add_pair(const acu_sim_texture *t, const acu_sim_place *place,
-                     const acu_sim_footprint *f, double part, double weight, double sums[4]) {
+/* Adds the samples on both sides of the middle, some texels away. */
+static void add_pair(const acu_sim_texture *t, const acu_sim_image *image,
+                     const acu_sim_place *place, const acu_sim_footprint *f, double texels,
+                     double weight, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         acu_sim_place beside = *place;
+        beside.keeps_face = is_cube(place->geometry);
+        beside.face = choose_face(place->at);
         for (int i = 0; i < 3; i++)
-            beside.at[i] += (float)(f->way[i] * part * side);
+            beside.at[i] += (float)(f->way[i] * texels * side);
         const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
         for (int i = 0; i < 4; i++)
-            sums[i] += (double)texel.f[i] * weight;
+            sums[i] += component_of(image, texel.f[i]) * weight;
     }
 }
 
-/* Samples all along a footprint: as many pairs as it is wide, of which the outer one counts as far
- * as the footprint reaches, or one that is nearer. */
+/* Samples all along a footprint: pairs as far apart as it is wide, of which the outer one counts as
+ * far as the footprint reaches; or one pair, which is nearer. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
     const double half = f->ratio / 2;
+    const long long parts = image->levels ? snap(t, parts_of(f->level)) : parts_of(f->level);
+    const double width = acu_sim_footprint_power((int)(parts < 0 ? 0 : parts));
     double sums[4] = {0};
     if (half < 1)
-        add_pair(t, place, f, root((f->ratio * f->ratio - 1) / 12) / f->ratio, half, sums);
+        add_pair(t, image, place, f, width * (1 - 1 / f->ratio), half, sums);
     for (int i = 0; i < half && half >= 1; i++)
-        add_pair(t, place, f, (i + 0.5) / f->ratio, half - i < 1 ? half - i : 1, sums);
+        add_pair(t, image, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
     for (int i = 0; i < 4; i++)
         sums[i] *= ONE / f->ratio;
     return mix(image, sums);

@@ -151,15 +151,15 @@ double acu_sim_image_most(const acu_sim_image *image) {
                                                       : 0;
 }
 
-/* Such numbers have 11 bits, and none less than 2^-24; adding and subtracting a number whose last
- * bit counts 1 rounds to a whole number. */
+/* Such numbers have 11 bits, and none less than 2^-24. In the middle of two the one further away
+ * from 0 is taken. */
 float acu_sim_image_half(double value) {
-    const double round = 0x1.8p52;
     int exponent;
     (void)frexp(value, &exponent);
     exponent = exponent < -13 ? -13 : exponent;
-    const volatile double sum = ldexp(value, 11 - exponent) + round;
-    return (float)ldexp(sum - round, exponent - 11);
+    const double parts = ldexp(value < 0 ? -value : value, 11 - exponent) + 0.5;
+    const double whole = parts < 0x1p40 ? (double)(long long)parts : parts;
+    return (float)ldexp(value < 0 ? -whole : whole, exponent - 11);
 }
 
 /* What an H200 makes of sRGB's 256 values: halves, of which some have 8 bits only. */
