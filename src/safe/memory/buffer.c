@@ -259,6 +259,17 @@ acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
     return acu_object_retain(__func__, buffer, &acu_buffer_class);
 }
 
+void acu_buffer_keep_memory(acu_buffer *buffer) {
+    acu_object_add_owner(buffer);
+    (void)acu_storage_retain(buffer->storage);
+}
+
+/* The buffer is still an owner of the memory, so that giving up the other one destroys nothing. */
+int acu_buffer_give_up_memory(const char *call, acu_buffer *buffer) {
+    (void)acu_object_release(NULL, buffer->storage, &acu_storage_class);
+    return acu_object_release(call, buffer, &acu_buffer_class);
+}
+
 /* Where the memory is an allocator's, which can keep the storage with it, it does. */
 ACU_HOT __attribute__((noinline)) static int release_to_allocator(const char *call,
                                                                   acu_buffer *buffer) {

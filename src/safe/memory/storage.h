@@ -224,6 +224,8 @@ int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
 int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, size_t count,
                               acu_buffer **buffer);
 
+/* Adds an owner that may use the memory as it is now: until it is gone, no buffer there shrinks.
+ * Returns the storage. */
 acu_storage *acu_storage_retain(acu_storage *storage);
 
 #endif
