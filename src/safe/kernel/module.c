@@ -204,7 +204,7 @@ static int destroy_module(acu_object *object) {
     bool loaded = module->raw && module->owned && !acu_is_unloading();
     if (loaded)
         code = acu_forgive_unloading(wait_for_kernels(module));
-    if (code == ACU_ERROR_CAPTURE)
+    if (!acu_timeline_was_finished(code))
         return ACU_LATER;
     if (loaded && !acu_is_unloading())
         gone = acu_forgive_unloading(unload(module));

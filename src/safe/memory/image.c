@@ -55,7 +55,7 @@ int acu_image_create(const acu_image_making *m, acu_image **image) {
 int acu_image_destroy(acu_image *image, int (*destroy)(unsigned long long raw)) {
     const bool mine = image->owned && !acu_is_unloading();
     int waited = mine ? acu_forgive_unloading(acu_storage_synchronize(image->memory->storage)) : 0;
-    if (waited == ACU_ERROR_CAPTURE)
+    if (!acu_timeline_was_finished(waited))
         return ACU_LATER;
     int code = 0;
     if (mine && !acu_is_unloading()) {

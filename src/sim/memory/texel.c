@@ -95,8 +95,8 @@ const void *acu_sim_image_take_missing(void) {
     return taken;
 }
 
-/* Copies the bits of an element, or a block. What is not there reads as zero: that is right for tiles of an
- * array that have no memory, and noted of other memory. */
+/* Copies the bits of an element, or a block. What is not there reads as zero: that is right for
+ * tiles of an array that have no memory, and noted of other memory. */
 static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y, size_t z,
                       unsigned char bits[16]) {
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
