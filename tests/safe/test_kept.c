@@ -98,8 +98,8 @@ static void memory_of_an_allocator(void **state) {
     (void)state;
     for (int source = ACU_ALLOCATOR_ANY; source <= ACU_ALLOCATOR_PINNED; source++) {
         acu_allocator *allocator = NULL;
-        OK(acu_allocator_create(
-            0, &(acu_allocator_options){.source = (acu_allocator_source)source}, &allocator));
+        OK(acu_allocator_create(0, &(acu_allocator_options){.source = (acu_allocator_source)source},
+                                &allocator));
         stays_with(&(acu_buffer_options){.allocator = allocator});
         OK(acu_allocator_release(allocator));
     }
