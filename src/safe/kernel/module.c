@@ -384,9 +384,10 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
 
 static int take(const char *call, acu_device device, const acu_backend *backend, void *raw,
                 bool owned, acu_module **module) {
+    if (module)
+        *module = NULL;
     if (!module || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", module ? "raw" : "module");
-    *module = NULL;
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;

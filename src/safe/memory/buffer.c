@@ -219,6 +219,8 @@ acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, 
 
 /* Makes a buffer on memory of CUDA's: acu_buffer_register() is for other memory of the host. */
 static int on_address(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
+    if (buffer)
+        *buffer = NULL;
     if (r->options.memory == ACU_MEMORY_VIRTUAL)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "acu_virtual_create_buffer() makes a buffer of virtual memory; as "

@@ -111,9 +111,10 @@ acu_result acu_pool_set_current(acu_pool *pool) {
 
 static int new_pool_of(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
                        acu_pool **pool) {
+    if (pool)
+        *pool = NULL;
     if (!pool || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
-    *pool = NULL;
     int code = acu_device_resolve(call, &device);
     return code ? code : new_pool(call, device, raw, owned, pool);
 }
