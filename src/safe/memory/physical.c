@@ -228,24 +228,29 @@ acu_result acu_physical_find(const void *address, size_t bytes, acu_physical **p
 
 /* ---- sharing ---- */
 
-acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
-    acu_physical_info info;
-    ACU_NEED_POINTER(descriptor);
-    *descriptor = -1;
-    ACU_NEED(physical, acu_physical_class);
-    ACU_TRY(acu_physical_get_info(physical, &info));
-    if (!acu_has(info.handles, ACU_SHARE_FILE_DESCRIPTOR)) {
+int acu_physical_export_for(const char *call, const acu_physical *physical, int *descriptor) {
+    CUmemAllocationProp p = {0};
+    int code = acu_translate_driver(cuMemGetAllocationPropertiesFromHandle(&p, physical->raw));
+    if (!code && !acu_has((unsigned)p.requestedHandleTypes, ACU_SHARE_FILE_DESCRIPTOR)) {
         acu_fail_hint("acu_physical_create() makes memory that can be shared, with "
                       "ACU_SHARE_FILE_DESCRIPTOR in options.handles");
-        return acu_fail_on(__func__, physical, ACU_ERROR_STATE,
+        return acu_fail_on(call, physical, ACU_ERROR_STATE,
                            "the memory was made without ACU_SHARE_FILE_DESCRIPTOR in "
                            "options.handles, or was imported");
     }
-    int code = acu_translate_driver(cuMemExportToShareableHandle(
-        descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    if (!code)
+        code = acu_translate_driver(cuMemExportToShareableHandle(
+            descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     if (code)
         *descriptor = -1;
-    return OUTCOME(physical, code);
+    return acu_outcome(call, physical, code);
+}
+
+acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
+    ACU_NEED_POINTER(descriptor);
+    *descriptor = -1;
+    ACU_NEED(physical, acu_physical_class);
+    return acu_physical_export_for(__func__, physical, descriptor);
 }
 
 acu_result acu_physical_import(int descriptor, size_t bytes, acu_physical **physical) {
