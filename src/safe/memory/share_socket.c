@@ -243,13 +243,13 @@ static bool is_there(int socket) {
     if (some == 0 || some == (ssize_t)sizeof seen)
         return true;
     return (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type != SOCK_STREAM) ||
-           (poll(&end, 1, 0) > 0 && (end.revents & (POLLRDHUP | POLLHUP | POLLERR)));
+           (poll(&end, 1, 0) > 0);
 }
 
 /* Receives a message and all its descriptors; returns 0, or -1 with errno. */
 static int receive_all(int socket, arrival *a) {
     const int flags = fcntl(socket, F_GETFL);
-    if (flags >= 0 && (flags & O_NONBLOCK) && !is_there(socket)) {
+    if (flags >= 0 && acu_has((unsigned)flags, O_NONBLOCK) && !is_there(socket)) {
         errno = EAGAIN;
         return -1;
     }
