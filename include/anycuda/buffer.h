@@ -172,9 +172,11 @@ ACU_CHECKED acu_result acu_buffer_grow(acu_buffer *buffer, size_t count);
  * so far are done, and gives back the pieces of memory that lie beyond them.
  *
  * Errors: ACU_ERROR_MEMORY_KIND as for acu_buffer_grow(); ACU_ERROR_RANGE above the present count;
- * ACU_ERROR_STATE where a slice, view, share or graph keeps the memory, because it may use what
- * would be given back; ACU_ERROR_CAPTURE as for acu_stream_synchronize(). If CUDA cannot unmap a
- * piece, the buffer has as many elements afterwards as still have memory.
+ * ACU_ERROR_STATE where a slice, view, tensor (acu_buffer_export_dlpack()), texture, share or graph
+ * keeps the memory, because it may use what would be given back; ACU_ERROR_CAPTURE as for
+ * acu_stream_synchronize(). Other owners of the buffer itself, and lists of arguments, do not
+ * count: they see the buffer as it is then. If CUDA cannot unmap a piece, the buffer has as many
+ * elements afterwards as still have memory.
  */
 ACU_CHECKED acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count);
 

@@ -67,7 +67,8 @@ ACU_CHECKED acu_result acu_physical_get_granularity(acu_device device,
  * the new handle.
  *
  * `bytes` is the size of the memory, which CUDA does not report. The last release leaves the raw
- * handle alone. The raw handle must live until then.
+ * handle alone. The raw handle must live until then. Errors: ACU_ERROR_RANGE where `bytes` is 0 or
+ * no multiple of the granularity, which the next three functions give, too.
  */
 ACU_CHECKED acu_result acu_physical_wrap(unsigned long long raw, size_t bytes,
                                          acu_physical **physical);

@@ -129,10 +129,11 @@ ACU_CHECKED acu_result acu_share_get_descriptors(acu_share *share, int *descript
  * Makes a share of what another process sent: its token, and its descriptors or none; the caller
  * owns the share, and still the descriptors.
  *
- * Errors: ACU_ERROR_ARGUMENT where the bytes are no token, are cut short or were changed, or there
- * are not as many descriptors as belong to the token; ACU_NOT_SUPPORTED where a newer anycuda made
- * them; ACU_ERROR_STATE where they are of another machine or boot, or the exporting process has
- * released its share or has ended; ACU_ERROR_DEVICE where this process does not have the device.
+ * Errors: ACU_ERROR_ARGUMENT where the bytes are no token, are cut short, are too many or were
+ * changed, or there are not as many descriptors as belong to the token; ACU_NOT_SUPPORTED where a
+ * newer anycuda made them; ACU_ERROR_STATE where they are of another machine or boot, or the
+ * exporting process has released its share or has ended; ACU_ERROR_DEVICE where this process does
+ * not have the device.
  */
 ACU_CHECKED acu_result acu_share_create(const void *token, size_t bytes, const int *descriptors,
                                         size_t count, acu_share **share);
@@ -142,15 +143,20 @@ ACU_CHECKED acu_result acu_share_create(const void *token, size_t bytes, const i
  * connected.
  *
  * From then on the share counts as used, until the other process has released what it made of it,
- * or has ended without. Errors: 304 where the system cannot send, with its reason.
+ * or has ended without. The call waits for room in the socket. Where that does not block
+ * (O_NONBLOCK), or has waited as long as it may (SO_SNDTIMEO), the call returns ACU_NOT_READY,
+ * which is no failure: nothing was sent, and the same call is made again when the socket is ready.
+ * Errors: 304 where the system cannot send, with its reason.
  */
 ACU_CHECKED acu_result acu_share_send(acu_share *share, int socket);
 
 /**
  * Waits for what acu_share_send() sent, and makes a share of it, which the caller owns.
  *
- * Errors: 304 where the system cannot receive, or the other process has closed the socket; those
- * of acu_share_create().
+ * Where the socket does not block, or has waited as long as it may (SO_RCVTIMEO), and nothing whole
+ * has come, the call returns ACU_NOT_READY, which is no failure: nothing was taken out of the
+ * socket. Errors: 304 where the system cannot receive, or the other process has closed the socket;
+ * those of acu_share_create().
  */
 ACU_CHECKED acu_result acu_share_receive(int socket, acu_share **share);
 

@@ -30,7 +30,7 @@ typedef int acu_result;
 enum acu_result_code {
     ACU_SUCCESS = 0,
     ACU_OUT_OF_MEMORY = 2,   /* CUDA's: the device is out of memory */
-    ACU_NOT_READY = 600,     /* CUDA's: the answer of a query, not a failure */
+    ACU_NOT_READY = 600,     /* CUDA's: "not yet", an answer and not a failure */
     ACU_NOT_SUPPORTED = 801, /* CUDA's; also if the loaded runtime lacks a function or a field */
 
     ACU_ERROR_ARGUMENT = -1,     /* NULL, or an invalid value */

@@ -75,8 +75,8 @@ typedef struct acu_texture_source {
                           has to have all rows in its first slice, or in any other buffer no gap */
 
     /* Of an array or a mipmap, a view: its elements seen in another format of the same size, and
-     * some of its levels and layers. All zero: everything, as it is. A mipmap's view has a
-     * format. */
+     * some of its levels and layers. All zero: everything, as it is. A view without a format has
+     * that of the array or mipmap. */
     acu_format view;
     unsigned first_level, level_count; /* 0 levels: all others */
     unsigned first_layer, layer_count; /* 0 layers: all others */

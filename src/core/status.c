@@ -126,6 +126,11 @@ static acu_error_kind kind_of(const acu_failure *failure) {
     return known ? (acu_error_kind)known->kind : ACU_ERROR_KIND_OTHER;
 }
 
+bool acu_status_is_lost(void) {
+    const acu_failure *last = acu_record_last();
+    return kind_of(last) == ACU_ERROR_KIND_WORK && !last->facts.injected;
+}
+
 /* Returns whether the text has a number that is negative where it is read as a signed one. */
 static bool has_negative_size(const char *text) {
     bool begins = true;

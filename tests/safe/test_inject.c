@@ -1,6 +1,7 @@
 /*
  * Every CUDA call of every scenario fails once. Whatever fails, nothing is leaked, the error is the
- * one that was made, and the same works afterwards.
+ * one that was made, and the same works afterwards. Where a function fails from then on, the error
+ * may be another one, but the device does not fail: nothing was freed that it still used.
  *
  * A trace of an undisturbed run shows which calls those are. The scenarios are in scenarios.c.
  */
@@ -82,6 +83,7 @@ typedef struct injection {
     size_t nth; /* of the function's calls */
     size_t at;  /* of all calls */
     int code;
+    bool ever; /* all later calls of the function fail, too */
 } injection;
 
 /* What is not destroyed because CUDA refuses to cannot be anything but left. */
@@ -117,19 +119,37 @@ static bool is_made_good(const injection *it, const trace *made) {
     return false;
 }
 
-/* The mode is set in the same way everywhere, so that a few times show it. */
-static bool is_repeated(const injection *it) {
-    return is_mode(it) && it->nth > 4;
+/* The mode is set in the same way everywhere, so that a few times show it; and where a function
+ * fails from then on, its first calls show most. A capture that nobody can end goes on, and then
+ * the device cannot be waited for. */
+static bool is_left_out(const injection *it) {
+    const bool ends = strcmp(it->function, "cudaStreamEndCapture") == 0;
+    return (is_mode(it) && it->nth > 4) || (it->ever && (it->nth > 2 || ends));
 }
 
 enum { NOT_MET = 3 }; /* how a process ends where the call was not called */
+
+/* What a release could not destroy may be left, but it is not freed too early. */
+static void check_ever(const injection *it, const char *rule) {
+    const size_t kept = acu_release_error(NULL);
+    CHECK(acu_device_synchronize(0) == 0, "%s: the device fails: %s", rule,
+          acu_last_error_message());
+    const int left = acu_sim_leaks(kept == 0);
+    CHECK(left == 0 || kept > 0, "%s: %d leaked", rule, left);
+    if (left)
+        begin_kernels(NULL);
+    const acu_result result = it->in->run();
+    CHECK(!result, "%s: the run after it is %d: %s", rule, result, acu_last_error_message());
+    CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule);
+}
 
 static void run_with(const injection *it) {
     static trace made;
     char rule[2 * NAME];
     acu_error released;
     begin_kernels(NULL);
-    snprintf(rule, sizeof rule, "%s@%zu:%d", it->function, it->nth, it->code);
+    snprintf(rule, sizeof rule, "%s@%zu%s:%d", it->function, it->nth, it->ever ? "+" : "",
+             it->code);
     CHECK(acu_inject_errors(rule) == 0, "%s is no rule", rule);
     acu_result result = traced_run(it->in);
     const char *message = acu_last_error_message();
@@ -137,6 +157,10 @@ static void run_with(const injection *it) {
     acu_inject_errors(NULL);
     if (it->at >= made.count || !made.calls[it->at].injected)
         exit(NOT_MET);
+    if (it->ever) {
+        check_ever(it, rule);
+        return;
+    }
     CHECK(!result || (result == it->code && acu_last_error() == it->code && *message),
           "%s: the result is %d, the last error %d: %s", rule, result, acu_last_error(), message);
     size_t kept = acu_release_error(&released);
@@ -191,12 +215,16 @@ static void ask_simulated(const injection *it) {
     exit(is_simulated());
 }
 
-static const int codes[] = {2, 719};
+static const struct {
+    int code;
+    bool ever;
+} ways[] = {{2, false}, {719, false}, {2, true}};
 static trace clean, again; /* of the first run of a process, and of the second */
 
-static void aim(injection *it, const trace *calls, size_t at, size_t code) {
+static void aim(injection *it, const trace *calls, size_t at, size_t way) {
     it->at = at;
-    it->code = codes[code];
+    it->code = ways[way].code;
+    it->ever = ways[way].ever;
     it->function = calls->calls[at].function;
     it->nth = 1;
     for (size_t i = 0; i < at; i++)
@@ -214,7 +242,7 @@ static void run_twice(const injection *it) {
  * such as another current device, so that a call is not met; the next one goes on from there.
  */
 static struct {
-    size_t at, code;
+    size_t at, way;
 } *next; /* which both processes see */
 
 /* A process takes a GPU a second to begin, and a sanitizer twenty times as long as usual. */
@@ -224,9 +252,9 @@ enum { PROCESSES_ARE_SLOW = 1 };
 enum { PROCESSES_ARE_SLOW = 0 };
 #endif
 
-/* On a GPU, which takes its time, each call fails with one of the codes. */
-static bool is_asked(size_t at, size_t code) {
-    return simulated || at % COUNT(codes) == code;
+/* On a GPU, which takes its time, each call fails in one of the ways. */
+static bool is_asked(size_t at, size_t way) {
+    return simulated || at % COUNT(ways) == way;
 }
 
 static void run_in_a_row(const injection *first) {
@@ -234,10 +262,10 @@ static void run_in_a_row(const injection *first) {
     /* The runtime keeps the context from then on, which a GPU takes long to make for each run. */
     CHECK(!cudaSetDevice(elsewhere) && !cudaFree(NULL) && !cudaSetDevice(0), "no other device");
     run_cleanly(&it);
-    for (; next->at < again.count; next->at++, next->code = 0)
-        for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {
-            aim(&it, &again, next->at, next->code);
-            if (!is_asked(next->at, next->code) || is_repeated(&it))
+    for (; next->at < again.count; next->at++, next->way = 0)
+        for (; next->way < COUNT(ways) && !again.calls[next->at].refused; next->way++) {
+            aim(&it, &again, next->at, next->way);
+            if (!is_asked(next->at, next->way) || is_left_out(&it))
                 continue;
             alarm(100);
             CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a failure may leave another */
@@ -251,7 +279,7 @@ static int report_failure(const injection *it, int status) {
     bool missed = WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET;
     if (!status || (missed && !simulated))
         return 0;
-    print_error("%s@%zu:%d%s\n", it->function, it->nth, it->code,
+    print_error("%s@%zu%s:%d%s\n", it->function, it->nth, it->ever ? "+" : "", it->code,
                 missed                ? " was not met"
                 : WIFSIGNALED(status) ? " ended the process, or did not end"
                                       : "");
@@ -260,17 +288,17 @@ static int report_failure(const injection *it, int status) {
 
 static int fail_in_a_row(injection *it) {
     int failed = 0, status = 1;
-    for (next->at = next->code = 0; status && next->at < again.count;) {
-        size_t at = next->at, code = next->code;
+    for (next->at = next->way = 0; status && next->at < again.count;) {
+        size_t at = next->at, way = next->way;
         status = alone(run_in_a_row, it);
         if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET &&
-            (at != next->at || code != next->code))
+            (at != next->at || way != next->way))
             continue;
-        if (next->at < again.count && next->code < COUNT(codes))
-            aim(it, &again, next->at, next->code);
-        if (++next->code >= COUNT(codes)) {
+        if (next->at < again.count && next->way < COUNT(ways))
+            aim(it, &again, next->at, next->way);
+        if (++next->way >= COUNT(ways)) {
             next->at++;
-            next->code = 0;
+            next->way = 0;
         }
         failed += report_failure(it, status);
     }
@@ -295,9 +323,9 @@ static void survives(void **state) {
             met++;
             continue;
         }
-        for (size_t c = 0; c < COUNT(codes) && !clean.calls[at].refused; c++) {
+        for (size_t c = 0; c < COUNT(ways) && !clean.calls[at].refused; c++) {
             aim(&it, &clean, at, c);
-            failed += is_asked(at, c) && !is_repeated(&it)
+            failed += is_asked(at, c) && !is_left_out(&it)
                           ? report_failure(&it, alone(run_with, &it))
                           : 0;
         }

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static acu_buffer *device_memory;
@@ -96,7 +97,7 @@ static void kinds_of_memory(void **state) {
     REFUSED(acu_share_export_buffer(slice, &made), ACU_ERROR_RANGE, "no elements to share");
     OK(acu_buffer_release(slice));
     OK(acu_buffer_create(good.stream, ACU_U8, 100, &slice));
-    FAILS(acu_share_export_buffer(slice, &made), ACU_ERROR_STATE,
+    FAILS(acu_share_export_buffer(slice, &made), ACU_ERROR_MEMORY_KIND,
           "without ACU_SHARE_FILE_DESCRIPTOR");
     assert_non_null(strstr(acu_last_error_details().hint, "ACU_MEMORY_DEVICE"));
     OK(acu_buffer_release(slice));
@@ -141,7 +142,8 @@ static void physical_memory(void **state) {
     OK(acu_physical_get_granularity(0, &options, &step, NULL));
     OK(acu_physical_create(0, step, NULL, &memory));
     FAILS(acu_share_export_physical(memory, &made), ACU_ERROR_STATE,
-          "without ACU_SHARE_FILE_DESCRIPTOR");
+          "acu_share_export_physical: the memory was made without ACU_SHARE_FILE_DESCRIPTOR");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_physical_create()"));
     OK(acu_physical_create(0, step, &options, &second));
     OK(acu_virtual_reserve(0, 2 * step, NULL, &range));
     OK(acu_virtual_map(range, 0, memory));
@@ -191,6 +193,11 @@ static void tokens_cut_short_and_changed(void **state) {
               "token");
         assert_null(made);
     }
+    unsigned char longer[sizeof token + 1] = {0};
+    memcpy(longer, &token, sizeof token);
+    REFUSED(acu_share_create(longer, sizeof longer, NULL, 0, &made), ACU_ERROR_ARGUMENT,
+            "the token has 256 bytes, but 257 are given");
+    REFUSED(acu_share_create(&token, SIZE_MAX, NULL, 0, &made), ACU_ERROR_ARGUMENT, "are given");
     acu_share_token zeros;
     memset(&zeros, 0, sizeof zeros);
     REFUSED(acu_share_create(&zeros, sizeof zeros, NULL, 0, &made), ACU_ERROR_ARGUMENT, "no token");
@@ -288,6 +295,78 @@ static void sockets(void **state) {
     assert_false(used);
 }
 
+/* Nothing is half sent or half taken, whoever waits for what. */
+static void sockets_that_do_not_block(void **state) {
+    (void)state;
+    int ends[2], sent = 0;
+    bool used = true;
+    char bytes[264];
+    acu_result code = 0;
+    acu_share *made = NULL;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    acu_clear_error();
+    assert_int_equal(acu_share_receive(ends[1], &made), ACU_NOT_READY);
+    assert_int_equal(write(ends[0], "hello", 5), 5);
+    assert_int_equal(acu_share_receive(ends[1], &made), ACU_NOT_READY);
+    assert_int_equal(read(ends[1], bytes, sizeof bytes), 5); /* which are still there */
+    while ((code = acu_share_send(share, ends[0])) == 0)
+        sent++;
+    assert_int_equal(code, ACU_NOT_READY);
+    assert_int_equal(acu_last_error(), 0);
+    assert_true(sent > 0);
+    for (int i = 0; i < sent; i++) {
+        OK(acu_share_receive(ends[1], &made));
+        OK(acu_share_release(made));
+    }
+    assert_int_equal(acu_share_receive(ends[1], &made), ACU_NOT_READY);
+    assert_null(made);
+    OK(acu_share_is_used(share, &used));
+    assert_false(used);
+    OK(acu_share_send(share, ends[0]));
+    OK(acu_share_receive(ends[1], &made));
+    OK(acu_share_release(made));
+    assert_int_equal(write(ends[0], "hello", 5), 5);
+    close(ends[0]);
+    REFUSED(acu_share_receive(ends[1], &made), ACU_ERROR_ARGUMENT, "cut short");
+    REFUSED(acu_share_receive(ends[1], &made), 304, "has closed the socket");
+    close(ends[1]);
+}
+
+static void sockets_that_block_for_a_while(void **state) {
+    (void)state;
+    int ends[2];
+    acu_result code = 0;
+    acu_share *made = NULL;
+    const struct timeval moment = {.tv_usec = 1000};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &moment, sizeof moment), 0);
+    assert_int_equal(setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment), 0);
+    assert_int_equal(acu_share_receive(ends[1], &made), ACU_NOT_READY);
+    while ((code = acu_share_send(share, ends[0])) == 0) {
+    }
+    assert_int_equal(code, ACU_NOT_READY);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* What says of itself that descriptors belong to it is looked at only where it is a token. */
+static void messages_of_others(void **state) {
+    (void)state;
+    int ends[2];
+    unsigned char bytes[264];
+    acu_share *made = NULL;
+    memset(bytes, 'x', sizeof bytes);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(write(ends[0], bytes, sizeof bytes), sizeof bytes);
+    REFUSED(acu_share_receive(ends[1], &made), ACU_ERROR_ARGUMENT, "no token of a share");
+    memcpy(bytes, &token, sizeof token);
+    assert_int_equal(write(ends[0], bytes, sizeof bytes), sizeof bytes);
+    REFUSED(acu_share_receive(ends[1], &made), 304, "descriptors that belong to the token, 0 came");
+    close(ends[0]);
+    close(ends[1]);
+    assert_null(made);
+}
+
 /* A message that nobody reads counts as long as it can be read. */
 static void message_on_its_way(void **state) {
     (void)state;
@@ -314,6 +393,9 @@ int main(void) {
         SHARE_TEST(tokens_of_others),
         SHARE_TEST(its_own),
         SHARE_TEST(sockets),
+        SHARE_TEST(sockets_that_do_not_block),
+        SHARE_TEST(sockets_that_block_for_a_while),
+        SHARE_TEST(messages_of_others),
         SHARE_TEST(message_on_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

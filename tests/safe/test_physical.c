@@ -148,6 +148,10 @@ static void goes_through_a_descriptor(void **state) {
     FAILS(acu_physical_export(same, &again), ACU_ERROR_STATE, "or was imported");
     FAILS(acu_physical_import(descriptor, 0, &(acu_physical *){NULL}), ACU_ERROR_RANGE,
           "memory has a size");
+    FAILS(acu_physical_import(descriptor, step() + 1, &(acu_physical *){NULL}), ACU_ERROR_RANGE,
+          "but such memory has a multiple of");
+    FAILS(acu_physical_wrap(acu_physical_raw(memory), 1, &(acu_physical *){NULL}), ACU_ERROR_RANGE,
+          "its granularity");
     assert_int_equal(close(descriptor), 0);
     acu_virtual *first = mapped(memory);
     OK(acu_physical_release(memory));
@@ -160,6 +164,30 @@ static void goes_through_a_descriptor(void **state) {
         cudaMemcpy(&byte, (char *)acu_virtual_raw(second) + 99, 1, cudaMemcpyDeviceToHost), 0);
     assert_int_equal(byte, 7);
     OK(acu_virtual_release(second));
+}
+
+/* The hint says what such handles need. */
+#define ASKS_FOR_A_CHANNEL(call)                                                                   \
+    do {                                                                                           \
+        FAILS(call, 800, "there is no channel");                                                   \
+        assert_non_null(strstr(acu_last_error_details().hint, "an IMEX channel"));                 \
+    } while (0)
+
+static void fabric_handles(void **state) {
+    (void)state;
+    ONLY_SIMULATED("a GPU may have a fabric");
+    acu_physical *memory = NULL;
+    acu_pool *pool = NULL;
+    acu_stream *stream = NULL;
+    acu_buffer *buffer = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    ASKS_FOR_A_CHANNEL(acu_physical_create(
+        0, step(), &(acu_physical_options){.handles = ACU_SHARE_FABRIC}, &memory));
+    ASKS_FOR_A_CHANNEL(acu_buffer_create_growable_with(
+        stream, ACU_U8, 1, 1, &(acu_growable_options){.physical.handles = ACU_SHARE_FABRIC},
+        &buffer));
+    ASKS_FOR_A_CHANNEL(acu_pool_create(0, &(acu_pool_options){.handles = ACU_SHARE_FABRIC}, &pool));
+    OK(acu_stream_release(stream));
 }
 
 static void no_descriptor_of_memory(void **state) {
@@ -206,6 +234,7 @@ int main(void) {
         TEST(wrap_borrows_adopt_takes),
         TEST(is_found_by_its_address),
         TEST(goes_through_a_descriptor),
+        TEST(fabric_handles),
         TEST(no_descriptor_of_memory),
         TEST(of_the_host),
     };

@@ -291,6 +291,43 @@ static void hundreds_of_pieces(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* A socket that does not block gets all of the descriptors at once. */
+static void hundreds_at_once(void **state) {
+    (void)state;
+    int ends[2];
+    bool used = true;
+    acu_buffer *buffer = NULL;
+    acu_share *share = NULL, *made = NULL;
+    if (!may_have(4 * HUNDREDS)) {
+        print_message("skipped: a process here may not have %d descriptors\n", 4 * HUNDREDS);
+        skip();
+    }
+    acu_stream *stream = new_stream();
+    acu_virtual *range = repeated(HUNDREDS);
+    OK(acu_virtual_create_buffer(range, 0, stream, ACU_I32, numbers(HUNDREDS), &buffer));
+    OK(acu_share_export_buffer(buffer, &share));
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    while (send(ends[0], "x", 1, MSG_DONTWAIT) == 1) {
+    }
+    assert_int_equal(acu_share_send(share, ends[0]), ACU_NOT_READY);
+    OK(acu_share_is_used(share, &used));
+    assert_false(used);
+    for (char byte; recv(ends[1], &byte, 1, MSG_DONTWAIT) == 1;) {
+    }
+    OK(acu_share_send(share, ends[0]));
+    OK(acu_share_is_used(share, &used));
+    assert_true(used);
+    OK(acu_share_receive(ends[1], &made));
+    assert_int_equal(pieces_of(made), HUNDREDS);
+    close(ends[0]);
+    close(ends[1]);
+    OK(acu_share_release(made));
+    OK(acu_share_release(share));
+    OK(acu_buffer_release(buffer));
+    OK(acu_virtual_release(range));
+    OK(acu_stream_release(stream));
+}
+
 /* ---- what is refused, and calls that fail ---- */
 
 static void too_many_pieces(void **state) {
@@ -422,9 +459,9 @@ static void descriptors_get_lost(void **state) {
 int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         TEST(growable_goes_by_pieces), TEST(one_piece_of_many),    TEST(exporter_may_release_first),
-        TEST(descriptors_in_order),    TEST(hundreds_of_pieces),   TEST(too_many_pieces),
-        TEST(made_without_handles),    TEST(imports_fail_cleanly), TEST(exports_fail_cleanly),
-        TEST(descriptors_get_lost),
+        TEST(descriptors_in_order),    TEST(hundreds_of_pieces),   TEST(hundreds_at_once),
+        TEST(too_many_pieces),         TEST(made_without_handles), TEST(imports_fail_cleanly),
+        TEST(exports_fail_cleanly),    TEST(descriptors_get_lost),
     };
     run_partner(count, arguments);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,30 @@ static void of_buffers(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* As where any kernel reads memory that is not there: the context is lost. */
+static void a_texel_without_memory_ends_the_kernel(void **state) {
+    (void)state;
+    NOT_UNDER_A_TOOL("a kernel touches what is not its own");
+    void *raw = NULL;
+    acu_stream *stream = stream_on(0);
+    acu_kernel *kernel = load("fetch");
+    acu_buffer *from = NULL, *to = numbers_on(stream, N);
+    acu_texture *texture = NULL;
+    assert_int_equal(cudaMalloc(&raw, (size_t)64 << 20u), 0);
+    OK(acu_buffer_wrap(stream, ACU_F32, raw, N, ACU_MEMORY_DEVICE, &from));
+    OK(acu_texture_create(&(acu_texture_source){.buffer = from}, NULL, &texture));
+    assert_int_equal(cudaFree(raw), 0);
+    OK(acu_launch(stream, kernel, acu_grid_1d(N, 32), texture, acu_out(to), N));
+    FAILS(acu_stream_synchronize(stream), 700, "cudaErrorIllegalAddress");
+    (void)acu_texture_release(texture);
+    (void)acu_buffer_release(from);
+    (void)acu_buffer_release(to);
+    (void)acu_kernel_release(kernel);
+    (void)acu_stream_release(stream);
+    (void)cudaDeviceReset();
+    begin_textures(NULL);
+}
+
 /* Their pitch need not be said, and what is beyond their extent is not read. */
 static void of_pitched_buffers(void **state) {
     (void)state;
@@ -475,6 +499,7 @@ int main(void) {
         TEXTURE_TEST(life),
         TEXTURE_TEST(are_arguments),
         TEXTURE_TEST(of_buffers),
+        TEXTURE_TEST(a_texel_without_memory_ends_the_kernel),
         TEXTURE_TEST(of_pitched_buffers),
         TEXTURE_TEST(of_mipmaps),
         TEXTURE_TEST(wrong_sources),

@@ -354,7 +354,7 @@ static void what_cannot_grow(void **state) {
     FAILS(acu_buffer_grow(slice, 3), ACU_ERROR_MEMORY_KIND, "a slice or view cannot grow");
     OK(acu_buffer_shrink(buffer, 2)); /* it has as many */
     FAILS(acu_buffer_shrink(buffer, 1), ACU_ERROR_STATE,
-          "a slice, a view, a share or a graph keeps");
+          "a slice, a view, a tensor, a texture, a share or a graph keeps");
     OK(acu_buffer_grow(buffer, 4));
     assert_int_equal(acu_buffer_capacity(slice), 2);
     OK(acu_buffer_release(slice));
@@ -463,9 +463,38 @@ static void graphs_outlive_growth(void **state) {
     OK(acu_buffer_read_typed(buffer, 999, ACU_F32, &back, 1, NULL));
     assert_true(back == 12);
     FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE,
-          "a slice, a view, a share or a graph keeps");
+          "a slice, a view, a tensor, a texture, a share or a graph keeps");
     OK(acu_exec_release(exec));
     OK(acu_buffer_shrink(buffer, 10));
+    OK(acu_buffer_release(buffer));
+}
+
+/* What has the address and size of before keeps all of the memory; what names the buffer sees that
+ * it has shrunk. */
+static void who_keeps_it_from_shrinking(void **state) {
+    (void)state;
+    static const char why[] = "a slice, a view, a tensor, a texture, a share or a graph keeps";
+    acu_buffer *buffer = NULL, *imported = NULL;
+    acu_texture *texture = NULL;
+    acu_args *args = NULL;
+    struct DLManagedTensorVersioned *tensor = NULL;
+    OK(acu_buffer_create_growable(stream, ACU_F32, 1000, 32 * step, &buffer));
+    OK(acu_buffer_export_dlpack(buffer, NULL, NULL, &tensor));
+    FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE, why);
+    OK(acu_buffer_import_dlpack(stream, tensor, NULL, &imported));
+    FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE, why);
+    OK(acu_buffer_zero(imported, NULL));
+    OK(acu_buffer_release(imported));
+    OK(acu_texture_create(&(acu_texture_source){.buffer = buffer}, NULL, &texture));
+    FAILS(acu_buffer_shrink(buffer, 10), ACU_ERROR_STATE, why);
+    OK(acu_texture_release(texture));
+    OK(acu_args_create(&args));
+    OK(acu_args_add(args, acu_in(buffer)));
+    assert_ptr_equal(acu_buffer_retain(buffer), buffer);
+    OK(acu_buffer_shrink(buffer, 10));
+    assert_int_equal(acu_buffer_count(buffer), 10);
+    OK(acu_args_release(args));
+    OK(acu_buffer_release(buffer));
     OK(acu_buffer_release(buffer));
 }
 
@@ -687,6 +716,7 @@ int main(void) {
         RANGE_TEST(shrinks_by_pieces),
         RANGE_TEST(no_room_changes_nothing),
         RANGE_TEST(graphs_outlive_growth),
+        RANGE_TEST(who_keeps_it_from_shrinking),
         RANGE_TEST(waits_for_uses),
         RANGE_TEST(what_was_released_does_not_keep_it),
         RANGE_TEST(a_slice_that_a_callback_released),

@@ -126,6 +126,7 @@ TEST(what_is_no_semaphore) {
     FAILS(cudaErrorInvalidValue, cudaImportExternalSemaphore(NULL, &desc));
     acu_sim_semaphore_destroy(semaphore);
     FAILS(cudaErrorUnknown, cudaImportExternalSemaphore(&handle, &desc)); /* it is gone */
+    expect_reason("is of no semaphore that another API exports");
     close(desc.handle.fd);
     acu_sim_semaphore_destroy(NULL);
 }
@@ -374,13 +375,16 @@ TEST(what_is_no_memory) {
                                                 .handle.fd = memfd_create("mine", MFD_CLOEXEC),
                                                 .size = SIZE};
     FAILS(cudaErrorUnknown, cudaImportExternalMemory(&memory, &desc));
+    expect_reason("is of no memory that another API exports");
     assert_int_equal(close(desc.handle.fd), -1); /* taken all the same, as GPUs do */
     desc.handle.fd = acu_sim_memory_export(SIZE);
     desc.size = 0;
     FAILS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
+    expect_reason("the memory has 0 bytes");
     desc.size = SIZE;
     desc.flags = 2;
     FAILS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
+    expect_reason("there are no flags 0x2");
     desc.flags = 0;
     desc.type = cudaExternalMemoryHandleTypeNvSciBuf;
     FAILS(cudaErrorNotSupported, cudaImportExternalMemory(&memory, &desc));
@@ -394,6 +398,7 @@ TEST(what_is_no_memory) {
     memory = import_memory(&seen);
     struct cudaExternalMemoryBufferDesc buffer = {.offset = 1, .size = SIZE};
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    expect_reason("bytes from byte 1 on are not in the memory");
     buffer = (struct cudaExternalMemoryBufferDesc){.size = 0};
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
     buffer = (struct cudaExternalMemoryBufferDesc){.size = 8, .flags = 1};
@@ -435,6 +440,7 @@ TEST(dedicated_memory_is_mapped_from_its_beginning) {
     struct cudaExternalMemoryBufferDesc buffer = {.offset = 512, .size = 8};
     OK(cudaImportExternalMemory(&memory, &desc));
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
+    expect_reason("the memory is dedicated");
     buffer.offset = 0;
     OK(cudaExternalMemoryGetMappedBuffer((void **)&at, memory, &buffer));
     OK(cudaFree(at));
@@ -545,9 +551,11 @@ TEST(what_is_no_image) {
     shape.numLevels = 1;
     shape.offset = 4096;
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    expect_reason("the image has");
     shape.offset = 0;
     shape.numLevels = 9;
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));
+    expect_reason("numLevels is 9");
     shape.numLevels = 1;
     shape.flags = cudaArraySparse;
     FAILS(cudaErrorInvalidValue, cudaExternalMemoryGetMappedMipmappedArray(&image, memory, &shape));

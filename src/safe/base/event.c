@@ -80,9 +80,10 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
 
 static int new_event_of(const char *call, acu_device device, cudaEvent_t raw, bool owned,
                         acu_event **event) {
+    if (event)
+        *event = NULL;
     if (!event || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", event ? "raw" : "event");
-    *event = NULL;
     int code = new_event(call, device, raw, owned, true, event);
     if (!code)
         (*event)->recorded = (*event)->shared = true; /* others may have recorded it */

@@ -280,10 +280,11 @@ acu_result acu_external_semaphore_get_nvsci_attributes(acu_device device, unsign
 
 static int on_raw(const char *call, acu_device device, cudaExternalSemaphore_t raw, bool owned,
                   acu_external_semaphore **semaphore) {
+    if (semaphore)
+        *semaphore = NULL;
     if (!semaphore || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         semaphore ? "raw" : "semaphore");
-    *semaphore = NULL;
     ACU_TRY(acu_device_resolve(call, &device));
     acu_external_semaphore *made = new_semaphore(call, device, ACU_EXTERNAL_SEMAPHORE_UNKNOWN);
     if (!made)

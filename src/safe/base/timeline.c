@@ -30,7 +30,8 @@ int acu_timeline_release(acu_timeline *timeline) {
     return code;
 }
 
-/* Where no mark can be recorded, the thread waits, so that no one has to wait later. */
+/* Where no mark can be recorded, the thread waits, so that no one has to wait later; where it
+ * cannot do that either, those wait for the device. */
 int acu_timeline_close(acu_timeline *timeline) {
     int code = 0;
     pthread_mutex_lock(&timeline->lock);
@@ -38,7 +39,7 @@ int acu_timeline_close(acu_timeline *timeline) {
     if (wanted && !acu_is_unloading()) {
         code = acu_forgive_unloading(acu_timeline_record_mark(timeline));
         if (code && !acu_is_unloading())
-            (void)cudaStreamSynchronize(acu_timeline_raw(timeline));
+            timeline->unmarked = !acu_timeline_was_finished(acu_timeline_finish(timeline));
     }
     timeline->closed = true;
     pthread_mutex_unlock(&timeline->lock);

@@ -29,6 +29,7 @@ typedef struct acu_timeline {
     pthread_mutex_t lock; /* of all below */
     cudaStream_t raw;
     bool closed;      /* the stream is destroyed */
+    bool unmarked;    /* it is, and the mark is not behind all of its work: CUDA made none */
     cudaEvent_t mark; /* NULL before the first mark */
     uint64_t marked;  /* numbers up to this one are before the mark */
     uint64_t done;    /* numbers up to this one are known to be done */
@@ -51,7 +52,7 @@ static inline acu_timeline *acu_timeline_retain(acu_timeline *timeline) {
 int acu_timeline_release(acu_timeline *timeline);
 
 /* Prepares for the end of the stream: a mark is recorded for those that still have to wait for it.
- * Returns 0 or a recorded failure, after which all work is done. */
+ * Returns 0 or a recorded failure, after which all work is done, or those wait for the device. */
 int acu_timeline_close(acu_timeline *timeline);
 
 /* ---- numbers ---- */
@@ -116,10 +117,21 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *strea
 /* Lets the stream wait for all work of the timeline, where both are in one capture; returns 0 or a
  * recorded failure. */
 int acu_timeline_wait_captured(acu_timeline *timeline, acu_stream *stream);
-/* Lets the thread wait for all work up to the number; returns 0 or a recorded failure. */
+/* Lets the thread wait for all work up to the number: by the mark, or where CUDA makes none, for
+ * the stream, or where that is destroyed, for its device. Returns 0 or a recorded failure. */
 int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number);
-/* Returns whether all work up to the number is done; also false where asking would break a capture.
+/* Lets the thread wait for all work, where CUDA makes no mark; the caller holds the lock. Returns 0
+ * or a recorded failure. */
+int acu_timeline_finish(acu_timeline *timeline);
+/*
+ * Returns whether nothing uses any more what a thread has waited for: the wait, which returned
+ * `code`, succeeded, or CUDA has lost all work. False: it may still be used, although the failure
+ * may be that of a call that has nothing to do with the work. So it must be kept, and freed at a
+ * later attempt (ACU_LATER).
  */
+bool acu_timeline_was_finished(int code) ACU_COLD;
+/* Returns whether all work up to the number is done; also false where asking would break a capture,
+ * or where CUDA neither answers nor lets the thread wait. */
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number);
 /* Notes that the thread has waited for all work up to the number. */
 void acu_timeline_set_done(acu_timeline *timeline, uint64_t number);

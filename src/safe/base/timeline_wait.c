@@ -1,4 +1,5 @@
 /* Timelines: how streams and threads wait for what is on them, also around captures. */
+#include "core/status.h"
 #include "safe/base/active_capture.h"
 #include "safe/base/device.h"
 #include "safe/base/stream.h"
@@ -73,6 +74,8 @@ static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *stre
     bool captured = false;
     if (number <= timeline->done)
         return 0;
+    if (timeline->unmarked) /* there is nothing that the stream could wait for */
+        return acu_timeline_finish(timeline);
     int code = check_captures(timeline, stream->raw, number, &captured);
     if (!code && captured)
         return join_capture(timeline, stream);
@@ -117,8 +120,44 @@ int acu_timeline_wait_captured(acu_timeline *timeline, acu_stream *stream) {
 
 /* ---- the thread waits ---- */
 
+bool acu_timeline_was_finished(int code) {
+    return code == 0 || acu_status_is_lost();
+}
+
+/* Waiting for a device breaks any capture there, so that none may begin meanwhile. */
+static int wait_for_device(int device) {
+    int code = acu_capture_begin_device_wait(device);
+    if (code)
+        return code;
+    code = (int)cudaDeviceSynchronize();
+    acu_capture_end_device_wait(device);
+    return code;
+}
+
+int acu_timeline_finish(acu_timeline *timeline) {
+    const uint64_t now = acu_timeline_now(timeline);
+    acu_guard guard;
+    int code = acu_capture_check();
+    if (!code && !timeline->closed && acu_timeline_capture(timeline))
+        code = acu_record(ACU_ERROR_CAPTURE, "what the thread must wait for is being captured");
+    if (code)
+        return code;
+    code = acu_guard_enter(&guard, timeline->device);
+    const int mode = acu_thread_ignore_captures();
+    if (!code)
+        code = timeline->closed ? wait_for_device(timeline->device)
+                                : (int)cudaStreamSynchronize(acu_timeline_raw(timeline));
+    acu_thread_restore(mode);
+    acu_guard_leave(&guard);
+    if (code)
+        return code;
+    timeline->done = now;
+    timeline->unmarked = false;
+    return 0;
+}
+
 /* The thread waits without the lock, because what it waits for may need it. */
-int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
+static int wait_for_mark(acu_timeline *timeline, uint64_t number) {
     bool captured = false;
     pthread_mutex_lock(&timeline->lock);
     bool over = number <= timeline->done;
@@ -127,6 +166,8 @@ int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
         code = acu_record(ACU_ERROR_CAPTURE, "what the thread must wait for is being captured");
     if (!code && !over && !timeline->closed && timeline->marked < number)
         code = acu_timeline_record_mark(timeline);
+    if (!code && !over && timeline->unmarked)
+        code = acu_timeline_finish(timeline);
     cudaEvent_t mark = over ? NULL : timeline->mark;
     pthread_mutex_unlock(&timeline->lock);
     if (!code && mark)
@@ -136,6 +177,21 @@ int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
     int mode = acu_thread_ignore_captures();
     code = (int)cudaEventSynchronize(mark);
     acu_thread_restore(mode);
+    return code;
+}
+
+/* What failed on the way is nobody's error where the thread has waited in the end. */
+int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    int code = wait_for_mark(timeline, number);
+    if (code == 0 || code == ACU_ERROR_CAPTURE || acu_timeline_was_finished(code))
+        return code;
+    pthread_mutex_lock(&timeline->lock);
+    code = acu_timeline_finish(timeline);
+    pthread_mutex_unlock(&timeline->lock);
+    if (!code)
+        acu_record_restore(&before);
     return code;
 }
 
@@ -164,23 +220,32 @@ static int ask_mark(const acu_timeline *timeline, bool *over) {
     return *over ? code : 0;
 }
 
-/* Where CUDA fails to answer, the thread waits: then the answer is true for certain. The mark is
- * waited for if it is behind the work, because the stream itself may be captured by now. */
-static bool is_over(acu_timeline *timeline, uint64_t number) {
+static int ask(acu_timeline *timeline, bool is_marked, bool *over) {
     acu_guard guard;
+    int code = acu_guard_enter(&guard, timeline->device);
+    if (!code)
+        code = is_marked ? ask_mark(timeline, over) : ask_stream(timeline, over);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* Lets the thread wait: for the mark if that is behind the work, because the stream itself may be
+ * captured by now. Returns whether the work is over. */
+static bool wait_until_over(acu_timeline *timeline, bool is_marked) {
+    if (is_marked && timeline->mark && cudaEventSynchronize(timeline->mark) == cudaSuccess)
+        return true;
+    return acu_timeline_was_finished(acu_timeline_finish(timeline));
+}
+
+/* Where CUDA fails to answer, the thread waits: then the answer is true for certain. */
+static bool is_over(acu_timeline *timeline, uint64_t number) {
     bool over = timeline->done >= number;
     if (over)
         return true;
-    const bool is_marked = timeline->closed || timeline->marked >= number;
-    int code = acu_guard_enter(&guard, timeline->device);
-    if (!code)
-        code = is_marked ? ask_mark(timeline, &over) : ask_stream(timeline, &over);
-    if (code) {
-        over = true;
-        (void)(is_marked ? cudaEventSynchronize(timeline->mark)
-                         : cudaStreamSynchronize(acu_timeline_raw(timeline)));
-    }
-    acu_guard_leave(&guard);
+    const bool is_marked = !timeline->unmarked && (timeline->closed || timeline->marked >= number);
+    const int code = timeline->unmarked ? 0 : ask(timeline, is_marked, &over);
+    if (timeline->unmarked || code)
+        over = (code && acu_timeline_was_finished(code)) || wait_until_over(timeline, is_marked);
     acu_forget_not_ready();
     return over;
 }

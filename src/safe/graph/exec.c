@@ -158,6 +158,8 @@ static acu_exec *new_exec(const char *call) {
 }
 
 static int take_exec(const char *call, cudaGraphExec_t raw, bool owned, acu_exec **exec) {
+    if (exec)
+        *exec = NULL;
     if (!exec || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", exec ? "raw" : "exec");
     acu_exec *made = *exec = new_exec(call);

@@ -117,6 +117,8 @@ acu_result acu_graph_create(acu_graph **graph) {
 }
 
 static int take_graph(const char *call, cudaGraph_t raw, bool owned, acu_graph **graph) {
+    if (graph)
+        *graph = NULL;
     if (!graph || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", graph ? "raw" : "graph");
     acu_graph *made = *graph = acu_graph_new(call);

@@ -240,9 +240,10 @@ static int ask_name(const acu_kernel_source *source, const char **name) {
 
 static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
                 acu_kernel **kernel) {
+    if (kernel)
+        *kernel = NULL;
     if (!kernel || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", kernel ? "raw" : "kernel");
-    *kernel = NULL;
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;

@@ -204,7 +204,7 @@ static int destroy_module(acu_object *object) {
     bool loaded = module->raw && module->owned && !acu_is_unloading();
     if (loaded)
         code = acu_forgive_unloading(wait_for_kernels(module));
-    if (code == ACU_ERROR_CAPTURE)
+    if (!acu_timeline_was_finished(code))
         return ACU_LATER;
     if (loaded && !acu_is_unloading())
         gone = acu_forgive_unloading(unload(module));
@@ -384,9 +384,10 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
 
 static int take(const char *call, acu_device device, const acu_backend *backend, void *raw,
                 bool owned, acu_module **module) {
+    if (module)
+        *module = NULL;
     if (!module || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", module ? "raw" : "module");
-    *module = NULL;
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;

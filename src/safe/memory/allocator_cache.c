@@ -379,6 +379,8 @@ static int give(acu_allocator *base, acu_stream *stream, const acu_given *given)
     int code = piece->heap->cache->timeline == stream->timeline ? 0 : move_piece(a, piece, stream);
     if (code) /* no memory: the piece stays where it was, and its uses are waited for */
         code = acu_timeline_synchronize(stream->timeline, acu_timeline_issue(stream->timeline));
+    if (!acu_timeline_was_finished(code))
+        return code; /* it is lost: nobody knows when it can be used again */
     pthread_mutex_lock(&base->lock);
     piece->number = acu_timeline_issue(piece->heap->cache->timeline);
     acu_heap_give(piece);
@@ -483,14 +485,14 @@ static void free_caches(acu_caching *a) {
     }
 }
 
-/* Waits for all work on what is free. Where that fails, CUDA has lost the work, or nobody can wait
- * for it ever: the memory is given back all the same. */
+/* Waits for all work on what is free. Where CUDA has lost the work, the memory is given back all
+ * the same. Returns ACU_LATER where the thread may not wait, or cannot. */
 static int finish_uses(acu_caching *a) {
     int first = 0;
     for (acu_cache *cache = a->caches; cache && !acu_is_unloading(); cache = cache->next) {
         const int code = wait_for_uses(a, cache);
-        if (code == ACU_ERROR_CAPTURE)
-            return code;
+        if (!acu_timeline_was_finished(code))
+            return ACU_LATER;
         first = first ? first : code;
         forget_uses(&cache->small, UINT64_MAX);
         forget_uses(&cache->large, UINT64_MAX);
@@ -501,8 +503,8 @@ static int finish_uses(acu_caching *a) {
 static int destroy(acu_allocator *base) {
     acu_caching *a = caching(base);
     const int code = finish_uses(a);
-    if (code == ACU_ERROR_CAPTURE)
-        return ACU_LATER;
+    if (code == ACU_LATER)
+        return code;
     pthread_mutex_lock(&base->lock);
     const int given = acu_source_shrink(a, 0);
     free_caches(a);

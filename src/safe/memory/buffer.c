@@ -219,6 +219,8 @@ acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, 
 
 /* Makes a buffer on memory of CUDA's: acu_buffer_register() is for other memory of the host. */
 static int on_address(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
+    if (buffer)
+        *buffer = NULL;
     if (r->options.memory == ACU_MEMORY_VIRTUAL)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "acu_virtual_create_buffer() makes a buffer of virtual memory; as "
@@ -257,6 +259,17 @@ acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, 
 
 acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
     return acu_object_retain(__func__, buffer, &acu_buffer_class);
+}
+
+void acu_buffer_keep_memory(acu_buffer *buffer) {
+    acu_object_add_owner(buffer);
+    (void)acu_storage_retain(buffer->storage);
+}
+
+/* The buffer is still an owner of the memory, so that giving up the other one destroys nothing. */
+int acu_buffer_give_up_memory(const char *call, acu_buffer *buffer) {
+    (void)acu_object_release(NULL, buffer->storage, &acu_storage_class);
+    return acu_object_release(call, buffer, &acu_buffer_class);
 }
 
 /* Where the memory is an allocator's, which can keep the storage with it, it does. */

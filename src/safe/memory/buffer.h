@@ -30,6 +30,13 @@ int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t
  * recorded for `call`. */
 int acu_buffer_new_on(const char *call, const acu_storage_request *request, acu_buffer **buffer);
 
+/* Adds an owner to the buffer, and one to its memory, for an object that has the address and size
+ * of now: while that lives, the buffer does not shrink. An owner of the buffer alone sees what the
+ * buffer has become. */
+void acu_buffer_keep_memory(acu_buffer *buffer);
+/* Takes both owners away; returns as acu_object_release() does for `call`. */
+int acu_buffer_give_up_memory(const char *call, acu_buffer *buffer);
+
 /* ---- copies ---- */
 
 /* Returns how CUDA has to copy between two buffers. */

@@ -144,6 +144,8 @@ acu_result acu_buffer_grow(acu_buffer *buffer, size_t count) {
     return OUTCOME(buffer, code);
 }
 
+/* What has the memory's address and size owns the storage. What owns the buffer alone, as a list of
+ * arguments, or an owner that the program has added, sees that it has shrunk. */
 static bool is_kept_by_others(const acu_buffer *buffer) {
     return __atomic_load_n(&buffer->storage->object.references, __ATOMIC_ACQUIRE) != 1;
 }
@@ -177,7 +179,7 @@ acu_result acu_buffer_shrink(acu_buffer *buffer, size_t count) {
     if (is_kept_by_others(buffer))
         acu_destroy_deferred(); /* what was released, and is done now */
     ACU_REQUIRE_OF(buffer, !is_kept_by_others(buffer), ACU_ERROR_STATE,
-                   "a slice, a view, a share or a graph keeps the memory, and may use what would "
-                   "be given back");
+                   "a slice, a view, a tensor, a texture, a share or a graph keeps the memory, and "
+                   "may use what would be given back");
     return OUTCOME(buffer, cut(buffer, v, count));
 }

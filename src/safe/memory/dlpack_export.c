@@ -90,13 +90,14 @@ typedef struct export {
         struct DLManagedTensorVersioned versioned;
         struct DLManagedTensor unversioned;
     } tensor;
-    acu_buffer *buffer; /* with a reference */
+    acu_buffer *buffer; /* with references to it and to its memory */
     int64_t shape[ACU_MAX_RANK], strides[ACU_MAX_RANK];
 } export;
 
 /* The thread's last error stays as it is, and a failure is kept for acu_release_error(). */
 static void end_export(export *e) {
-    (void)acu_buffer_release(e->buffer);
+    acu_destroy_deferred();
+    (void)acu_buffer_give_up_memory("acu_buffer_release", e->buffer);
     free(e);
 }
 
@@ -173,7 +174,7 @@ static int new_export(const char *call, acu_buffer *buffer, const acu_tensor_lay
     }
     copy_layout(e, l);
     e->buffer = buffer;
-    acu_object_add_owner(buffer);
+    acu_buffer_keep_memory(buffer);
     *tensor = (acu_dlpack_tensor){.data = address_of(buffer, device, l->at),
                                   .device_type = (int32_t)device,
                                   .device_id = id_of(buffer, device),

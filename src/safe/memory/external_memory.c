@@ -163,9 +163,10 @@ acu_result acu_external_memory_import(acu_device device, const acu_external_memo
 
 static int on_raw(const char *call, acu_device device, cudaExternalMemory_t raw, size_t bytes,
                   bool owned, acu_external_memory **memory) {
+    if (memory)
+        *memory = NULL;
     if (!memory || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", memory ? "raw" : "memory");
-    *memory = NULL;
     ACU_TRY(check_bytes(call, bytes));
     ACU_TRY(acu_device_resolve(call, &device));
     acu_external_memory *made = new_memory(call, device, bytes);

@@ -19,7 +19,7 @@ int acu_image_new(const char *call, const acu_class *kind, acu_buffer *memory,
     made->raw = raw;
     made->owned = owned;
     made->memory = memory;
-    acu_object_add_owner(memory);
+    acu_buffer_keep_memory(memory);
     *image = made;
     return 0;
 }
@@ -44,7 +44,7 @@ int acu_image_create(const acu_image_making *m, acu_image **image) {
     if (code) {
         acu_buffer *memory = made->memory;
         acu_object_discard(&made->object);
-        (void)acu_object_release(NULL, memory, &acu_buffer_class); /* the caller has it, too */
+        (void)acu_buffer_give_up_memory(NULL, memory); /* the caller has it, too */
         return code;
     }
     made->owned = true;
@@ -55,7 +55,7 @@ int acu_image_create(const acu_image_making *m, acu_image **image) {
 int acu_image_destroy(acu_image *image, int (*destroy)(unsigned long long raw)) {
     const bool mine = image->owned && !acu_is_unloading();
     int waited = mine ? acu_forgive_unloading(acu_storage_synchronize(image->memory->storage)) : 0;
-    if (waited == ACU_ERROR_CAPTURE)
+    if (!acu_timeline_was_finished(waited))
         return ACU_LATER;
     int code = 0;
     if (mine && !acu_is_unloading()) {
@@ -65,7 +65,7 @@ int acu_image_destroy(acu_image *image, int (*destroy)(unsigned long long raw)) 
         code = entered ? entered : code;
         acu_guard_leave(&guard);
     }
-    const int memory = acu_object_release(NULL, image->memory, &acu_buffer_class);
+    const int memory = acu_buffer_give_up_memory(NULL, image->memory);
     code = acu_forgive_unloading(code);
     return code ? code : waited ? waited : memory;
 }

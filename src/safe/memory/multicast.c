@@ -203,6 +203,7 @@ acu_result acu_multicast_create(unsigned devices, size_t bytes,
     int code = acu_translate_driver(cuMulticastCreate(&made->raw, &p));
     if (code) {
         acu_object_discard(&made->object);
+        acu_physical_hint_at_fabric(handles, code);
         return OUTCOME(NULL, code);
     }
     made->owned = true;

@@ -112,6 +112,14 @@ acu_result acu_physical_get_granularity(acu_device device, const acu_physical_op
         NULL, granularity_of(&p, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED, best ? best : &ignored));
 }
 
+void acu_physical_hint_at_fabric(unsigned handles, int code) {
+    if (acu_has(handles, ACU_SHARE_FABRIC) &&
+        (code == cudaErrorNotPermitted || code == ACU_NOT_SUPPORTED))
+        acu_fail_hint("fabric handles need GPUs on a fabric, and an IMEX channel that the process "
+                      "may open (/dev/nvidia-caps-imex-channels); on one machine "
+                      "ACU_SHARE_FILE_DESCRIPTOR does without");
+}
+
 /* Makes memory with those properties. */
 static int take(const CUmemAllocationProp *p, size_t bytes, acu_physical **physical) {
     acu_physical *made = NULL;
@@ -121,6 +129,7 @@ static int take(const CUmemAllocationProp *p, size_t bytes, acu_physical **physi
     code = acu_translate_driver(cuMemCreate(&made->raw, bytes, p, 0));
     if (code) {
         acu_object_discard(&made->object);
+        acu_physical_hint_at_fabric((unsigned)p->requestedHandleTypes, code);
         return code;
     }
     made->owned = true;
@@ -159,6 +168,20 @@ acu_result acu_physical_create(acu_device device, size_t bytes, const acu_physic
 
 /* ---- handles for what is there ---- */
 
+/* Validates a size that the caller says. CUDA does not know it either, and looks only when the
+ * memory is mapped; but it makes no memory of any other size than a multiple of the granularity. */
+static int check_size(const char *call, const CUmemAllocationProp *p, size_t bytes) {
+    size_t step = 0;
+    const int code = granularity_of(p, CU_MEM_ALLOC_GRANULARITY_MINIMUM, &step);
+    if (code)
+        return acu_cuda_failed(call, "", code);
+    if (bytes % step == 0)
+        return 0;
+    return acu_fail(call, "", ACU_ERROR_RANGE,
+                    "'bytes' is %zu, but such memory has a multiple of %zu, its granularity", bytes,
+                    step);
+}
+
 /* Makes a handle for a raw one, whose place CUDA knows. Returns 0 or a failure recorded for `call`.
  */
 static int on_raw(const char *call, unsigned long long raw, size_t bytes, bool owned,
@@ -167,8 +190,10 @@ static int on_raw(const char *call, unsigned long long raw, size_t bytes, bool o
     if (bytes == 0)
         return acu_fail(call, "", ACU_ERROR_RANGE, "'bytes' is 0, but memory has a size");
     int code = acu_translate_driver(cuMemGetAllocationPropertiesFromHandle(&p, raw));
-    if (!code)
-        code = new_physical(p.location, bytes, physical);
+    if (code)
+        return acu_cuda_failed(call, "", code);
+    ACU_TRY(check_size(call, &p, bytes));
+    code = new_physical(p.location, bytes, physical);
     if (code)
         return acu_cuda_failed(call, "", code);
     (*physical)->raw = raw;
@@ -228,24 +253,29 @@ acu_result acu_physical_find(const void *address, size_t bytes, acu_physical **p
 
 /* ---- sharing ---- */
 
-acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
-    acu_physical_info info;
-    ACU_NEED_POINTER(descriptor);
-    *descriptor = -1;
-    ACU_NEED(physical, acu_physical_class);
-    ACU_TRY(acu_physical_get_info(physical, &info));
-    if (!acu_has(info.handles, ACU_SHARE_FILE_DESCRIPTOR)) {
+int acu_physical_export_for(const char *call, const acu_physical *physical, int *descriptor) {
+    CUmemAllocationProp p = {0};
+    int code = acu_translate_driver(cuMemGetAllocationPropertiesFromHandle(&p, physical->raw));
+    if (!code && !acu_has((unsigned)p.requestedHandleTypes, ACU_SHARE_FILE_DESCRIPTOR)) {
         acu_fail_hint("acu_physical_create() makes memory that can be shared, with "
                       "ACU_SHARE_FILE_DESCRIPTOR in options.handles");
-        return acu_fail_on(__func__, physical, ACU_ERROR_STATE,
+        return acu_fail_on(call, physical, ACU_ERROR_STATE,
                            "the memory was made without ACU_SHARE_FILE_DESCRIPTOR in "
                            "options.handles, or was imported");
     }
-    int code = acu_translate_driver(cuMemExportToShareableHandle(
-        descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    if (!code)
+        code = acu_translate_driver(cuMemExportToShareableHandle(
+            descriptor, physical->raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     if (code)
         *descriptor = -1;
-    return OUTCOME(physical, code);
+    return acu_outcome(call, physical, code);
+}
+
+acu_result acu_physical_export(acu_physical *physical, int *descriptor) {
+    ACU_NEED_POINTER(descriptor);
+    *descriptor = -1;
+    ACU_NEED(physical, acu_physical_class);
+    return acu_physical_export_for(__func__, physical, descriptor);
 }
 
 acu_result acu_physical_import(int descriptor, size_t bytes, acu_physical **physical) {

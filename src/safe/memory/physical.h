@@ -28,6 +28,12 @@ int acu_physical_take(acu_device device, const acu_physical_options *options, si
 /* Returns 0 if there can be such options, or a failure recorded for `call`. */
 int acu_physical_check_options(const char *call, acu_device device, const acu_physical_options *o);
 
+/* Exports as acu_physical_export() does; returns 0 or a failure recorded for `call`. */
+int acu_physical_export_for(const char *call, const acu_physical *physical, int *descriptor);
+
+/* Hints at what fabric handles need, where they were asked for and refused with the code. */
+void acu_physical_hint_at_fabric(unsigned handles, int code);
+
 /* Prepares the driver for calls about memory of the device, or of ACU_DEVICE_HOST, and replaces
  * ACU_DEVICE_CURRENT by the ordinal. Returns 0 or a failure recorded for `call`. */
 int acu_physical_begin(const char *call, acu_device *device);

@@ -1,6 +1,7 @@
 /* Pools of device memory. */
 #include "safe/memory/pool.h"
 #include "safe/base/device.h"
+#include "safe/memory/physical.h"
 
 #define OUTCOME(pool, code) acu_outcome(__func__, (pool), (int)(code))
 
@@ -75,8 +76,10 @@ acu_result acu_pool_create(acu_device device, const acu_pool_options *options, a
                 options->handles);
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
-    ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
-    int code = new_pool(__func__, device, raw, true, pool);
+    int code = create_raw(device, options ? options : &none, &raw);
+    acu_physical_hint_at_fabric(options ? options->handles : 0, code);
+    ACU_TRY(OUTCOME(NULL, code));
+    code = new_pool(__func__, device, raw, true, pool);
     if (code)
         destroy_raw(raw);
     else if (options)
@@ -111,9 +114,10 @@ acu_result acu_pool_set_current(acu_pool *pool) {
 
 static int new_pool_of(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
                        acu_pool **pool) {
+    if (pool)
+        *pool = NULL;
     if (!pool || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
-    *pool = NULL;
     int code = acu_device_resolve(call, &device);
     return code ? code : new_pool(call, device, raw, owned, pool);
 }

@@ -133,8 +133,9 @@ static int use_export(cudaMemPool_t raw, uint64_t id, acu_pool_export *use) {
     return code;
 }
 
-/* Gives the share a descriptor of a pool, and the pool's id. */
-static int offer_pool(const char *call, cudaMemPool_t raw, acu_share *share) {
+/* Gives the share a descriptor of a pool, and the pool's id. A pool that cannot be shared fails
+ * with `unshared`. */
+static int offer_pool(const char *call, cudaMemPool_t raw, int unshared, acu_share *share) {
     ACU_TRY(acu_share_make_room(call, 1, &share->descriptors));
     acu_pool_export *use =
         acu_object_new(call, &pool_export_class, sizeof *use, ACU_DEVICE_CURRENT);
@@ -157,7 +158,7 @@ static int offer_pool(const char *call, cudaMemPool_t raw, acu_share *share) {
         return acu_cuda_failed_on(call, share->kept, code);
     acu_fail_hint("acu_pool_options.handles = ACU_SHARE_FILE_DESCRIPTOR makes a pool that can be "
                   "shared; memory of ACU_MEMORY_DEVICE can be shared without a pool");
-    return acu_fail_on(call, share->kept, ACU_ERROR_STATE,
+    return acu_fail_on(call, share->kept, unshared,
                        "the pool was made without ACU_SHARE_FILE_DESCRIPTOR in options.handles");
 }
 
@@ -170,8 +171,8 @@ acu_result acu_share_export_pool(acu_pool *pool, acu_share **share) {
                    "the pool is another process's, which alone exports it");
     ACU_TRY(begin(__func__, &pool->object, ACU_SHARE_POOL, &made));
     made->body.way = ACU_SHARE_BY_POOL;
-    return finish(__func__, pool->object.device, offer_pool(__func__, pool->raw, made), made,
-                  share);
+    return finish(__func__, pool->object.device,
+                  offer_pool(__func__, pool->raw, ACU_ERROR_STATE, made), made, share);
 }
 
 /* ---- events and physical memory ---- */
@@ -202,9 +203,9 @@ acu_result acu_share_export_physical(acu_physical *physical, acu_share **share) 
     made->body.bytes = made->body.whole = physical->bytes;
     int code = acu_share_make_room(__func__, 1, &made->descriptors);
     if (!code)
-        code = acu_physical_export(physical, made->descriptors.of);
+        code = acu_physical_export_for(__func__, physical, made->descriptors.of);
     made->descriptors.count = !code;
-    return finish(__func__, acu_physical_device(physical), OUTCOME(physical, code), made, share);
+    return finish(__func__, acu_physical_device(physical), code, made, share);
 }
 
 /* ---- buffers ---- */
@@ -254,7 +255,7 @@ static int offer_of_pool(const char *call, const acu_buffer *buffer, cudaMemPool
     size_t size = 0;
     struct cudaMemPoolPtrExportData data;
     const CUdeviceptr at = (CUdeviceptr)(uintptr_t)buffer->pointer;
-    ACU_TRY(offer_pool(call, pool, share));
+    ACU_TRY(offer_pool(call, pool, ACU_ERROR_MEMORY_KIND, share));
     int code = acu_translate_driver(cuMemGetAddressRange(&base, &size, at));
     if (!code)
         ACU_IGNORING_CAPTURES(code, cudaMemPoolExportPointer(&data, (void *)(uintptr_t)base));

@@ -3,21 +3,27 @@
  *
  * A message is a token, and what says which descriptors come with it: those of the memory, and last
  * that of a lease. The lease counts from the moment of sending, so that there is no moment in which
- * the exporting process could take the memory for unused. The system passes at most 253 descriptors
- * at once, so that more come with further bytes.
+ * the exporting process could take the memory for unused.
+ *
+ * A message goes in one call of the system, as a whole or not at all, so that a socket which does
+ * not block is left with nothing half sent. But one call passes at most 253 descriptors: more wait
+ * in a socket of their own, whose other end is sent in their place.
  */
-#define _GNU_SOURCE /* MSG_CMSG_CLOEXEC */
+#define _GNU_SOURCE /* MSG_CMSG_CLOEXEC, POLLRDHUP */
 
 #include "safe/memory/share.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 typedef struct message {
     acu_share_token token;
-    unsigned char has_descriptor, has_lease, reserved[2];
+    unsigned char has_descriptor, has_lease;
+    unsigned char packed; /* the descriptors are in a socket, which came */
+    unsigned char reserved;
     uint32_t more; /* descriptors beyond the first */
 } message;
 
@@ -31,13 +37,18 @@ typedef union control {
     char bytes[CMSG_SPACE(MOST * sizeof(int))];
 } control;
 
-/* Returns whether the call is to be made again: after a signal, or, for a socket that does not
- * block, after it is ready. */
-static bool again(int socket, short events) {
+/* Returns whether the call failed because the socket does not block, or not any longer. */
+static bool would_block(void) {
+    return errno == EAGAIN || errno == EWOULDBLOCK;
+}
+
+/* Returns whether the call is to be made again: after a signal, or, where a part of a message has
+ * passed already, after the socket is ready. */
+static bool again(int socket, short events, bool begun) {
     struct pollfd ready = {.fd = socket, .events = events};
     if (errno == EINTR)
         return true;
-    if (errno != EAGAIN && errno != EWOULDBLOCK)
+    if (!would_block() || !begun)
         return false;
     return poll(&ready, 1, -1) >= 0 || errno == EINTR;
 }
@@ -72,7 +83,7 @@ static int send_part(int socket, const void *bytes, size_t size, const int *desc
         struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
         attach(&header, &with, descriptors, done ? 0 : count);
         const ssize_t some = sendmsg(socket, &header, MSG_NOSIGNAL);
-        if (some < 0 && !again(socket, POLLOUT))
+        if (some < 0 && !again(socket, POLLOUT, done > 0))
             return -1;
         done += some > 0 ? (size_t)some : 0;
     }
@@ -83,16 +94,37 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* Puts the descriptors into a socket, from which they are received; returns it, or -1 with errno.
+ */
+static int pack(const int *descriptors, size_t count) {
+    static const char some_byte = 0;
+    int ends[2], failed = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends))
+        return -1;
+    for (size_t done = 0; done < count && !failed; done += MOST)
+        failed = send_part(ends[0], &some_byte, sizeof some_byte, descriptors + done,
+                           least(count - done, MOST));
+    const int why = errno;
+    acu_share_close(ends[0]);
+    if (!failed)
+        return ends[1];
+    acu_share_close(ends[1]);
+    errno = why;
+    return -1;
+}
+
 /* Sends the message and all descriptors; returns 0, or -1 with errno. */
-static int send_all(int socket, const message *sent, const int *descriptors, size_t count) {
-    static const char further = 0;
-    size_t done = least(count, MOST);
-    int failed = send_part(socket, sent, sizeof *sent, descriptors, done);
-    while (!failed && done < count) {
-        const size_t some = least(count - done, MOST);
-        failed = send_part(socket, &further, sizeof further, descriptors + done, some);
-        done += some;
-    }
+static int send_all(int socket, message *sent, const int *descriptors, size_t count) {
+    if (count <= MOST)
+        return send_part(socket, sent, sizeof *sent, descriptors, count);
+    const int packed = pack(descriptors, count);
+    if (packed < 0)
+        return -1;
+    sent->packed = true;
+    const int failed = send_part(socket, sent, sizeof *sent, &packed, 1);
+    const int why = errno;
+    acu_share_close(packed);
+    errno = why;
     return failed;
 }
 
@@ -123,6 +155,8 @@ acu_result acu_share_send(acu_share *share, int socket) {
     const int why = errno;
     acu_share_close(lease);
     errno = why;
+    if (failed && would_block())
+        return ACU_NOT_READY;
     return failed ? fail_system(__func__, share, "the socket cannot send it") : 0;
 }
 
@@ -155,14 +189,14 @@ static void detach(struct msghdr *header, arrival *a) {
 
 /* Receives bytes up to the size, or to the end of the socket, and their descriptors, and adds how
  * many came to `done`; returns 0, or -1 with errno. */
-static int receive_part(int socket, void *bytes, size_t size, size_t *done, arrival *a) {
+static int receive_part(int socket, void *bytes, size_t size, int flags, size_t *done, arrival *a) {
     while (*done < size) {
         control with;
         struct iovec part = {.iov_base = (char *)bytes + *done, .iov_len = size - *done};
         struct msghdr header = {
             .msg_iov = &part, .msg_iovlen = 1, .msg_control = &with, .msg_controllen = sizeof with};
-        const ssize_t some = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-        if (some < 0 && !again(socket, POLLIN))
+        const ssize_t some = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | flags);
+        if (some < 0 && !again(socket, POLLIN, *done > 0))
             return -1;
         if (some >= 0)
             detach(&header, a);
@@ -180,16 +214,49 @@ static size_t expected(const message *got) {
     return memory + (got->has_lease != 0);
 }
 
-/* Receives a message, and the further bytes that have the rest of its descriptors; returns 0, or -1
- * with errno. */
-static int receive_all(int socket, arrival *a) {
-    int failed = receive_part(socket, &a->got, sizeof a->got, &a->size, a);
-    const size_t all = a->size == sizeof a->got ? expected(&a->got) : 0;
-    for (size_t sent = MOST; !failed && sent < all && all <= ALL; sent += MOST) {
-        char further;
-        size_t done = 0;
-        failed = receive_part(socket, &further, sizeof further, &done, a);
+/* Replaces the socket that came by the descriptors that wait in it; returns 0, or -1 with errno. */
+static int unpack(arrival *a, size_t all) {
+    const int packed = a->descriptors[0];
+    int failed = 0;
+    a->count = 0;
+    for (size_t done = 0; done < all && !failed; done += MOST) {
+        char some_byte;
+        size_t size = 0;
+        failed = receive_part(packed, &some_byte, sizeof some_byte, MSG_DONTWAIT, &size, a);
     }
+    const int why = errno;
+    acu_share_close(packed);
+    errno = why;
+    return failed && !would_block() ? -1 : 0; /* where some are missing, that is found later */
+}
+
+/* Returns whether a whole message is there, or what will never be one, so that receiving it does
+ * not block. */
+static bool is_there(int socket) {
+    char seen[sizeof(message)];
+    struct pollfd end = {.fd = socket, .events = POLLRDHUP};
+    int type = SOCK_STREAM;
+    socklen_t size = sizeof type;
+    const ssize_t some = recv(socket, seen, sizeof seen, MSG_PEEK | MSG_DONTWAIT);
+    if (some < 0)
+        return !would_block();
+    if (some == 0 || some == (ssize_t)sizeof seen)
+        return true;
+    return (getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type != SOCK_STREAM) ||
+           (poll(&end, 1, 0) > 0);
+}
+
+/* Receives a message and all its descriptors; returns 0, or -1 with errno. */
+static int receive_all(int socket, arrival *a) {
+    const int flags = fcntl(socket, F_GETFL);
+    if (flags >= 0 && acu_has((unsigned)flags, O_NONBLOCK) && !is_there(socket)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    int failed = receive_part(socket, &a->got, sizeof a->got, 0, &a->size, a);
+    const size_t all = a->size == sizeof a->got ? expected(&a->got) : 0;
+    if (!failed && a->got.packed && a->count == 1 && all > MOST && all <= ALL)
+        failed = unpack(a, all);
     return failed;
 }
 
@@ -201,8 +268,14 @@ static void close_all(const arrival *a) {
 /* Makes a share of a message; takes the descriptors over, also where that fails. */
 static int use(const char *call, const arrival *a, acu_share **share) {
     acu_descriptors memory = {NULL, 0};
+    acu_share_body body;
     const bool whole = a->size == sizeof a->got;
+    const size_t bytes = whole ? sizeof a->got.token : a->size;
     const size_t all = whole ? expected(&a->got) : 0;
+    if (acu_share_decode(call, &a->got.token, bytes, &body)) {
+        close_all(a);
+        return acu_last_error();
+    }
     if (a->count != all) {
         close_all(a);
         acu_fail_hint("a process can have as many descriptors as 'ulimit -n' says");
@@ -218,7 +291,7 @@ static int use(const char *call, const arrival *a, acu_share **share) {
     memory.count = all - lease;
     if (memory.count > 0)
         memcpy(memory.of, a->descriptors, memory.count * sizeof *memory.of);
-    return acu_share_new_of(call, &a->got.token, whole ? sizeof a->got.token : a->size, memory,
+    return acu_share_new_of(call, &a->got.token, bytes, memory,
                             lease ? a->descriptors[all - 1] : -1, share);
 }
 
@@ -231,6 +304,8 @@ acu_result acu_share_receive(int socket, acu_share **share) {
         const int why = errno;
         close_all(&a);
         errno = why;
+        if (would_block())
+            return ACU_NOT_READY;
         return fail_system(__func__, NULL, "the socket cannot receive a share");
     }
     ACU_REQUIRE(a.size > 0, cudaErrorOperatingSystem, "the other process has closed the socket");

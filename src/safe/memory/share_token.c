@@ -124,6 +124,9 @@ static int check_bytes(const char *call, const unsigned char *token, size_t byte
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "the token is cut short: it has %zu of %u bytes", bytes,
                         (unsigned)head.size);
+    if (bytes > head.size)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the token has %u bytes, but %zu are given",
+                        (unsigned)head.size, bytes);
     memcpy(&sum, token + offsetof(acu_share_body, checksum), sizeof sum);
     if (sum != checksum_of(token, head.size))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,

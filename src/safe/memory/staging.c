@@ -37,14 +37,15 @@ static int query_block(const acu_staging_block *block, bool *over) {
     return 0;
 }
 
-/* Returns whether nothing is copied from or to the block any more; also where the device has
- * failed, which copies nothing. */
+/* Returns whether nothing is copied from or to the block any more; also where CUDA has lost the
+ * work of the device, which copies nothing. */
 static bool is_block_over(const acu_staging_block *block) {
     acu_saved_record before;
     bool over = false;
     acu_record_save(&before);
-    if (query_block(block, &over))
-        over = true;
+    const int code = query_block(block, &over);
+    if (code)
+        over = acu_timeline_was_finished(code);
     acu_record_restore(&before);
     return over;
 }

@@ -307,10 +307,11 @@ static bool is_unordered(const acu_storage *s) {
 
 /* Frees the memory after the thread has waited for all uses. `before` is an earlier failure, or 0.
  * Returns the failure to free the memory, if there is one, else the first failure; ACU_LATER, with
- * nothing freed, where the thread may not wait. */
+ * nothing freed, where the thread may not wait, or cannot, because then a stream may still use the
+ * memory. */
 static int free_after_uses(acu_storage *s, int before) {
     int waited = acu_forgive_unloading(acu_storage_synchronize(s));
-    if (waited == ACU_ERROR_CAPTURE)
+    if (!acu_timeline_was_finished(waited))
         return ACU_LATER;
     int freed = s->owned && !acu_is_unloading() ? acu_forgive_unloading(free_now(s)) : 0;
     return freed ? freed : before ? before : waited;

@@ -24,7 +24,9 @@ typedef struct acu_use {
     uint64_t seen;    /* the timeline has waited for all writes up to this version */
 } acu_use;
 
-enum { ACU_USES = 4 };
+/* From the fifth use on, a stream waits for the oldest one; more are remembered only where none can
+ * be waited for. */
+enum { ACU_USES = 4, ACU_MOST_USES = 8 };
 
 struct acu_buffer {
     acu_object object;
@@ -69,9 +71,9 @@ typedef struct acu_storage {
      * own device is known to use it. */
     acu_access (*access_of)(const struct acu_storage *storage, int device);
     pthread_mutex_t lock;
-    uint64_t version;       /* under the lock */
-    unsigned use_count;     /* under the lock */
-    acu_use uses[ACU_USES]; /* under the lock; not initialised beyond the count */
+    uint64_t version;            /* under the lock */
+    unsigned use_count;          /* under the lock */
+    acu_use uses[ACU_MOST_USES]; /* under the lock; not initialised beyond the count */
 } acu_storage;
 
 extern ACU_OURS const acu_class acu_buffer_class, acu_storage_class;
@@ -224,6 +226,8 @@ int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
 int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, size_t count,
                               acu_buffer **buffer);
 
+/* Adds an owner that may use the memory as it is now: until it is gone, no buffer there shrinks.
+ * Returns the storage. */
 acu_storage *acu_storage_retain(acu_storage *storage);
 
 #endif

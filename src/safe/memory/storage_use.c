@@ -97,7 +97,8 @@ int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool wr
 /* ---- the end ---- */
 
 /* Makes room in a full table: the stream waits for the oldest use of another one, and its own entry
- * then stands for both, also for what the other one wrote. */
+ * then stands for both, also for what the other one wrote. Where nobody can wait, the use stays:
+ * the table has some more room for that. */
 static int merge_oldest_use(acu_storage *storage, acu_stream *stream, bool *writes) {
     unsigned oldest = 0;
     for (unsigned i = 1; i < storage->use_count; i++)
@@ -107,6 +108,8 @@ static int merge_oldest_use(acu_storage *storage, acu_stream *stream, bool *writ
     int code = acu_timeline_wait(use->timeline, use->number, stream);
     if (code) /* the use must not be forgotten before it is done, so the thread waits */
         code = acu_timeline_synchronize(use->timeline, use->number);
+    if (!acu_timeline_was_finished(code) && storage->use_count < ACU_MOST_USES)
+        return code;
     *writes = *writes || use->written != 0;
     remove_use(storage, oldest);
     return code;
@@ -126,7 +129,7 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
         remove_older(storage, stream->timeline, seen);
     acu_use *mine = find_use(storage, stream->timeline);
     if (!mine) {
-        if (storage->use_count == ACU_USES)
+        if (storage->use_count >= ACU_USES)
             code = merge_oldest_use(storage, stream, &writes);
         mine = &storage->uses[storage->use_count++];
         *mine = (acu_use){.timeline = retain(storage, stream->timeline)};
@@ -173,7 +176,7 @@ __attribute__((noinline)) int acu_storage_gather_uses(acu_storage *storage) {
 /* Lets the thread wait without the lock, because what it waits for may itself wait for another
  * thread that uses the memory. */
 int acu_storage_synchronize(acu_storage *storage) {
-    acu_use uses[ACU_USES];
+    acu_use uses[ACU_MOST_USES];
     int code = 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);

@@ -2,6 +2,7 @@
 #include "sim/code/kernel_launch.h"
 #include "sim/memory/sample.h"
 #include "sim/memory/surface.h"
+#include "sim/memory/texel.h"
 
 #include <string.h>
 
@@ -20,8 +21,13 @@ static const acu_sim_texture *begin(const acu_sim_launch *launch, unsigned long 
     return begin_object(launch, handle, false);
 }
 
-static acu_sim_texel end(acu_sim_texel texel) {
+/* A texel whose memory is gone ends the kernel, as any illegal address does. */
+static acu_sim_texel end(const acu_sim_launch *launch, acu_sim_texel texel) {
+    const void *missing = acu_sim_image_take_missing();
     pthread_mutex_unlock(&acu_sim_lock);
+    if (missing)
+        acu_sim_kernel_end(launch, "the illegal address of a texel, where no memory is",
+                           (unsigned long long)(uintptr_t)missing);
     return texel;
 }
 
@@ -44,14 +50,14 @@ acu_sim_texel acu_sim_texture_sample_level(const acu_sim_launch *launch, unsigne
                                            acu_sim_geometry geometry, unsigned layer,
                                            const float *at, float level) {
     const acu_sim_place place = place_of(geometry, layer, at);
-    return end(acu_sim_sample_level(begin(launch, texture), &place, level));
+    return end(launch, acu_sim_sample_level(begin(launch, texture), &place, level));
 }
 
 acu_sim_texel acu_sim_texture_sample_grad(const acu_sim_launch *launch, unsigned long long texture,
                                           acu_sim_geometry geometry, unsigned layer,
                                           const float *at, const float *dx, const float *dy) {
     const acu_sim_place place = place_of(geometry, layer, at);
-    return end(acu_sim_sample_grad(begin(launch, texture), &place, dx, dy));
+    return end(launch, acu_sim_sample_grad(begin(launch, texture), &place, dx, dy));
 }
 
 acu_sim_texel acu_sim_texture_fetch(const acu_sim_launch *launch, unsigned long long texture,
@@ -60,13 +66,13 @@ acu_sim_texel acu_sim_texture_fetch(const acu_sim_launch *launch, unsigned long 
     static const unsigned char counts[] = {1, 2, 3, 1, 2};
     acu_sim_place place = {.geometry = geometry, .layer = layer};
     memcpy(place.texel, at, counts[geometry] * sizeof *at);
-    return end(acu_sim_sample_fetch(begin(launch, texture), &place, level));
+    return end(launch, acu_sim_sample_fetch(begin(launch, texture), &place, level));
 }
 
 acu_sim_texel acu_sim_texture_gather(const acu_sim_launch *launch, unsigned long long texture,
                                      const float *at, unsigned component) {
     const acu_sim_place place = place_of(ACU_SIM_2D, 0, at);
-    return end(acu_sim_sample_gather(begin(launch, texture), &place, component & 3));
+    return end(launch, acu_sim_sample_gather(begin(launch, texture), &place, component & 3));
 }
 
 /* ---- surfaces ---- */

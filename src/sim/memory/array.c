@@ -504,16 +504,20 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
                           "numLevels is 0, with which CUDA damages its heap: an image without "
                           "further levels has 1");
     if (image->numLevels > most_levels(&image->extent, image->flags))
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "numLevels is %u, and of that extent there can be %u", image->numLevels,
+                          most_levels(&image->extent, image->flags));
     mipmapped *m = new_mipmap(device, &image->formatDesc, &image->extent, image->flags,
                               image->numLevels, false);
     if (!m)
         return cudaErrorMemoryAllocation;
     acu_sim_array_memory *memory = m->levels[0]->memory;
     acu_sim_array_lay_out_image(m->levels, m->level_count, &memory->shape);
-    if (memory->shape.used > size) {
+    const size_t needed = memory->shape.used;
+    if (needed > size) {
         free_mipmap(m);
-        return cudaErrorInvalidValue;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the image has %zu bytes, and of the memory %zu are there", needed, size);
     }
     memory->external = external; /* whose reference the caller has taken */
     memory->whole = bytes;

@@ -17,6 +17,7 @@
 #include "sim/shared_file.h"
 #include "sim/stream/capture.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -72,9 +73,12 @@ static cudaError_t validate_other(const struct cudaExternalMemoryHandleDesc *des
 }
 
 static cudaError_t validate(const struct cudaExternalMemoryHandleDesc *desc) {
-    if (!acu_sim_knows(&acu_cudart_type_cudaExternalMemoryHandleType, desc->type) || !desc->size ||
-        desc->flags & ~(unsigned)cudaExternalMemoryDedicated)
+    if (!acu_sim_knows(&acu_cudart_type_cudaExternalMemoryHandleType, desc->type))
         return cudaErrorInvalidValue;
+    if (!desc->size)
+        return SIM_REFUSE(cudaErrorInvalidValue, "the memory has 0 bytes");
+    if (desc->flags & ~(unsigned)cudaExternalMemoryDedicated)
+        return SIM_REFUSE(cudaErrorInvalidValue, "there are no flags 0x%x", desc->flags);
     return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : validate_other(desc);
 }
 
@@ -116,10 +120,11 @@ static bool find_memory(int fd, memory_part *part) {
 /* Maps all memory of a file. CUDA closes the descriptor of any other file, too. */
 static cudaError_t map_file(int fd, char **bytes, size_t *size) {
     memory_part part;
-    if (!find_memory(fd, &part)) {
-        (void)close(fd);
-        return cudaErrorUnknown;
-    }
+    if (!find_memory(fd, &part))
+        return SIM_REFUSE(cudaErrorUnknown,
+                          close(fd) ? "the descriptor is not open"
+                                    : "the descriptor is of no memory that another API exports; on "
+                                      "the simulator acu_sim_memory_export() makes such ones");
     void *at = mmap(NULL, part.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)part.offset);
     if (at == MAP_FAILED)
         return cudaErrorOperatingSystem;
@@ -213,13 +218,29 @@ const acu_sim_noun acu_sim_external_memory_noun = {.reset_device = reset_device,
 
 enum { ALIGNMENT = 512 }; /* the address of a buffer is its offset, modulo this; on a GPU 64 KiB */
 
-/* Gives the buffer addresses of the device, but takes none of its memory. Of dedicated memory CUDA
- * maps only what begins where that begins. */
+/* Returns whether so many bytes from there on can be mapped: of dedicated memory CUDA maps only
+ * what begins where that begins. */
+static cudaError_t validate_part(const acu_sim_external *external, uint64_t offset, uint64_t size) {
+    if (offset > external->size || size > external->size - offset)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "%" PRIu64 " bytes from byte %" PRIu64 " on are not in the memory, of "
+                          "which %zu were imported and are there",
+                          size, offset, external->size);
+    if (external->dedicated && offset)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the memory is dedicated, and such memory is mapped from byte 0 on, not "
+                          "from %" PRIu64,
+                          offset);
+    return cudaSuccess;
+}
+
+/* Gives the buffer addresses of the device, but takes none of its memory. */
 static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemoryBufferDesc *desc,
                        void **at) {
-    if (desc->flags || !desc->size || desc->offset > external->size ||
-        desc->size > external->size - desc->offset || (external->dedicated && desc->offset))
-        return cudaErrorInvalidValue;
+    if (desc->flags || !desc->size)
+        return SIM_REFUSE(cudaErrorInvalidValue, desc->flags ? "a mapped buffer has no flags"
+                                                             : "a mapped buffer has some bytes");
+    SIM_TRY(validate_part(external, desc->offset, desc->size));
     acu_sim_range *range = acu_sim_memory_new_range_past(
         external->device, (size_t)desc->offset % ALIGNMENT, (size_t)desc->size);
     if (!range)
@@ -253,9 +274,9 @@ cudaError_t acu_sim_cudaExternalMemoryGetMappedMipmappedArray(
     acu_sim_external *external = external_of(extMem);
     if (!external)
         return cudaErrorInvalidResourceHandle;
-    if (!mipmap || !mipmapDesc || mipmapDesc->offset >= external->size ||
-        (external->dedicated && mipmapDesc->offset))
+    if (!mipmap || !mipmapDesc)
         return cudaErrorInvalidValue;
+    SIM_TRY(validate_part(external, mipmapDesc->offset, 1));
     SIM_TRY(acu_sim_array_map_image(external, external->bytes + mipmapDesc->offset,
                                     external->size - (size_t)mipmapDesc->offset, external->device,
                                     mipmapDesc, mipmap));

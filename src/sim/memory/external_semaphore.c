@@ -238,8 +238,12 @@ static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
     SIM_TRY(validate_type(desc));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     acu_sim_semaphore *semaphore = find(desc->handle.fd);
+    if (!semaphore && desc->handle.fd < 0)
+        return cudaErrorInvalidValue;
     if (!semaphore)
-        return desc->handle.fd < 0 ? cudaErrorInvalidValue : cudaErrorUnknown;
+        return SIM_REFUSE(cudaErrorUnknown,
+                          "the descriptor is of no semaphore that another API exports; on the "
+                          "simulator acu_sim_semaphore_export() makes such ones");
     *made = calloc(1, sizeof **made);
     if (!*made || !acu_sim_set_add(&handles, *made)) {
         free(*made);

@@ -87,7 +87,16 @@ acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
              : (acu_sim_size){image->width, image->height, 1};
 }
 
-/* Copies the bits of an element, or a block; memory that is not there reads as zero. */
+static const void *missing; /* under the simulator's lock */
+
+const void *acu_sim_image_take_missing(void) {
+    const void *taken = missing;
+    missing = NULL;
+    return taken;
+}
+
+/* Copies the bits of an element, or a block. What is not there reads as zero: that is right for
+ * tiles of an array that have no memory, and noted of other memory. */
 static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size_t y, size_t z,
                       unsigned char bits[16]) {
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
@@ -100,9 +109,14 @@ static void read_bits(const acu_sim_image *image, unsigned level, size_t x, size
         from = a->bytes + (z * a->height + y) * a->pitch + x * size;
     else
         from = acu_sim_array_memory_at(a, x * size, y, z, &run);
-    const acu_sim_range *range = a ? NULL : acu_sim_range_overlapping((uintptr_t)from, size);
-    if (!a)
-        from = range ? acu_sim_range_bytes(range, from) : NULL;
+    if (!a) {
+        const acu_sim_range *range = acu_sim_range_overlapping((uintptr_t)from, 1);
+        const bool there =
+            range && !range->dormant && size <= range->base + range->size - (uintptr_t)from;
+        if (!there)
+            missing = from;
+        from = there ? acu_sim_range_bytes(range, from) : NULL;
+    }
     if (from)
         memcpy(bits, from, size);
 }

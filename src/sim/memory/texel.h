@@ -34,8 +34,12 @@ double acu_sim_image_most(const acu_sim_image *image);
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */
 float acu_sim_image_half(double value);
-/* Reads a texel that is there. */
+/* Reads a texel within the texture. Where its memory is not there, the texel is 0, and
+ * acu_sim_image_take_missing() returns the address. */
 acu_sim_texel acu_sim_image_texel(const acu_sim_image *image, unsigned level, size_t x, size_t y,
                                   size_t z);
+/* Returns the last address that was read and is not in memory, once; NULL if there was none. Called
+ * under the lock under which the texels were read. */
+const void *acu_sim_image_take_missing(void);
 
 #endif
