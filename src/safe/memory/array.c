@@ -439,9 +439,12 @@ int acu_array_copy_host(const char *call, const acu_array_host_copy *c) {
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(check_elements(call, array.array, c->dtype, true));
-    const acu_rows_asked asked = {
-        "the host's memory",        {0, 0, 0},    in_memory(array.array, c->extent),
-        array.array->shape.element, c->row_pitch, c->slice_height};
+    const acu_rows_asked asked = {.object = array.array,
+                                  .name = "the host's memory",
+                                  .extent = in_memory(array.array, c->extent),
+                                  .size = array.array->shape.element,
+                                  .row_pitch = c->row_pitch,
+                                  .slice_height = c->slice_height};
     ACU_TRY(acu_rows_place(call, &asked, &host.rows, &first, &end));
     host.rows.at = (char *)(uintptr_t)c->host;
     ACU_TRY(choose_stream(call, array.array, &on));

@@ -1,5 +1,5 @@
 /* Buffers: setting all elements to one value. */
-#include "safe/memory/buffer.h"
+#include "safe/memory/region.h"
 
 #include <string.h>
 
@@ -138,6 +138,8 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
                                  acu_stream *on) {
     ACU_NEED_POINTER(element);
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
+    if (buffer->pitched)
+        return OUTCOME(buffer, ((const acu_pitched_buffer *)buffer)->fill(buffer, element, on));
     const acu_rows_fill what = {.at = buffer->pointer,
                                 .size = acu_dtype_size(buffer->dtype),
                                 .bytes = element,

@@ -26,33 +26,34 @@ static int check_region(const char *call, const acu_region *region, const char *
 ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t pitch) {
     if (!l->row_pitch) {
         acu_fail_hint("set row_pitch to the bytes from one row of the memory to the next one");
-        return acu_fail(call, "", ACU_ERROR_RANGE,
-                        "a row of %s begins at element %zu, but without a row_pitch the rows are "
-                        "as long as the extent is wide, %zu elements",
-                        l->name, l->at.x, l->extent.width);
+        return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                           "a row of %s begins at element %zu, but without a row_pitch the rows "
+                           "are as long as the extent is wide, %zu elements",
+                           l->name, l->at.x, l->extent.width);
     }
     acu_fail_hint("the row pitch is in bytes, and the extent in elements");
-    return acu_fail(call, "", ACU_ERROR_RANGE,
-                    "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is %zu "
-                    "bytes",
-                    l->name, l->at.x + l->extent.width, l->size, pitch);
+    return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                       "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is "
+                       "%zu bytes",
+                       l->name, l->at.x + l->extent.width, l->size, pitch);
 }
 
 ACU_COLD static int refuse_slice(const char *call, const acu_rows_asked *l, size_t height) {
     if (!l->slice_height) {
         acu_fail_hint("set slice_height to the rows from one slice of the memory to the next one");
-        return acu_fail(call, "", ACU_ERROR_RANGE,
-                        "a slice of %s begins at row %zu, but without a slice_height the slices "
-                        "are as high as the extent, %zu rows",
-                        l->name, l->at.y, height);
+        return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                           "a slice of %s begins at row %zu, but without a slice_height the slices "
+                           "are as high as the extent, %zu rows",
+                           l->name, l->at.y, height);
     }
-    return acu_fail(call, "", ACU_ERROR_RANGE,
-                    "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
-                    l->at.y + l->extent.height, height);
+    return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                       "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
+                       l->at.y + l->extent.height, height);
 }
 
 ACU_COLD static int refuse_size(const char *call, const acu_rows_asked *l) {
-    return acu_fail(call, "", ACU_ERROR_OVERFLOW, "%s ends beyond what can be addressed", l->name);
+    return acu_fail_on(call, l->object, ACU_ERROR_OVERFLOW, "%s ends beyond what can be addressed",
+                       l->name);
 }
 
 /* Returns a * b + c, or SIZE_MAX where that cannot be represented; SIZE_MAX stays itself. */
@@ -93,37 +94,59 @@ static bool is_within(size_t at, size_t length, size_t count) {
     return at <= count && length <= count - at;
 }
 
-static int check_in_layout(const char *call, const acu_buffer *buffer, const char *name,
-                           acu_position at, acu_extent e) {
-    const acu_extent most = acu_pitched_layout_of(buffer)->extent;
-    if (is_within(at.x, e.width, most.width) && is_within(at.y, e.height, most.height) &&
-        is_within(at.z, e.depth, most.depth))
-        return 0;
+ACU_COLD static int refuse_extent(const char *call, const acu_rows_asked *l,
+                                  const acu_buffer *buffer) {
+    const acu_position at = l->at;
+    const acu_extent e = l->extent, most = acu_pitched_layout_of(buffer)->extent;
+    acu_fail_hint("a region with a row_pitch and a slice_height may be anywhere in the memory");
     return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                        "%s is {%zu, %zu, %zu} from {%zu, %zu, %zu} on, but the buffer's extent is "
                        "{%zu, %zu, %zu}",
-                       name, e.width, e.height, e.depth, at.x, at.y, at.z, most.width, most.height,
-                       most.depth);
+                       l->name, e.width, e.height, e.depth, at.x, at.y, at.z, most.width,
+                       most.height, most.depth);
+}
+
+/*
+ * Sets what the caller has left to a pitched buffer: the pitch, and the slice height, which counts
+ * the buffer's rows, so that it is nothing to rows of another pitch. Columns, or rows and slices,
+ * have to be the buffer's then. `*inside` becomes whether all of the region is.
+ */
+static int ask_layout(const char *call, const acu_buffer *buffer, acu_rows_asked *l, bool *inside) {
+    const acu_pitched_layout *own = acu_pitched_layout_of(buffer);
+    const acu_extent e = l->extent, most = own->extent;
+    const bool columns = is_within(l->at.x, e.width, most.width);
+    const bool rows =
+        is_within(l->at.y, e.height, most.height) && is_within(l->at.z, e.depth, most.depth);
+    bool fits = true;
+    if (!l->row_pitch) {
+        l->row_pitch = own->row_pitch;
+        fits = columns;
+    }
+    if (!l->slice_height && l->row_pitch == own->row_pitch) {
+        l->slice_height = own->slice_height;
+        fits = fits && rows;
+    }
+    *inside =
+        columns && rows && l->row_pitch == own->row_pitch && l->slice_height == own->slice_height;
+    return fits ? 0 : refuse_extent(call, l, buffer);
 }
 
 int acu_region_find_rows(const char *call, const acu_region *region, const char *name,
                          acu_extent extent, acu_rows *r) {
     const acu_buffer *buffer = region->buffer;
     size_t first = 0, end = 0;
-    acu_rows_asked l = {name,
-                        region->at,
-                        extent,
-                        acu_dtype_size(buffer->dtype),
-                        region->row_pitch,
-                        region->slice_height};
-    const bool of_layout = buffer->pitched && !region->row_pitch && !region->slice_height;
-    if (of_layout) {
-        ACU_TRY(check_in_layout(call, buffer, name, region->at, extent));
-        l.row_pitch = acu_pitched_layout_of(buffer)->row_pitch;
-        l.slice_height = acu_pitched_layout_of(buffer)->slice_height;
-    }
+    bool inside = false;
+    acu_rows_asked l = {.object = buffer,
+                        .name = name,
+                        .at = region->at,
+                        .extent = extent,
+                        .size = acu_dtype_size(buffer->dtype),
+                        .row_pitch = region->row_pitch,
+                        .slice_height = region->slice_height};
+    if (buffer->pitched)
+        ACU_TRY(ask_layout(call, buffer, &l, &inside));
     ACU_TRY(acu_rows_place(call, &l, r, &first, &end));
-    if (!of_layout && end > buffer->count * l.size)
+    if (!inside && end > buffer->count * l.size)
         return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                            "%s ends at byte %zu, but the buffer has %zu bytes", name, end,
                            buffer->count * l.size);
@@ -345,8 +368,12 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
     ACU_TRY(check_region(call, c->region, c->name));
     const acu_buffer *buffer = c->region->buffer;
     size_t first = 0, end = 0;
-    const acu_rows_asked l = {"the host's memory",           {0, 0, 0},    c->extent,
-                              acu_dtype_size(buffer->dtype), c->row_pitch, c->slice_height};
+    const acu_rows_asked l = {.object = buffer,
+                              .name = "the host's memory",
+                              .extent = c->extent,
+                              .size = acu_dtype_size(buffer->dtype),
+                              .row_pitch = c->row_pitch,
+                              .slice_height = c->slice_height};
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, c->dtype, c->host, 0));
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
@@ -430,6 +457,25 @@ static int run_fill(const acu_buffer_job *job, const void *data) {
     return code ? code : copy_first_slice(f, job->on->raw);
 }
 
+int acu_region_fill_checked(acu_buffer *to, const acu_rows *rows, acu_extent extent,
+                            const void *element, acu_stream *on) {
+    fill f = {{.at = rows->at,
+               .size = acu_dtype_size(to->dtype),
+               .bytes = element,
+               .width = extent.width,
+               .height = extent.height,
+               .pitch = rows->pitch,
+               .kind = acu_buffer_copy_kind(to, to)},
+              extent.depth,
+              rows->slice};
+    if (f.slice == f.rows.height * f.rows.pitch) {
+        f.rows.height *= f.depth;
+        f.depth = 1;
+    }
+    const acu_buffer_job job = {.to = to, .on = on, .run = run_fill, .data = &f};
+    return acu_buffer_run(&job);
+}
+
 acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
                                  const void *element, acu_stream *on) {
     acu_rows r;
@@ -440,19 +486,5 @@ acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dt
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
     ACU_TRY(acu_region_check_extent(__func__, extent));
     ACU_TRY(acu_region_find_rows(__func__, to, "the region", extent, &r));
-    fill f = {{.at = r.at,
-               .size = acu_dtype_size(buffer->dtype),
-               .bytes = element,
-               .width = extent.width,
-               .height = extent.height,
-               .pitch = r.pitch,
-               .kind = acu_buffer_copy_kind(buffer, buffer)},
-              extent.depth,
-              r.slice};
-    if (f.slice == f.rows.height * f.rows.pitch) {
-        f.rows.height *= f.depth;
-        f.depth = 1;
-    }
-    const acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &f};
-    return OUTCOME(buffer, acu_buffer_run(&job));
+    return OUTCOME(buffer, acu_region_fill_checked(buffer, &r, extent, element, on));
 }

@@ -20,6 +20,8 @@ typedef struct acu_pitched_buffer {
      * same rows. Returns 0 or a failure recorded for `call`. */
     int (*reinterpret)(const char *call, const acu_buffer *buffer, acu_dtype dtype,
                        acu_buffer **view);
+    /* Fills the rows with an element, which is checked; returns as acu_buffer_run() does. */
+    int (*fill)(acu_buffer *buffer, const void *element, acu_stream *on);
 } acu_pitched_buffer;
 
 static inline const acu_pitched_layout *acu_pitched_layout_of(const acu_buffer *buffer) {
@@ -35,7 +37,8 @@ typedef struct acu_rows {
 
 /* What the caller says of where elements lie; 0 in the last two is as in acu_region. */
 typedef struct acu_rows_asked {
-    const char *name; /* of what has the elements, for failures */
+    const void *object; /* the handle that failures name */
+    const char *name;   /* of what has the elements, for failures */
     acu_position at;
     acu_extent extent;
     size_t size; /* bytes of an element */
@@ -106,6 +109,9 @@ bool acu_boxes_overlap(const acu_box *a, const acu_box *b);
  * recorded for `call`. */
 int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
                           acu_extent extent, acu_rows_copy *copy);
+/* Fills rows of a buffer, which are found; returns as acu_buffer_run() does. */
+int acu_region_fill_checked(acu_buffer *to, const acu_rows *rows, acu_extent extent,
+                            const void *element, acu_stream *on);
 /* Copies what is checked; returns as acu_buffer_run() does. */
 int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *from, acu_stream *on);
 
