@@ -196,11 +196,25 @@ static int run_pack(acu_batch *b, acu_batch_pack *p) {
     return code ? code : ended;
 }
 
+/* Returns whether a failure, which is recorded, has nothing to do with the element for which it
+ * came: memory has run out, earlier work has failed, or the device. */
+ACU_COLD static bool is_of_the_whole(int code) {
+    const acu_error_kind kind = acu_last_error_details().kind;
+    return kind == ACU_ERROR_KIND_MEMORY || kind == ACU_ERROR_KIND_WORK ||
+           (kind == ACU_ERROR_KIND_DEVICE && !is_refusal(code) &&
+            code != cudaErrorPeerAccessUnsupported && code != ACU_ERROR_DEVICE);
+}
+
 static void run_alone(acu_batch *b, size_t index, const acu_batch_element *e) {
     acu_record_note(b->kind->what, index);
     b->one_by_one = true;
     const int code = b->kind->run_one(b, index);
-    if (!ACU_LIKELY(code == 0))
+    if (ACU_LIKELY(code == 0))
+        return;
+    b->broken = is_of_the_whole(code);
+    if (b->broken)
+        note_outcome(b, SIZE_MAX, b->stream, code);
+    else
         note_outcome(b, index, e->to, code);
 }
 
@@ -229,7 +243,7 @@ static void flush(acu_batch *b, acu_batch_pack *p) {
     } else if (code) {
         (void)cudaGetLastError();
         acu_record_restore(&before);
-        for (size_t i = 0; i < p->count; i++)
+        for (size_t i = 0; i < p->count && !b->broken; i++)
             run_alone(b, p->index[i], &p->elements[i]);
     }
     empty(p);
@@ -249,9 +263,9 @@ static void run_all(acu_batch *b) {
         const bool alone = !b->at_once || e.alone;
         if (alone || p.count == ACU_BATCH_AT_ONCE || depends(&p, &e, rows))
             flush(b, &p);
-        if (alone)
+        if (alone && !b->broken)
             run_alone(b, i, &e);
-        else
+        else if (!alone)
             add(&p, i, &e, rows);
     }
     flush(b, &p);
