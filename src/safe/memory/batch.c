@@ -87,19 +87,10 @@ static void empty(acu_batch_pack *p) {
     p->writes = p->reads = (acu_batch_span){UINTPTR_MAX, 0};
 }
 
-acu_box acu_batch_written(const acu_rows_copy *r) {
-    return (acu_box){(uintptr_t)r->to, r->width, r->height, r->depth, r->to_pitch, r->to_slice};
-}
-
-acu_box acu_batch_read(const acu_rows_copy *r) {
-    return (acu_box){(uintptr_t)r->from, r->width,      r->height,
-                     r->depth,           r->from_pitch, r->from_slice};
-}
-
 /* Returns whether one of two copies writes bytes that the other one writes or reads. */
 static bool regions_touch(const acu_rows_copy *a, const acu_rows_copy *b) {
-    const acu_box to_a = acu_batch_written(a), to_b = acu_batch_written(b),
-                  from_a = acu_batch_read(a), from_b = acu_batch_read(b);
+    const acu_box to_a = acu_rows_written(a), to_b = acu_rows_written(b), from_a = acu_rows_read(a),
+                  from_b = acu_rows_read(b);
     return acu_boxes_overlap(&to_a, &to_b) || acu_boxes_overlap(&to_a, &from_b) ||
            acu_boxes_overlap(&from_a, &to_b);
 }
@@ -215,7 +206,7 @@ static void run_alone(acu_batch *b, size_t index, const acu_batch_element *e) {
     if (b->broken)
         note_outcome(b, SIZE_MAX, b->stream, code);
     else
-        note_outcome(b, index, e->to, code);
+        note_outcome(b, index, e->handle, code);
 }
 
 /* Calls CUDA for one element as for many. */

@@ -66,7 +66,7 @@ static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
     const acu_region there = {.buffer = *clone}, here = {.buffer = buffer};
     int code = acu_region_check_copy(call, &there, &here, l->extent, &rows);
     if (!code)
-        code = acu_outcome(call, *clone, acu_region_copy_checked(&rows, *clone, buffer, stream));
+        code = acu_outcome(call, *clone, acu_region_copy_checked(&rows, stream));
     if (code)
         replace(clone, NULL);
     return code;

@@ -183,7 +183,19 @@ static size_t slice_length(const acu_box *b) {
     return (b->height - 1) * b->pitch + b->width;
 }
 
+acu_box acu_rows_written(const acu_rows_copy *c) {
+    return (acu_box){(uintptr_t)c->to, c->width,    c->height,      c->depth,
+                     c->to_pitch,      c->to_slice, c->target.array};
+}
+
+acu_box acu_rows_read(const acu_rows_copy *c) {
+    return (acu_box){(uintptr_t)c->from, c->width,      c->height,      c->depth,
+                     c->from_pitch,      c->from_slice, c->source.array};
+}
+
 bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
+    if (a->array != b->array)
+        return false;
     const size_t a_length = slice_length(a), b_length = slice_length(b);
     size_t i = 0, j = 0;
     while (i < a->depth && j < b->depth) {
@@ -196,11 +208,6 @@ bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
             j++;
     }
     return false;
-}
-
-static acu_box box_of(const acu_rows *r, acu_extent extent, size_t size) {
-    return (acu_box){(uintptr_t)r->at, extent.width * size, extent.height, extent.depth, r->pitch,
-                     r->slice};
 }
 
 /* ---- rows of bytes ---- */
@@ -307,9 +314,16 @@ static acu_rows_copy copy_of(const acu_rows *to, const acu_rows *from, acu_exten
 
 /* ---- copies between regions ---- */
 
+static int refuse_array(const char *call) {
+    return acu_fail(call, "", ACU_ERROR_HANDLE, "'array' is no array: the program makes none");
+}
+
 int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
                           acu_extent extent, acu_rows_copy *copy) {
     acu_rows to_rows, from_rows;
+    if ((to && to->array) || (from && from->array))
+        return acu_array_check_copy ? acu_array_check_copy(call, to, from, extent, copy)
+                                    : refuse_array(call);
     ACU_TRY(check_region(call, to, "to"));
     ACU_TRY(check_region(call, from, "from"));
     ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
@@ -317,36 +331,36 @@ int acu_region_check_copy(const char *call, const acu_region *to, const acu_regi
     ACU_TRY(acu_region_find_rows(call, to, "the destination", extent, &to_rows));
     ACU_TRY(acu_region_find_rows(call, from, "the source", extent, &from_rows));
     const size_t size = acu_dtype_size(to->buffer->dtype);
-    const acu_box writes = box_of(&to_rows, extent, size), reads = box_of(&from_rows, extent, size);
+    *copy = copy_of(&to_rows, &from_rows, extent, size);
+    copy->extent = (acu_extent){copy->width, copy->height, copy->depth};
+    copy->element = 1;
+    copy->target = (acu_copy_side){.memory = to->buffer, .handle = to->buffer};
+    copy->source = (acu_copy_side){.memory = from->buffer, .handle = from->buffer};
+    const acu_box writes = acu_rows_written(copy), reads = acu_rows_read(copy);
     if (to->buffer->storage == from->buffer->storage && acu_boxes_overlap(&writes, &reads))
         return acu_fail_on(call, to->buffer, ACU_ERROR_RANGE, "the two regions overlap");
-    *copy = copy_of(&to_rows, &from_rows, extent, size);
     copy->kind = acu_buffer_copy_kind(to->buffer, from->buffer);
     copy->to_device = to->buffer->object.device;
     copy->from_device = from->buffer->object.device;
     return 0;
 }
 
-int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *from, acu_stream *on) {
+int acu_region_copy_checked(acu_rows_copy *copy, acu_stream *on) {
+    acu_buffer *to = copy->target.memory, *from = copy->source.memory;
+    if (copy->target.array || copy->source.array)
+        return acu_array_copy_checked(copy, on);
     copy->is_peer = acu_buffer_copy_is_peer(to, from, on->object.device);
     const acu_buffer_job job = {
         .to = to, .from = from, .on = on, .copies = true, .run = run_copy, .data = copy};
     return acu_buffer_run(&job);
 }
 
-static int refuse_array(const char *call) {
-    return acu_fail(call, "", ACU_ERROR_HANDLE, "'array' is no array: the program makes none");
-}
-
 acu_result acu_region_copy(const acu_region *to, const acu_region *from, acu_extent extent,
                            acu_stream *on) {
     acu_rows_copy copy;
-    if ((to && to->array) || (from && from->array))
-        return acu_array_copy_regions ? acu_array_copy_regions(__func__, to, from, extent, on)
-                                      : refuse_array(__func__);
     ACU_TRY(acu_region_check_copy(__func__, to, from, extent, &copy));
-    ACU_TRY(acu_buffer_choose_stream(__func__, to->buffer, &on));
-    return OUTCOME(to->buffer, acu_region_copy_checked(&copy, to->buffer, from->buffer, on));
+    ACU_TRY(acu_buffer_choose_stream(__func__, copy.target.memory, &on));
+    return OUTCOME(copy.target.handle, acu_region_copy_checked(&copy, on));
 }
 
 /* ---- copies with the host ---- */
