@@ -256,6 +256,7 @@ static void regions_of_arrays(void **state) {
     FAILS(acu_region_copy(&(acu_region){.array = a, .row_pitch = 8}, &to, box, NULL),
           ACU_ERROR_ARGUMENT, "has no 'buffer'");
     FAILS(acu_region_copy(NULL, &to, box, NULL), ACU_ERROR_ARGUMENT, "'to' is NULL");
+    FAILS(acu_region_fill(&to, box, &(float){1}), ACU_ERROR_ARGUMENT, "CUDA does not fill arrays");
     acu_array *odd = array_on(stream, (acu_format){.dtype = ACU_F32}, all, 0);
     FAILS(acu_region_copy(&(acu_region){.array = odd}, &from, box, NULL), ACU_ERROR_DTYPE,
           "have 4 bytes, those of the source 8");

@@ -51,6 +51,14 @@ static int set_32(void *found, const acu_rows_fill *f, cudaStream_t on) {
                           : rows((uintptr_t)f->at, f->pitch, value, f->width, f->height, on);
 }
 
+/* Records a failure of the driver's function, which no layer explains: it is called directly. */
+ACU_COLD static int explain(const char *symbol, int code) {
+    char why[ACU_REASON_SIZE];
+    acu_record_take_reason(why);
+    return acu_record(code, "%s failed with %s (%d)%s%s", symbol, acu_result_name(code), code,
+                      *why ? ": " : "", why);
+}
+
 /*
  * Fills rows of aligned elements of 2 or 4 bytes by a function of the driver. Returns false where
  * that cannot be used: a thread that calls CUDA for the first time has no context, or, before 12.0,
@@ -70,7 +78,7 @@ static bool fill_words(const acu_rows_fill *f, cudaStream_t on, int *code) {
     if (*code == NO_CONTEXT || *code == OTHER_CONTEXT)
         return false;
     if (*code)
-        *code = acu_record(*code, "%s failed with %s (%d)", symbol, acu_result_name(*code), *code);
+        *code = explain(symbol, *code);
     return true;
 }
 

@@ -494,8 +494,9 @@ acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dt
                                  const void *element, acu_stream *on) {
     acu_rows r;
     ACU_NEED_POINTER(element);
+    ACU_REQUIRE(!to || !to->array, ACU_ERROR_ARGUMENT,
+                "CUDA does not fill arrays: copy to this one");
     ACU_TRY(check_region(__func__, to, "to"));
-    ACU_REQUIRE(!to->array, ACU_ERROR_ARGUMENT, "CUDA does not fill arrays: copy to this one");
     acu_buffer *buffer = to->buffer;
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
     ACU_TRY(acu_region_check_extent(__func__, extent));
