@@ -87,16 +87,18 @@ static void empty(acu_batch_pack *p) {
     p->writes = p->reads = (acu_batch_span){UINTPTR_MAX, 0};
 }
 
-/* Returns whether one of two copies writes bytes that the other one writes or reads. */
-static bool regions_touch(const acu_rows_copy *a, const acu_rows_copy *b) {
-    const acu_box to_a = acu_rows_written(a), to_b = acu_rows_written(b), from_a = acu_rows_read(a),
-                  from_b = acu_rows_read(b);
-    return acu_boxes_overlap(&to_a, &to_b) || acu_boxes_overlap(&to_a, &from_b) ||
-           acu_boxes_overlap(&from_a, &to_b);
+static bool both_write(const acu_rows_copy *a, const acu_rows_copy *b) {
+    const acu_box one = acu_rows_written(a), other = acu_rows_written(b);
+    return acu_boxes_overlap(&one, &other);
+}
+
+static bool writes_what_is_read(const acu_rows_copy *a, const acu_rows_copy *b) {
+    const acu_box one = acu_rows_written(a), other = acu_rows_read(b);
+    return acu_boxes_overlap(&one, &other);
 }
 
 /* Returns whether the order matters in which the element and those in the pack are done; `rows` are
- * NULL unless it copies a region. */
+ * NULL unless it copies a region, of which a span has more than the bytes. */
 static bool depends(const acu_batch_pack *p, const acu_batch_element *e,
                     const acu_rows_copy *rows) {
     if (ACU_LIKELY(!touch(&e->writes, &p->writes) && !touch(&e->writes, &p->reads) &&
@@ -104,9 +106,10 @@ static bool depends(const acu_batch_pack *p, const acu_batch_element *e,
         return false;
     for (size_t i = 0; i < p->count; i++) {
         const acu_batch_element *other = &p->elements[i];
-        if ((touch(&e->writes, &other->writes) || touch(&e->writes, &other->reads) ||
-             touch(&e->reads, &other->writes)) &&
-            (!rows || regions_touch(rows, &p->rows[i])))
+        const acu_rows_copy *its = &p->rows[i];
+        if ((touch(&e->writes, &other->writes) && (!rows || both_write(rows, its))) ||
+            (touch(&e->writes, &other->reads) && (!rows || writes_what_is_read(rows, its))) ||
+            (touch(&e->reads, &other->writes) && (!rows || writes_what_is_read(its, rows))))
             return true;
     }
     return false;

@@ -162,10 +162,21 @@ static size_t rows_before(uintptr_t a, size_t bytes, size_t pitch, uintptr_t b) 
     return a + bytes > b ? 0 : (b - a - bytes) / pitch + 1;
 }
 
+/* Returns whether rows of two slices with the same pitch overlap; `bt`, where the second one
+ * begins, is not below `at`. Its first row begins in one of the first slice's, or in the gap behind
+ * it, and its other rows lie as the first one does. */
+static bool even_slices_overlap(uintptr_t at, const acu_box *a, uintptr_t bt, const acu_box *b) {
+    const size_t row = (bt - at) / a->pitch, column = (bt - at) % a->pitch;
+    return (column < a->width && row < a->height) ||
+           (column + b->width > a->pitch && row + 1 < a->height);
+}
+
 /* Returns whether rows of two slices, which begin at these addresses, overlap. Both lists of rows
  * ascend, so that those of each which end before the other's next row are left behind. */
 static bool slices_overlap(uintptr_t at, const acu_box *a, uintptr_t bt, const acu_box *b) {
     size_t i = 0, j = 0;
+    if (a->pitch == b->pitch)
+        return at <= bt ? even_slices_overlap(at, a, bt, b) : even_slices_overlap(bt, b, at, a);
     while (i < a->height && j < b->height) {
         const size_t next_i =
             i + rows_before(at + i * a->pitch, a->width, a->pitch, bt + j * b->pitch);
