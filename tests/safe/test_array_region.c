@@ -261,6 +261,32 @@ static void a_pitch_of_no_whole_elements_goes_alone(void **state) {
     OK(acu_buffer_release(memory));
 }
 
+/* Texels of a compressed array go alone: in memory its elements are blocks. */
+static void compressed_arrays_are_in_batches(void **state) {
+    (void)state;
+    const acu_format bc1 = {.encoding = ACU_ENCODING_BC1};
+    const uint64_t in[4] = {11, 22, 33, 44};
+    uint64_t out[4] = {0};
+    acu_batch_report report = {0};
+    acu_buffer *blocks = NULL;
+    acu_array *array = array_on(a, bc1, (acu_extent){8, 8, 0}, 0);
+    const acu_extent one = {4, 4, 1};
+    OK(acu_array_write_typed(array, ACU_BYTES(8), in, 4, NULL));
+    OK(acu_buffer_create(a, ACU_BYTES(8), 4, &blocks));
+    const acu_region_pair pairs[] = {
+        {{.buffer = blocks}, in_array(array, 4, 4), one},
+        {in_array(array, 4, 4), in_array(array, 0, 0), one}, /* after it was read */
+        {{.buffer = blocks, .at = {1, 0, 0}}, in_array(array, 4, 4), one},
+        {{.buffer = blocks, .at = {2, 0, 0}}, in_array(array, 0, 4), {8, 4, 1}}};
+    OK(acu_batch_copy_regions(b, pairs, 4, NULL, 0, &report));
+    assert_int_equal(report.calls, 4);
+    OK(acu_buffer_read_typed(blocks, 0, ACU_BYTES(8), out, 4, NULL));
+    assert_true(out[0] == 44 && out[1] == 11 && out[2] == 33 && out[3] == 11);
+    FAILS(acu_region_copy(&pairs[0].from, &pairs[0].from, one, NULL), ACU_ERROR_RANGE, "overlap");
+    OK(acu_buffer_release(blocks));
+    OK(acu_array_release(array));
+}
+
 /* What a copy of the random batch is about: one of two arrays, or a buffer. */
 enum { BOX = 6, PLACES = 3, COPIES = 40 };
 
@@ -379,6 +405,7 @@ int main(void) {
         TEST(copies_that_depend_on_each_other_have_an_order),
         TEST(levels_and_layers_are_in_batches),
         TEST(a_pitch_of_no_whole_elements_goes_alone),
+        TEST(compressed_arrays_are_in_batches),
         TEST(random_boxes_are_those_of_a_loop),
         TEST(a_report_names_the_arrays),
         TEST(a_capture_takes_arrays),

@@ -260,8 +260,7 @@ static size_t view_element(enum cudaResourceViewFormat format) {
 }
 
 /* Returns an error unless an array can be seen like this: with elements as large as its own, and in
- * its own extent, in blocks of 4 by 4 where the view is compressed. CUDA ignores the view of memory
- * that is no array. */
+ * its own extent, in blocks of 4 by 4 where the view is compressed. */
 static cudaError_t validate_plain_view(const struct cudaResourceViewDesc *view,
                                        const acu_sim_array *array) {
     const bool is_compressed = view->format >= cudaResViewFormatUnsignedBlockCompressed1;
