@@ -119,8 +119,8 @@ typedef struct acu_region {
  * ACU_ERROR_DTYPE where the types do not fit; ACU_ERROR_ARGUMENT where the extent has a 0;
  * ACU_ERROR_RANGE where a row ends beyond the pitch, a slice beyond the slice height, or the region
  * beyond its buffer or, as far as it leaves pitch and height to it, a pitched buffer's extent, and
- * where texels of a compressed array are no whole blocks; ACU_ERROR_OVERFLOW where its end cannot be
- * addressed.
+ * where texels of a compressed array are no whole blocks; ACU_ERROR_OVERFLOW where its end cannot
+ * be addressed.
  *
  * The short forms are macros, so that an extent that is written in place needs parentheses around
  * it, because of its commas: `acu_region_read(&from, ((acu_extent){8, 4, 1}), host)`.
