@@ -85,6 +85,10 @@ static void failures_name_the_object(void **state) {
     FAILS(acu_region_copy(&to, &low, (acu_extent){2, 1, 1}, NULL), ACU_ERROR_RANGE,
           "a row of the source ends at element 5");
     assert_non_null(strstr(acu_last_error_details().object, "buffer 0x"));
+    FAILS(acu_region_copy(&to, &low, (acu_extent){2, 0, 1}, NULL), ACU_ERROR_ARGUMENT, "has a 0");
+    assert_non_null(strstr(acu_last_error_details().object, "array 0x"));
+    FAILS(acu_region_copy(&low, &far, (acu_extent){0, 1, 1}, NULL), ACU_ERROR_ARGUMENT, "has a 0");
+    assert_non_null(strstr(acu_last_error_details().object, "buffer 0x"));
     int32_t host[8];
     FAILS(acu_region_read_typed(&to, (acu_extent){2, 2, 1}, ACU_I32, host, 4, 0, NULL),
           ACU_ERROR_RANGE, "a row of the host's memory");

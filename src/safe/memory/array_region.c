@@ -181,10 +181,17 @@ static int check_two_arrays(const char *call, const side *to, const side *from) 
                        to->array->shape.element, from->array->shape.element);
 }
 
+/* Returns the array of a region, the destination's before the source's; NULL if that is no array.
+ */
+static const acu_array *array_in(const acu_region *to, const acu_region *from) {
+    const acu_array *array = to && to->array ? to->array : from ? from->array : NULL;
+    return acu_is(array, &acu_array_class) ? array : NULL;
+}
+
 int acu_array_check_copy(const char *call, const acu_region *to, const acu_region *from,
                          acu_extent extent, acu_rows_copy *copy) {
     side t = {0}, f = {0};
-    ACU_TRY(acu_region_check_extent(call, extent));
+    ACU_TRY(acu_region_check_extent(call, array_in(to, from), extent));
     ACU_TRY(find_side(call, to, "to", "the destination", from ? from->array : NULL, extent, &t));
     ACU_TRY(find_side(call, from, "from", "the source", to ? to->array : NULL, extent, &f));
     if (t.array && f.array)
@@ -237,7 +244,7 @@ int acu_array_copy_host(const char *call, const acu_array_host_copy *c) {
     side array = {0}, host = {0};
     size_t first = 0, end = 0;
     acu_stream *on = c->on;
-    ACU_TRY(acu_region_check_extent(call, c->extent));
+    ACU_TRY(acu_region_check_extent(call, array_in(c->region, NULL), c->extent));
     ACU_TRY(check_in_array(call, c->region, c->extent, &array));
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");

@@ -120,7 +120,7 @@ acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype, acu_ex
     const size_t size = acu_dtype_size(dtype);
     if (size == 0)
         return acu_refuse_dtype(__func__, dtype);
-    ACU_TRY(acu_region_check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, stream, extent));
     ACU_TRY(acu_outcome(__func__, stream, ask_alignment(stream, &alignment)));
     ACU_REQUIRE(lay_out(extent, size, alignment, &layout, &count), ACU_ERROR_OVERFLOW,
                 "{%zu, %zu, %zu} elements of %zu bytes are more than can be addressed",
@@ -136,7 +136,7 @@ acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_
     *view = NULL;
     NEED_BUFFER(buffer);
     ACU_NEED_POINTER(layout);
-    ACU_TRY(acu_region_check_extent(__func__, layout->extent));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, layout->extent));
     const size_t size = acu_dtype_size(buffer->dtype);
     const acu_rows_asked asked = {.object = buffer,
                                   .name = "the view",
@@ -201,7 +201,7 @@ acu_result acu_buffer_slice_pitched(acu_buffer *buffer, acu_position at, acu_ext
     NEED_BUFFER(buffer);
     ACU_REQUIRE_OF(buffer, buffer->pitched, ACU_ERROR_ARGUMENT,
                    "the buffer is not pitched; acu_buffer_slice() makes slices of it");
-    ACU_TRY(acu_region_check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, extent));
     acu_pitched_layout l = *acu_pitched_layout_of(buffer);
     ACU_REQUIRE_OF(buffer, is_whole(&l, at, extent) && is_within(&l, at, extent), ACU_ERROR_RANGE,
                    "{%zu, %zu, %zu} from {%zu, %zu, %zu} on are no whole rows of a slice, or whole "

@@ -7,12 +7,12 @@
 
 /* ---- checks; each returns 0 or a failure recorded for `call` ---- */
 
-int acu_region_check_extent(const char *call, acu_extent extent) {
+int acu_region_check_extent(const char *call, const void *object, acu_extent extent) {
     if (extent.width > 0 && extent.height > 0 && extent.depth > 0)
         return 0;
     acu_fail_hint("a row has height 1 and depth 1, a rectangle depth 1");
-    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the extent {%zu, %zu, %zu} has a 0",
-                    extent.width, extent.height, extent.depth);
+    return acu_fail_on(call, object, ACU_ERROR_ARGUMENT, "the extent {%zu, %zu, %zu} has a 0",
+                       extent.width, extent.height, extent.depth);
 }
 
 static int check_region(const char *call, const acu_region *region, const char *name) {
@@ -338,7 +338,7 @@ int acu_region_check_copy(const char *call, const acu_region *to, const acu_regi
     ACU_TRY(check_region(call, to, "to"));
     ACU_TRY(check_region(call, from, "from"));
     ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
-    ACU_TRY(acu_region_check_extent(call, extent));
+    ACU_TRY(acu_region_check_extent(call, to->buffer, extent));
     ACU_TRY(acu_region_find_rows(call, to, "the destination", extent, &to_rows));
     ACU_TRY(acu_region_find_rows(call, from, "the source", extent, &from_rows));
     const size_t size = acu_dtype_size(to->buffer->dtype);
@@ -403,7 +403,7 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(acu_buffer_choose_stream(call, buffer, &c->on));
-    ACU_TRY(acu_region_check_extent(call, c->extent));
+    ACU_TRY(acu_region_check_extent(call, buffer, c->extent));
     ACU_TRY(acu_region_find_rows(call, c->region, "the region", c->extent, region));
     ACU_TRY(acu_rows_place(call, &l, host, &first, &end));
     host->at = (char *)(uintptr_t)c->host;
@@ -510,7 +510,7 @@ acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dt
     ACU_TRY(check_region(__func__, to, "to"));
     acu_buffer *buffer = to->buffer;
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
-    ACU_TRY(acu_region_check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, extent));
     ACU_TRY(acu_region_find_rows(__func__, to, "the region", extent, &r));
     return OUTCOME(buffer, acu_region_fill_checked(buffer, &r, extent, element, on));
 }

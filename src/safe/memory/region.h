@@ -50,8 +50,8 @@ typedef struct acu_rows_asked {
  * the memory. Returns 0 or a failure recorded for `call`. */
 int acu_rows_place(const char *call, const acu_rows_asked *l, acu_rows *r, size_t *first,
                    size_t *end);
-/* Checks that no number is 0. */
-int acu_region_check_extent(const char *call, acu_extent extent);
+/* Checks that no number is 0; `object` is the handle that a failure names, or NULL. */
+int acu_region_check_extent(const char *call, const void *object, acu_extent extent);
 
 /* Finds the rows of a region of a buffer, which is alive; `name` is its name for failures. Returns
  * 0 or a failure recorded for `call`. */
