@@ -48,7 +48,7 @@ class Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("calls", "first", "safe", "sim", "fake", "cold", "library"):
+    for name in ("calls", "first", "safe", "arrays", "sim", "fake", "cold", "library"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--cc", default="cc")
     options = parser.parse_args()
@@ -63,6 +63,9 @@ def main() -> int:
     print(run(options.safe, ANYCUDA_CUDART=str(options.cold)), end="", flush=True)
     print("\n## The same on the simulator\n")
     print(run(options.safe, ANYCUDA_CUDART="sim"), end="", flush=True)
+
+    print("\n## Arrays and textures, on the simulator\n")
+    print(run(options.arrays, ANYCUDA_CUDART="sim"), end="", flush=True)
 
     print("\n## The simulator: calls, copies, graphs\n")
     print("\n".join(ratios.table(ratios.read(run(options.sim, ANYCUDA_CUDART="sim")), {})), flush=True)

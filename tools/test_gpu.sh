@@ -78,6 +78,8 @@ build_bench() {
     program safe "$build"/objects/safe/*.o
     objects grow "$root/bench/grow.c" "$root/bench/pairs.c"
     program grow "$build"/objects/grow/*.o
+    objects arrays "$root/bench/arrays.c" "$root/bench/pairs.c"
+    program arrays "$build"/objects/arrays/*.o
     objects transfers "$root/bench/transfers.c" "$root/bench/pairs.c"
     program transfers "$build"/objects/transfers/*.o
     objects share "$root/bench/share.c" "$root/bench/pairs.c"

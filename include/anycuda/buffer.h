@@ -407,15 +407,16 @@ ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
 /**
  * Sets every element to `*element`, and does not wait.
  *
- * Elements of 1, 2 or 4 bytes, or of equal bytes, are set at the memory's speed. Errors:
+ * Of a pitched buffer (region.h) that are those of its rows; what lies between rows stays. Elements
+ * of 1, 2 or 4 bytes, or of equal bytes, are set at the memory's speed. Errors:
  * ACU_ERROR_DEVICE where the stream belongs to another device.
  */
 ACU_CHECKED acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype,
                                              const void *element, acu_stream *on);
 
 /**
- * Sets every byte to 0, and does not wait. Errors: ACU_ERROR_DEVICE where the stream belongs to
- * another device.
+ * Sets every byte to 0, those between the rows of a pitched buffer, too, and does not wait. Errors:
+ * ACU_ERROR_DEVICE where the stream belongs to another device.
  */
 ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
 

@@ -64,7 +64,8 @@ typedef struct acu_fill {
     size_t at;           /* the first element */
     size_t width;        /* elements in a row, at least 1; ACU_REST: all from `at` on, in one row */
     size_t height;       /* rows; 0: one */
-    size_t pitch;        /* elements from the start of a row to the start of the next; 0: width */
+    size_t pitch;        /* elements from the start of a row to the start of the next; 0: width, or
+                            the pitch of a pitched buffer, if it is whole elements */
 } acu_fill;
 
 /** Finds the node of a raw handle, which must be one of the graph's. */

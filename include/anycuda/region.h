@@ -31,11 +31,13 @@ typedef struct acu_position {
  *
  * A pitched buffer is memory like any other, whose rows begin a pitch apart; each row may have some
  * bytes at its end that belong to no element. Regions know the rows, so that acu_region_write() and
- * acu_region_read() are how the host writes and reads them; clones and views of another type have
- * the same rows. For functions that know nothing of rows, as acu_buffer_write(), acu_buffer_copy(),
- * acu_buffer_slice() and launches, the memory is one run of elements, those bytes included: element
- * 100 is not the first one of the second row where rows have 100. Where a pitch is no whole number
- * of elements, the run of a slice or view may end within the last element.
+ * acu_region_read() are how the host writes and reads them; acu_buffer_fill() sets the elements of
+ * the rows; clones and views of another type have the same rows. For functions that know nothing of
+ * rows, as acu_buffer_write(), acu_buffer_copy(), acu_buffer_zero(), acu_buffer_slice() and
+ * launches, the memory is one run of elements, those bytes included: element 100 is not the first
+ * one of the second row where rows have 100. Where a pitch is no whole number of elements, the run
+ * of a slice or view may end within the last element, and no element of the run is one of the
+ * second row.
  */
 
 /** Where the rows of a pitched buffer lie. */
@@ -94,11 +96,15 @@ struct acu_array; /* array.h */
 typedef struct acu_region {
     acu_buffer *buffer; /* where the memory is; not kept beyond the call */
     acu_position at;    /* the region's first element, counted from that of the buffer */
-    /* Bytes from a row to the next one. 0: those of a pitched buffer, which then has to have all of
-     * the region; in any other buffer the rows follow each other without a gap, so that they are as
-     * long as the region is wide. */
+    /* Bytes from a row to the next one, within which each row ends (`at.x` + width). 0: those of a
+     * pitched buffer, whose extent then has to have all columns of the region; in any other buffer
+     * the rows follow each other without a gap, so that they are as long as the region is wide, and
+     * `at.x` is 0 unless the region is a part of the first row. */
     size_t row_pitch;
-    /* Rows from a slice to the next one. 0: the same of slices. */
+    /* Rows from a slice to the next one, within which each slice ends (`at.y` + height). 0: those
+     * of a pitched buffer, whose extent then has to have all rows and slices of the region; in any
+     * other buffer, and where `row_pitch` is not the pitched buffer's, the slices follow each other
+     * without a gap, and `at.y` is 0 unless the region is a part of the first slice. */
     size_t slice_height;
     /* Instead of a buffer, an array, whose elements `at` and the extent count, and whose layers are
      * slices. What is copied from or to it has elements of the same size, ACU_BYTES(16) for four
@@ -111,9 +117,10 @@ typedef struct acu_region {
  *
  * `on` is the stream to use; NULL means that of the destination, or of the only buffer. Errors:
  * ACU_ERROR_DTYPE where the types do not fit; ACU_ERROR_ARGUMENT where the extent has a 0;
- * ACU_ERROR_RANGE where a row is longer than the pitch, a slice higher than the slice height, or
- * where the region ends beyond its buffer; ACU_ERROR_RANGE also where texels of a compressed array
- * are no whole blocks; ACU_ERROR_OVERFLOW where its end cannot be addressed.
+ * ACU_ERROR_RANGE where a row ends beyond the pitch, a slice beyond the slice height, or the region
+ * beyond its buffer or, as far as it leaves pitch and height to it, a pitched buffer's extent, and
+ * where texels of a compressed array are no whole blocks; ACU_ERROR_OVERFLOW where its end cannot
+ * be addressed.
  *
  * The short forms are macros, so that an extent that is written in place needs parentheses around
  * it, because of its commas: `acu_region_read(&from, ((acu_extent){8, 4, 1}), host)`.
@@ -123,8 +130,9 @@ typedef struct acu_region {
  * Copies elements from one region to another, and does not wait.
  *
  * Everything that acu_buffer_copy() says about devices, the host's memory and captures holds here,
- * too. Errors: ACU_ERROR_RANGE also where an element would be both read and written; those that lie
- * between the rows of the other region do not matter.
+ * too; between arrays of two devices nothing is captured. Errors: ACU_ERROR_RANGE also where an
+ * element would be both read and written; those that lie between the rows of the other region do
+ * not matter, so that two regions of one buffer, or of one array, may lie beside each other.
  */
 ACU_CHECKED acu_result acu_region_copy(const acu_region *to, const acu_region *from,
                                        acu_extent extent, acu_stream *on);

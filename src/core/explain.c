@@ -119,11 +119,11 @@ int acu_explain(const acu_function *function, int result, const void *args) {
     const acu_library *library = function->library;
     char note[ACU_NOTE_SIZE], why[ACU_REASON_SIZE], loaded[ACU_LIBRARY_TEXT];
     int since = 0;
-    acu_record_take_note(note);
     acu_record_take_reason(why);
     if (result == 0 || acu_function_repeats_errors(function) ||
         acu_function_is_answer(function, result) || acu_record_take_refusal(function->name, result))
         return result;
+    acu_record_take_note(note);
     const char *newer =
         result == library->info->error_invalid ? newer_argument(function, args, &since) : NULL;
     if (newer) {

@@ -192,6 +192,31 @@ CASE(a_kind_that_says_where_an_array_is_is_put_right) {
     OK(cudaFreeArray(b));
 }
 
+/* As memory that does not overlap. */
+CASE(boxes_of_one_array_beside_each_other) {
+    float in[4][8], out[4][8] = {{0}};
+    cudaArray_t a;
+    for (int i = 0; i < 32; i++)
+        ((float *)in)[i] = (float)i;
+    OK(cudaMalloc3DArray(&a, &floats, extent(8, 4, 0), 0));
+    OK(cudaMemcpy2DToArray(a, 0, 0, in, 32, 32, 4, cudaMemcpyHostToDevice));
+    struct cudaMemcpy3DParms over = {.srcArray = a,
+                                     .dstArray = a,
+                                     .dstPos = {4, 0, 0},
+                                     .extent = {4, 4, 1},
+                                     .kind = cudaMemcpyDeviceToDevice};
+    OK(cudaMemcpy3D(&over));
+    over.dstPos.x = 1;
+    over.dstPos.y = 2;
+    over.extent.height = 2;
+    over.kind = cudaMemcpyDefault;
+    OK(cudaMemcpy3DAsync(&over, NULL));
+    OK(cudaMemcpy2DFromArray(out, 32, a, 0, 0, 32, 4, cudaMemcpyDeviceToHost));
+    IS(out[1][4] == in[1][0] && out[3][7] == in[3][3]);
+    IS(out[2][1] == in[0][0] && out[3][4] == in[1][3] && out[3][5] == in[3][1]);
+    OK(cudaFreeArray(a));
+}
+
 CASE(arrays_of_other_elements_are_not_copied) {
     cudaArray_t a, b;
     OK(cudaMallocArray(&a, &floats, 8, 8, 0));

@@ -78,6 +78,48 @@ CASE(boxes_in_one_call) {
     OK(cudaStreamDestroy(s));
 }
 
+static struct cudaMemcpy3DOperand in_array(cudaArray_t array, size_t x, size_t y, size_t z) {
+    return (struct cudaMemcpy3DOperand){.type = cudaMemcpyOperandTypeArray,
+                                        .op.array = {.array = array, .offset = {x, y, z}}};
+}
+
+/* Rows and positions count elements; layers are slices, and a level is an array. */
+CASE(boxes_of_arrays_in_one_call) {
+    const struct cudaChannelFormatDesc pairs = {32, 32, 0, 0, cudaChannelFormatKindFloat};
+    float in[4][8], out[4][8] = {{0}};
+    cudaArray_t layers, level;
+    cudaMipmappedArray_t mipmap;
+    cudaStream_t s;
+    for (int i = 0; i < 32; i++)
+        ((float *)in)[i] = (float)i;
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc3DArray(&layers, &pairs, (struct cudaExtent){4, 4, 3}, cudaArrayLayered));
+    OK(cudaMallocMipmappedArray(&mipmap, &pairs, (struct cudaExtent){8, 8, 0}, 2, 0));
+    OK(cudaGetMipmappedArrayLevel(&level, mipmap, 1));
+    const struct cudaMemcpy3DOperand rows = {
+        .type = cudaMemcpyOperandTypePointer,
+        .op.ptr = {.ptr = in, .rowLength = 4, .layerHeight = 2}};
+    struct cudaMemcpy3DBatchOp ops[] = {
+        {rows, in_array(layers, 2, 1, 1), {2, 2, 2}, cudaMemcpySrcAccessOrderStream, 0},
+        {rows, in_array(level, 0, 0, 0), {4, 4, 1}, cudaMemcpySrcAccessOrderStream, 0}};
+    ops[1].src.op.ptr.layerHeight = 4;
+    OK(cudaMemcpy3DBatchAsync(2, ops, 0, s));
+    ops[0].src = in_array(layers, 2, 1, 2);
+    ops[0].dst = in_array(level, 0, 0, 0);
+    ops[0].extent.depth = 1;
+    ops[1].src = in_array(level, 2, 2, 0); /* beside the other one, in the same array */
+    ops[1].dst = in_array(level, 2, 0, 0);
+    ops[1].extent = (struct cudaExtent){2, 2, 1};
+    OK(cudaMemcpy3DBatchAsync(2, ops, 0, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy2DFromArray(out, 32, level, 0, 0, 32, 4, cudaMemcpyDeviceToHost));
+    IS(out[0][0] == in[2][0] && out[1][3] == in[3][3]);
+    IS(out[0][4] == in[2][4] && out[1][7] == in[3][7] && out[2][0] == in[2][0]);
+    OK(cudaFreeMipmappedArray(mipmap));
+    OK(cudaFreeArray(layers));
+    OK(cudaStreamDestroy(s));
+}
+
 CASE(a_copy_with_attributes) {
     char in = 5, out = 0;
     void *at;

@@ -119,6 +119,57 @@ CASE(captured_copies_between_devices) {
     OK(cudaFree(memory));
 }
 
+/* An array of the second device, and memory of a pool of the first one, to which the second one has
+ * no access: a copy names the devices, or it is captured while the first one is current. */
+CASE(an_array_and_a_pool_of_another_device) {
+    const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    char *memory = NULL, back[64] = {0};
+    cudaArray_t array;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    NEEDS_DEVICES(2);
+    OK(cudaMallocAsync((void **)&memory, 64, NULL));
+    OK(cudaMemsetAsync(memory, 7, 64, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    OK(cudaSetDevice(1));
+    cudaStream_t stream = new_stream();
+    OK(cudaMallocArray(&array, &bytes, 16, 4, 0));
+    struct cudaMemcpy3DPeerParms to = {.srcPtr = {memory, 16, 16, 4},
+                                       .srcDevice = 0,
+                                       .dstArray = array,
+                                       .dstDevice = 1,
+                                       .extent = {16, 4, 1}};
+    OK(cudaMemcpy3DPeerAsync(&to, stream));
+    OK(cudaStreamSynchronize(stream));
+    const struct cudaMemcpy3DPeerParms from = {.srcArray = array,
+                                               .srcDevice = 1,
+                                               .dstPtr = {memory, 16, 16, 4},
+                                               .dstDevice = 0,
+                                               .extent = {16, 4, 1}};
+    OK(cudaMemcpy3DPeerAsync(&from, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy2DFromArray(back, 16, array, 0, 0, 16, 4, cudaMemcpyDeviceToHost));
+    EQUAL(back[63], 7);
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    OK(cudaSetDevice(0));
+    const struct cudaMemcpy3DParms captured = {.srcArray = array,
+                                               .dstPtr = {memory, 16, 16, 4},
+                                               .extent = {16, 4, 1},
+                                               .kind = cudaMemcpyDefault};
+    YES(cudaMemcpy3DAsync(&captured, stream));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(array));
+    OK(cudaSetDevice(0));
+    OK(cudaFree(memory));
+}
+
 /* Without bytes nobody asks whose memory of a pool is named. */
 CASE(empty_copies_may_name_any_device) {
     char *memory = NULL, *plain = NULL;

@@ -819,6 +819,15 @@ static acu_result transpositions(void) {
     return acu_stream_synchronize(a);
 }
 
+static acu_result copy_rows_of(acu_array *array, acu_array *level, acu_stream *on) {
+    const acu_extent row = {2, 1, 1};
+    const acu_region first = {.array = array}, second = {.array = array, .at = {0, 1, 0}};
+    const acu_region_pair pairs[] = {{{.array = level}, second, row},
+                                     {{.array = level, .at = {0, 1, 0}}, first, row}};
+    ACU_TRY(acu_region_copy(&second, &first, row, on));
+    return acu_batch_copy_regions(on, pairs, 2, NULL, 0, NULL);
+}
+
 /* Memory for textures, and what kernels reach it through. */
 static acu_result arrays_and_textures(void) {
     const float numbers[4] = {1, 2, 3, 4};
@@ -839,6 +848,7 @@ static acu_result arrays_and_textures(void) {
     ACU_TRY(acu_mipmap_get_level(mipmap, 0, &level));
     ACU_TRY(acu_array_write(array, numbers, 4));
     ACU_TRY(acu_array_copy(level, array, b));
+    ACU_TRY(copy_rows_of(array, level, b));
     ACU_TRY(acu_texture_create(&(acu_texture_source){.mipmap = mipmap}, NULL, &texture));
     ACU_TRY(acu_surface_create(array, &surface));
     return acu_array_read(level, back, 4);

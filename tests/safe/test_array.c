@@ -248,7 +248,7 @@ static void regions_of_arrays(void **state) {
     assert_true(out[2 * (W + 2)] == 7 && out[2 * (W + 2) + 1] == 8 && out[2 * (W + 3)] == 0);
     FAILS(acu_region_copy(&to, &from, (acu_extent){4, 2, 1}, NULL), ACU_ERROR_RANGE,
           "outside of the array, which has 8 x 6 x 1");
-    FAILS(acu_region_copy(&from, &from, box, NULL), ACU_ERROR_RANGE, "both regions are of one");
+    FAILS(acu_region_copy(&from, &from, box, NULL), ACU_ERROR_RANGE, "the two regions overlap");
     FAILS(acu_region_copy(&to, &(acu_region){.buffer = floats}, box, NULL), ACU_ERROR_DTYPE,
           "the array holds 2 x f32, the memory f32");
     FAILS(acu_region_read(&from, box, ((int[12]){0})), ACU_ERROR_DTYPE, "the memory i32");
@@ -256,6 +256,7 @@ static void regions_of_arrays(void **state) {
     FAILS(acu_region_copy(&(acu_region){.array = a, .row_pitch = 8}, &to, box, NULL),
           ACU_ERROR_ARGUMENT, "has no 'buffer'");
     FAILS(acu_region_copy(NULL, &to, box, NULL), ACU_ERROR_ARGUMENT, "'to' is NULL");
+    FAILS(acu_region_fill(&to, box, &(float){1}), ACU_ERROR_ARGUMENT, "CUDA does not fill arrays");
     acu_array *odd = array_on(stream, (acu_format){.dtype = ACU_F32}, all, 0);
     FAILS(acu_region_copy(&(acu_region){.array = odd}, &from, box, NULL), ACU_ERROR_DTYPE,
           "have 4 bytes, those of the source 8");

@@ -408,9 +408,45 @@ static void a_failure_of_the_whole(void **state) {
     OK(acu_inject_errors(has_copies() ? "cudaMemcpyBatchAsync@1:719" : "cudaMemcpyAsync@1:719"));
     FAILS(acu_batch_copy(a, copies, 2, NULL, 0, &report), 719, "error injected");
     assert_int_equal(report.failed, 1);
-    assert_true(failure.result == 719 && failure.index == (has_copies() ? SIZE_MAX : 0));
+    assert_true(failure.result == 719 && failure.index == SIZE_MAX);
     OK(acu_inject_errors(NULL));
     OK(acu_batch_copy(a, copies, 2, NULL, 0, &report));
+}
+
+static void fill_five(acu_copy *copies) {
+    for (size_t i = 0; i < 5; i++)
+        copies[i] = (acu_copy){.to = x, .from = y, .to_at = i, .from_at = i, .count = 1};
+}
+
+/* One by one, too: the message has the index, and what a device has to do with is no copy's. */
+static void what_fails_one_by_one_has_its_index(void **state) {
+    (void)state;
+    acu_batch_failure failures[5];
+    acu_batch_report report = {.failures = failures, .room = 5};
+    acu_copy copies[5];
+    fill_five(copies);
+    fill(x, a, 1);
+    fill(y, a, 2);
+    OK(acu_inject_errors("cudaMemcpyBatchAsync@1:1;cudaMemcpyAsync@3:1"));
+    FAILS(acu_batch_copy(a, copies, 5, NULL, 0, &report), 1,
+          "acu_batch_copy (copy 2): cudaMemcpyAsync: error injected");
+    assert_true(report.failed == 1 && failures[0].index == 2);
+    assert_non_null(strstr(failures[0].reason, "(copy 2)"));
+    assert_true(at(x, 2) == bytes_of(1) && at(x, 4) == bytes_of(2));
+    static const int of_the_whole[] = {2, 700, 719, 214};
+    for (size_t i = 0; i < COUNT(of_the_whole); i++) {
+        char rules[80];
+        fill(x, a, 1);
+        snprintf(rules, sizeof rules, "cudaMemcpyBatchAsync@1:1;cudaMemcpyAsync@2:%d",
+                 of_the_whole[i]);
+        OK(acu_inject_errors(rules));
+        FAILS(acu_batch_copy(a, copies, 5, NULL, 0, &report), of_the_whole[i], "error injected");
+        OK(acu_inject_errors(NULL));
+        assert_true(report.failed == 1 && failures[0].index == SIZE_MAX);
+        assert_non_null(strstr(failures[0].object, "stream"));
+        assert_int_equal(report.calls, has_copies() ? 3 : 2);
+        assert_true(at(x, 0) == bytes_of(2) && at(x, 4) == bytes_of(1)); /* nothing more is tried */
+    }
 }
 
 /* ---- streams ---- */
@@ -635,6 +671,7 @@ int main(void) {
         BATCH_TEST(what_cuda_refuses_is_found),
         BATCH_TEST(what_a_driver_lacks_is_done_one_by_one),
         BATCH_TEST(a_failure_of_the_whole),
+        BATCH_TEST(what_fails_one_by_one_has_its_index),
         BATCH_TEST(waits_for_other_streams),
         BATCH_TEST(the_legacy_stream_takes_a_loop),
         BATCH_TEST(two_devices_copy),

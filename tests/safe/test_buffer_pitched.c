@@ -309,6 +309,213 @@ static void views_are_checked(void **state) {
     OK(acu_buffer_release(a));
 }
 
+/* ---- the defaults of a region, each of its own ---- */
+
+enum { MOST = 1 << 16 };
+
+/* A pitched buffer of some elements, with all of its memory in `model`. */
+typedef struct pitched {
+    acu_buffer *buffer;
+    acu_pitched_layout layout;
+    size_t size, bytes;
+    unsigned char model[MOST];
+} pitched;
+
+static void make_any(pitched *p) {
+    static const size_t sizes[] = {1, 3, 4, 8, 12};
+    const acu_extent e = {1 + any(30), 1 + any(6), 1 + any(4)};
+    p->size = sizes[any(COUNT(sizes))];
+    OK(acu_buffer_create_pitched(stream, ACU_BYTES(p->size), e, NULL, &p->buffer));
+    if (any(2)) { /* with some rows between the slices */
+        acu_buffer *of = p->buffer;
+        acu_pitched_layout l = layout_of(of);
+        l.extent.height = 1 + any((unsigned)l.extent.height);
+        OK(acu_buffer_reinterpret_pitched(of, &l, &p->buffer));
+        OK(acu_buffer_release(of));
+    }
+    p->layout = layout_of(p->buffer);
+    p->bytes = acu_buffer_count(p->buffer) * p->size;
+    assert_true(p->bytes <= MOST);
+    for (size_t i = 0; i < p->bytes; i++)
+        p->model[i] = (unsigned char)any(256);
+    OK(acu_buffer_write_typed(p->buffer, 0, ACU_ANY, p->model, p->bytes / p->size, NULL));
+}
+
+static void end_any(pitched *p) {
+    static unsigned char back[MOST];
+    OK(acu_buffer_read_typed(p->buffer, 0, ACU_ANY, back, p->bytes / p->size, NULL));
+    assert_memory_equal(back, p->model, p->bytes);
+    OK(acu_buffer_release(p->buffer));
+}
+
+static bool within(size_t at, size_t length, size_t most) {
+    return at + length <= most;
+}
+
+/* Where a region's elements are, and whether it is one, as region.h says. */
+typedef struct place {
+    size_t first, pitch, slice;
+    bool is_right;
+} place;
+
+static place place_of(const pitched *p, const acu_region *r, acu_extent e) {
+    const acu_extent most = p->layout.extent;
+    const size_t pitch = r->row_pitch ? r->row_pitch : p->layout.row_pitch;
+    const bool its_rows = pitch == p->layout.row_pitch;
+    const size_t height = r->slice_height ? r->slice_height
+                          : its_rows      ? p->layout.slice_height
+                                          : e.height;
+    place at = {r->at.z * height * pitch + r->at.y * pitch + r->at.x * p->size, pitch,
+                height * pitch, true};
+    at.is_right = r->row_pitch ? within(r->at.x * p->size, e.width * p->size, pitch)
+                               : within(r->at.x, e.width, most.width);
+    if (r->slice_height)
+        at.is_right &= within(r->at.y, e.height, height);
+    else if (its_rows)
+        at.is_right &=
+            within(r->at.y, e.height, most.height) && within(r->at.z, e.depth, most.depth);
+    else if (e.depth > 1 || r->at.z > 0)
+        at.is_right &= r->at.y == 0;
+    at.is_right &=
+        at.first + (e.depth - 1) * at.slice + (e.height - 1) * pitch + e.width * p->size <=
+        p->bytes;
+    return at;
+}
+
+static acu_region region_of(const pitched *p, acu_extent e) {
+    acu_region r = {.buffer = p->buffer, .at = {any(4), any(3), any(2)}};
+    const size_t own[] = {0, p->layout.row_pitch, p->layout.row_pitch + 4,
+                          (r.at.x + e.width) * p->size};
+    r.row_pitch = own[any(4)];
+    const size_t heights[] = {0, p->layout.slice_height, r.at.y + e.height, e.height};
+    r.slice_height = heights[any(4)];
+    return r;
+}
+
+static unsigned char *element_at(pitched *p, const place *at, size_t x, size_t y, size_t z) {
+    return p->model + at->first + z * at->slice + y * at->pitch + x * p->size;
+}
+
+/* What one region with the host, and a copy from another one without gaps, do: all by the same
+ * rule. */
+static void use_region(pitched *p, const acu_region *r, const place *at, acu_extent e) {
+    static unsigned char host[MOST], back[MOST];
+    const size_t n = e.width * e.height * e.depth, how = any(4);
+    acu_buffer *flat = NULL;
+    for (size_t i = 0; i < n * p->size; i++)
+        host[i] = how ? (unsigned char)any(256) : host[i % p->size];
+    OK(acu_buffer_create(stream, ACU_BYTES(p->size), n, &flat));
+    OK(acu_buffer_write_typed(flat, 0, ACU_ANY, host, n, NULL));
+    const acu_region_pair pair = {*r, {.buffer = flat}, e};
+    const acu_result done = how == 0 ? acu_region_fill_typed(r, e, ACU_ANY, host, NULL)
+                            : how == 1
+                                ? acu_region_write_typed(r, e, ACU_BYTES(p->size), host, 0, 0, NULL)
+                            : how == 2 ? acu_region_copy(r, &pair.from, e, NULL)
+                                       : acu_batch_copy_regions(stream, &pair, 1, NULL, 0, NULL);
+    assert_int_equal(done, at->is_right ? 0 : ACU_ERROR_RANGE);
+    if (at->is_right) {
+        for (size_t z = 0, i = 0; z < e.depth; z++)
+            for (size_t y = 0; y < e.height; y++)
+                for (size_t x = 0; x < e.width; x++, i++)
+                    memcpy(element_at(p, at, x, y, z), host + i * p->size, p->size);
+        OK(acu_region_read_typed(r, e, ACU_BYTES(p->size), back, 0, 0, NULL));
+        assert_memory_equal(back, host, n * p->size);
+    }
+    OK(acu_buffer_release(flat));
+}
+
+static void what_a_region_leaves_out_is_the_buffers(void **state) {
+    static pitched p;
+    size_t right = 0, wrong = 0;
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        make_any(&p);
+        for (int n = 0; n < 12; n++) {
+            const acu_extent most = p.layout.extent;
+            const acu_extent e = {1 + any((unsigned)most.width), 1 + any((unsigned)most.height),
+                                  1 + any((unsigned)most.depth)};
+            const acu_region r = region_of(&p, e);
+            const place at = place_of(&p, &r, e);
+            use_region(&p, &r, &at, e);
+            right += at.is_right;
+            wrong += !at.is_right;
+        }
+        end_any(&p);
+    }
+    assert_true(right > 100 && wrong > 100);
+}
+
+/* The slice height is the buffer's own, and the pitch is left to the buffer. */
+static void a_slice_height_does_not_drop_the_pitch(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box();
+    float back[72];
+    const acu_region all = {.buffer = a, .slice_height = 4}, two = {.buffer = a, .slice_height = 8};
+    OK(acu_region_read(&all, box, back));
+    for (int i = 0; i < 72; i++)
+        assert_true(back[i] == value((size_t)i % 6, (size_t)i / 6 % 4, (size_t)i / 24));
+    OK(acu_region_read(&two, ((acu_extent){1, 4, 2}), back)); /* the first slice, and the third */
+    assert_true(back[3] == 30 && back[4] == 200 && back[7] == 230);
+    FAILS(acu_region_read(&all, ((acu_extent){7, 1, 1}), back), ACU_ERROR_RANGE,
+          "the buffer's extent is {6, 4, 3}");
+    const acu_region pitch = {.buffer = a, .row_pitch = layout_of(a).row_pitch};
+    OK(acu_region_read(&pitch, ((acu_extent){1, 2, 2}), back));
+    assert_true(back[1] == 10 && back[2] == 100 && back[3] == 110);
+    FAILS(acu_region_read(&pitch, ((acu_extent){1, 5, 1}), back), ACU_ERROR_RANGE, "extent");
+    OK(acu_buffer_release(a));
+}
+
+/* ---- fills ---- */
+
+/* All elements of the rows are set, and nothing between them, also where no row but the first one
+ * begins with an element of the run. */
+static void a_fill_sets_the_elements_of_the_rows(void **state) {
+    static pitched p;
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        unsigned char element[12];
+        make_any(&p);
+        const acu_extent e = p.layout.extent;
+        const place at = {0, p.layout.row_pitch, p.layout.row_pitch * p.layout.slice_height, true};
+        for (size_t n = 0; n < sizeof element; n++)
+            element[n] = i % 4 ? (unsigned char)any(256) : (unsigned char)i;
+        OK(acu_buffer_fill_typed(p.buffer, ACU_ANY, element, NULL));
+        for (size_t z = 0; z < e.depth; z++)
+            for (size_t y = 0; y < e.height; y++)
+                for (size_t x = 0; x < e.width; x++)
+                    memcpy(element_at(&p, &at, x, y, z), element, p.size);
+        end_any(&p);
+    }
+}
+
+static void fill_nodes_know_the_pitch(void **state) {
+    (void)state;
+    acu_buffer *a = numbered_box(), *odd = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    float back[72];
+    const float seven = 7;
+    acu_fill fill = {.buffer = a, .dtype = ACU_F32, .element = &seven, .width = 6, .height = 4};
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_fill(graph, NULL, 0, &fill, NULL));
+    OK(acu_buffer_create_pitched(stream, ACU_BYTES(12), box, NULL, &odd));
+    fill.buffer = odd;
+    fill.dtype = ACU_ANY;
+    fill.element = (unsigned char[12]){0};
+    FAILS(acu_graph_add_fill(graph, NULL, 0, &fill, NULL), ACU_ERROR_DTYPE,
+          "bytes apart are no whole number of");
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_region_read(&(acu_region){.buffer = a}, box, back));
+    for (int i = 0; i < 72; i++)
+        assert_true(back[i] ==
+                    (i < 24 ? 7 : value((size_t)i % 6, (size_t)i / 6 % 4, (size_t)i / 24)));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(odd));
+    OK(acu_buffer_release(a));
+}
+
 #undef TEST
 #define TEST(function) SAFE_TEST(function, start, stop)
 
@@ -326,6 +533,10 @@ int main(void) {
         TEST(views_of_another_type_have_the_same_rows),
         TEST(raw_pitched_memory_is_adopted),
         TEST(views_are_checked),
+        TEST(what_a_region_leaves_out_is_the_buffers),
+        TEST(a_slice_height_does_not_drop_the_pitch),
+        TEST(a_fill_sets_the_elements_of_the_rows),
+        TEST(fill_nodes_know_the_pitch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,6 +347,37 @@ static void nodes_that_are_gone(void **state) {
           ACU_ERROR_HANDLE, "any more");
 }
 
+/* There is no function of its own yet: docs/users/batch.md. */
+static void many_copies_are_a_raw_node(void **state) {
+    (void)state;
+    int driver = 0;
+    if (!is_since(13050) || cudaDriverGetVersion(&driver) || driver < 13050) {
+        print_message("needs CUDA 13.5, and a driver with it: nodes with many copies\n");
+        skip();
+    }
+    char *to = acu_buffer_raw(y), *from = acu_buffer_raw(x);
+    void *dsts[] = {to, to + 4}, *srcs[] = {from + 4, from};
+    size_t sizes[] = {4, 4}, first = 0;
+    struct cudaMemcpyAttributes how = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+    struct cudaGraphNodeParams back,
+        params = {.type = cudaGraphNodeTypeMemcpyBatch,
+                  .memcpyBatch = {2, dsts, srcs, sizes, &how, &first, 1, NULL}};
+    float numbers[8] = {1, 2};
+    acu_node node;
+    acu_node_type type;
+    OK(acu_buffer_write(x, numbers, 8));
+    OK(acu_graph_add_node(graph, NULL, 0, NULL, &params, &node));
+    OK(acu_graph_keep(graph, x, false));
+    OK(acu_graph_keep(graph, y, true));
+    OK(acu_node_get_type(node, &type));
+    assert_int_equal(type, ACU_NODE_COPY_BATCH);
+    OK(acu_node_get_params(node, &back));
+    assert_true(back.memcpyBatch.count == 2 && back.memcpyBatch.dsts[1] == to + 4);
+    launch();
+    OK(acu_buffer_read(y, numbers, 8));
+    assert_true(numbers[0] == 2 && numbers[1] == 1);
+}
+
 static void many_nodes_change(void **state) {
     (void)state;
     enum { N = 300 };
@@ -391,6 +422,7 @@ int main(void) {
         TEST(execs_keep_what_they_were_made_of),
         TEST(what_was_refused_changes_nothing),
         TEST(nodes_that_are_gone),
+        TEST(many_copies_are_a_raw_node),
         TEST(many_nodes_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

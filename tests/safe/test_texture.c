@@ -200,6 +200,9 @@ static void of_buffers(void **state) {
     FAILS(acu_texture_create(&(acu_texture_source){.buffer = from, .width = 64, .height = 65}, NULL,
                              &texture),
           ACU_ERROR_RANGE, "65 rows of 64 texels");
+    const acu_texture_source narrow = {.buffer = from, .width = 64, .height = 2, .row_pitch = 224};
+    FAILS(acu_texture_create(&narrow, NULL, &texture), ACU_ERROR_RANGE,
+          "a row of 64 texels of 4 bytes is longer than the pitch of 224 bytes");
     FAILS(
         acu_texture_create(&(acu_texture_source){.buffer = from, .row_pitch = 64}, NULL, &texture),
         ACU_ERROR_ARGUMENT, "a linear one has no rows");

@@ -3,7 +3,7 @@
 #include "cudart_abi.h"
 #include "safe/graph/node.h"
 #include "safe/kernel/backend.h"
-#include "safe/memory/buffer.h"
+#include "safe/memory/region.h"
 
 #include <string.h>
 
@@ -73,6 +73,25 @@ static bool rows_fit(const acu_buffer *buffer, size_t at, size_t width, size_t h
            end <= buffer->count;
 }
 
+/* Finds the elements from a row to the next one, of which `*pitch` is the width so far: of a
+ * pitched buffer its own. Returns 0 or a failure recorded for `call`. */
+static int find_pitch(const char *call, const acu_fill *fill, size_t *pitch) {
+    const acu_buffer *buffer = fill->buffer;
+    const size_t size = acu_dtype_size(buffer->dtype);
+    if (fill->pitch)
+        *pitch = fill->pitch;
+    if (fill->pitch || fill->height <= 1 || !buffer->pitched)
+        return 0;
+    const size_t bytes = acu_pitched_layout_of(buffer)->row_pitch;
+    *pitch = bytes / size;
+    if (bytes % size == 0)
+        return 0;
+    acu_fail_hint("capture acu_region_fill(), which knows such rows");
+    return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                       "rows %zu bytes apart are no whole number of %s", bytes,
+                       acu_dtype_name(buffer->dtype));
+}
+
 int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_params *params) {
     if (!fill || !fill->element)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
@@ -83,13 +102,14 @@ int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_par
         return code;
     size_t size = acu_dtype_size(buffer->dtype), height = fill->height ? fill->height : 1;
     size_t width = fill->width == ACU_REST ? buffer->count - fill->at : fill->width;
-    size_t pitch = fill->pitch ? fill->pitch : width;
+    size_t pitch = width;
     unsigned value = 0, unit = unit_of(fill->element, size, &value);
     if (unit == 0)
         return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "a node cannot set elements of %zu bytes",
                            size);
     if (width == 0)
         return refuse_nothing(call, buffer, "fill->width", fill->width, fill->at);
+    ACU_TRY(find_pitch(call, fill, &pitch));
     if (pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
         return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                            "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",

@@ -2,7 +2,6 @@
 #include "safe/memory/array.h"
 #include "safe/base/active_capture.h"
 #include "safe/memory/array_make.h"
-#include "safe/memory/region.h"
 
 #include <stdio.h>
 
@@ -187,24 +186,6 @@ acu_result acu_array_end_use(acu_array *array, bool writes, acu_stream *on) {
 
 /* ---- copies ---- */
 
-/* Copies between arrays of two devices name both; CUDA captures no such copy. */
-static int run_copy(const acu_buffer_job *job, const void *data) {
-    const struct cudaMemcpy3DParms *p = data;
-    const bool both = job->to && job->from;
-    if (!both || job->to->object.device == job->from->object.device)
-        return (int)cudaMemcpy3DAsync(p, job->on->raw);
-    const struct cudaMemcpy3DPeerParms peer = {.srcArray = p->srcArray,
-                                               .srcDevice = job->from->object.device,
-                                               .dstArray = p->dstArray,
-                                               .dstDevice = job->to->object.device,
-                                               .extent = p->extent};
-    return (int)cudaMemcpy3DPeerAsync(&peer, job->on->raw);
-}
-
-static int run_rows(const acu_buffer_job *job, const void *data) {
-    return (int)cudaMemcpy3DAsync(data, job->on->raw);
-}
-
 static int check_host(const char *call, acu_array *array, acu_dtype dtype, const void *host,
                       size_t count, acu_stream **on) {
     if (!acu_is(array, &acu_array_class))
@@ -243,7 +224,7 @@ acu_result acu_array_write_typed(acu_array *array, acu_dtype dtype, const void *
                                         .extent = whole(array),
                                         .kind = cudaMemcpyHostToDevice};
     const acu_buffer_job job = {
-        .to = array->shape.memory, .on = on, .copies = true, .run = run_copy, .data = &p};
+        .to = array->shape.memory, .on = on, .copies = true, .run = acu_array_run_copy, .data = &p};
     return OUTCOME(array, acu_buffer_run_and_wait(&job));
 }
 
@@ -254,8 +235,11 @@ acu_result acu_array_read_typed(acu_array *array, acu_dtype dtype, void *host, s
                                         .dstPtr = rows_of(array, host),
                                         .extent = whole(array),
                                         .kind = cudaMemcpyDeviceToHost};
-    const acu_buffer_job job = {
-        .from = array->shape.memory, .on = on, .copies = true, .run = run_copy, .data = &p};
+    const acu_buffer_job job = {.from = array->shape.memory,
+                                .on = on,
+                                .copies = true,
+                                .run = acu_array_run_copy,
+                                .data = &p};
     return OUTCOME(array, acu_buffer_run_and_wait(&job));
 }
 
@@ -286,173 +270,7 @@ acu_result acu_array_copy(acu_array *to, acu_array *from, acu_stream *on) {
                                 .from = from->shape.memory,
                                 .on = on,
                                 .copies = true,
-                                .run = run_copy,
+                                .run = acu_array_run_copy,
                                 .data = &p};
     return OUTCOME(to, acu_buffer_run(&job));
-}
-
-/* ---- copies of regions ---- */
-
-/* One side of a copy: an array's region, or rows of memory. */
-typedef struct side {
-    const acu_array *array; /* NULL: rows */
-    acu_buffer *memory;     /* NULL: the host */
-    acu_rows rows;
-    struct cudaPos at;
-} side;
-
-/* Returns how many elements an extent of an array is in memory: blocks, if compressed. */
-static acu_extent in_memory(const acu_array *array, acu_extent e) {
-    const size_t unit = acu_format_is_compressed(&array->shape.format) ? 4 : 1;
-    return (acu_extent){(e.width + unit - 1) / unit, (e.height + unit - 1) / unit, e.depth};
-}
-
-/* Returns whether texels are whole blocks; the last block may end behind the array. */
-static bool are_blocks(size_t at, size_t length, size_t all) {
-    return at % 4 == 0 && (length % 4 == 0 || length == all - at);
-}
-
-static int check_blocks(const char *call, const acu_array *array, acu_position at, acu_extent e) {
-    const acu_extent all = acu_array_elements(&array->shape, false);
-    if (!acu_format_is_compressed(&array->shape.format) ||
-        (are_blocks(at.x, e.width, all.width) && are_blocks(at.y, e.height, all.height)))
-        return 0;
-    acu_fail_hint("blocks have 4 x 4 texels: begin at multiples of 4, and copy multiples of 4 or "
-                  "up to the edge");
-    return acu_fail_on(call, array, ACU_ERROR_RANGE,
-                       "%zu x %zu texels from {%zu, %zu} on are no whole blocks of a compressed "
-                       "array",
-                       e.width, e.height, at.x, at.y);
-}
-
-static int check_in_array(const char *call, const acu_region *region, acu_extent e, side *s) {
-    const acu_array *array = region->array;
-    const acu_position at = region->at;
-    if (!acu_is(array, &acu_array_class))
-        return acu_object_refuse(call, array, &acu_array_class);
-    if (region->buffer || region->row_pitch || region->slice_height)
-        return acu_fail_on(call, array, ACU_ERROR_ARGUMENT,
-                           "a region of an array has no 'buffer', 'row_pitch' and 'slice_height'");
-    const acu_extent all = acu_array_elements(&array->shape, false);
-    if (at.x > all.width || e.width > all.width - at.x || at.y > all.height ||
-        e.height > all.height - at.y || at.z > all.depth || e.depth > all.depth - at.z)
-        return acu_fail_on(call, array, ACU_ERROR_RANGE,
-                           "%zu x %zu x %zu elements from {%zu, %zu, %zu} on are outside of the "
-                           "array, which has %zu x %zu x %zu",
-                           e.width, e.height, e.depth, at.x, at.y, at.z, all.width, all.height,
-                           all.depth);
-    *s = (side){.array = array, .memory = array->shape.memory, .at = {at.x, at.y, at.z}};
-    return check_blocks(call, array, at, e);
-}
-
-/* Checks that memory of such elements can be copied from or to the array. */
-static int check_elements(const char *call, const acu_array *array, acu_dtype dtype, bool of_host) {
-    const acu_format *f = &array->shape.format;
-    const bool is_whole = acu_dtype_size(dtype) == array->shape.element &&
-                          (f->channels > 1 || acu_dtype_fits(f->dtype, dtype));
-    if (is_whole || (of_host && acu_dtype_fits(f->dtype, dtype)))
-        return 0;
-    acu_fail_hint("ACU_BYTES(%zu) is the type of the array's elements: acu_buffer_reinterpret()",
-                  array->shape.element);
-    return acu_fail_on(call, array, ACU_ERROR_DTYPE, "the array holds %u x %s, the memory %s",
-                       f->channels, acu_dtype_name(f->dtype), acu_dtype_name(dtype));
-}
-
-static int find_side(const char *call, const acu_region *region, const char *name,
-                     const acu_array *other, acu_extent extent, side *s) {
-    if (!region)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", name);
-    if (region->array)
-        return check_in_array(call, region, extent, s);
-    if (!acu_is(region->buffer, &acu_buffer_class))
-        return acu_object_refuse(call, region->buffer, &acu_buffer_class);
-    if (!acu_is(other, &acu_array_class))
-        return acu_object_refuse(call, other, &acu_array_class);
-    *s = (side){.memory = region->buffer};
-    ACU_TRY(check_elements(call, other, region->buffer->dtype, false));
-    return acu_region_find_rows(call, region, name, in_memory(other, extent), &s->rows);
-}
-
-/* Returns the rows for CUDA, which wants slices that are a whole number of rows apart. */
-static struct cudaPitchedPtr pitched(const side *s, acu_extent e) {
-    const size_t rows = e.depth > 1 ? s->rows.slice / s->rows.pitch : e.height;
-    return (struct cudaPitchedPtr){s->rows.at, s->rows.pitch, e.width, rows};
-}
-
-static struct cudaMemcpy3DParms params_of(const side *to, const side *from, acu_extent e) {
-    struct cudaMemcpy3DParms p = {.extent = {e.width, e.height, e.depth},
-                                  .kind = cudaMemcpyDefault};
-    const acu_extent memory = in_memory(to->array ? to->array : from->array, e);
-    p.dstPos = to->at;
-    p.srcPos = from->at;
-    if (to->array)
-        p.dstArray = to->array->raw;
-    else
-        p.dstPtr = pitched(to, memory);
-    if (from->array)
-        p.srcArray = from->array->raw;
-    else
-        p.srcPtr = pitched(from, memory);
-    return p;
-}
-
-static int check_two_arrays(const char *call, const side *to, const side *from) {
-    if (to->array->raw == from->array->raw)
-        return acu_fail_on(call, to->array, ACU_ERROR_RANGE, "both regions are of one array");
-    const acu_format *format = &to->array->shape.format, *other = &from->array->shape.format;
-    if (acu_format_is_compressed(format) != acu_format_is_compressed(other))
-        return acu_fail_on(call, to->array, ACU_ERROR_DTYPE,
-                           "one array is compressed and the other one is not");
-    if (to->array->shape.element == from->array->shape.element)
-        return 0;
-    return acu_fail_on(call, to->array, ACU_ERROR_DTYPE,
-                       "elements of the destination have %zu bytes, those of the source %zu",
-                       to->array->shape.element, from->array->shape.element);
-}
-
-int acu_array_copy_regions(const char *call, const acu_region *to, const acu_region *from,
-                           acu_extent extent, acu_stream *on) {
-    side t = {0}, f = {0};
-    ACU_TRY(acu_region_check_extent(call, extent));
-    ACU_TRY(find_side(call, to, "to", from ? from->array : NULL, extent, &t));
-    ACU_TRY(find_side(call, from, "from", to ? to->array : NULL, extent, &f));
-    if (t.array && f.array)
-        ACU_TRY(check_two_arrays(call, &t, &f));
-    ACU_TRY(acu_buffer_choose_stream(call, t.memory, &on));
-    const struct cudaMemcpy3DParms p = params_of(&t, &f, extent);
-    const acu_buffer_job job = {.to = t.memory,
-                                .from = f.memory,
-                                .on = on,
-                                .copies = true,
-                                .run = t.array && f.array ? run_copy : run_rows,
-                                .data = &p};
-    const void *handle = t.array ? (const void *)t.array : (const void *)t.memory;
-    return acu_outcome(call, handle, acu_buffer_run(&job));
-}
-
-int acu_array_copy_host(const char *call, const acu_array_host_copy *c) {
-    side array = {0}, host = {0};
-    size_t first = 0, end = 0;
-    acu_stream *on = c->on;
-    ACU_TRY(acu_region_check_extent(call, c->extent));
-    ACU_TRY(check_in_array(call, c->region, c->extent, &array));
-    if (!c->host)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
-    ACU_TRY(check_elements(call, array.array, c->dtype, true));
-    const acu_rows_asked asked = {
-        "the host's memory",        {0, 0, 0},    in_memory(array.array, c->extent),
-        array.array->shape.element, c->row_pitch, c->slice_height};
-    ACU_TRY(acu_rows_place(call, &asked, &host.rows, &first, &end));
-    host.rows.at = (char *)(uintptr_t)c->host;
-    ACU_TRY(choose_stream(call, array.array, &on));
-    struct cudaMemcpy3DParms p =
-        params_of(c->writes ? &array : &host, c->writes ? &host : &array, c->extent);
-    p.kind = c->writes ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-    const acu_buffer_job job = {.to = c->writes ? array.memory : NULL,
-                                .from = c->writes ? NULL : array.memory,
-                                .on = on,
-                                .copies = true,
-                                .run = run_rows,
-                                .data = &p};
-    return acu_outcome(call, array.array, acu_buffer_run_and_wait(&job));
 }

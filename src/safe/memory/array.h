@@ -38,6 +38,10 @@ struct acu_mipmap {
 
 extern ACU_OURS const acu_class acu_array_class, acu_mipmap_class;
 
+/* Runs a job that copies by a cudaMemcpy3DParms, of whose ends one is an array; returns CUDA's
+ * code. */
+int acu_array_run_copy(const acu_buffer_job *job, const void *data);
+
 /* Checks that there can be so many levels of that extent; returns 0 or a failure recorded for
  * `call`. */
 int acu_mipmap_check_levels(const char *call, acu_extent extent, unsigned flags, unsigned levels);

@@ -87,25 +87,18 @@ static void empty(acu_batch_pack *p) {
     p->writes = p->reads = (acu_batch_span){UINTPTR_MAX, 0};
 }
 
-acu_box acu_batch_written(const acu_rows_copy *r) {
-    return (acu_box){(uintptr_t)r->to, r->width, r->height, r->depth, r->to_pitch, r->to_slice};
+static bool both_write(const acu_rows_copy *a, const acu_rows_copy *b) {
+    const acu_box one = acu_rows_written(a), other = acu_rows_written(b);
+    return acu_boxes_overlap(&one, &other);
 }
 
-acu_box acu_batch_read(const acu_rows_copy *r) {
-    return (acu_box){(uintptr_t)r->from, r->width,      r->height,
-                     r->depth,           r->from_pitch, r->from_slice};
-}
-
-/* Returns whether one of two copies writes bytes that the other one writes or reads. */
-static bool regions_touch(const acu_rows_copy *a, const acu_rows_copy *b) {
-    const acu_box to_a = acu_batch_written(a), to_b = acu_batch_written(b),
-                  from_a = acu_batch_read(a), from_b = acu_batch_read(b);
-    return acu_boxes_overlap(&to_a, &to_b) || acu_boxes_overlap(&to_a, &from_b) ||
-           acu_boxes_overlap(&from_a, &to_b);
+static bool writes_what_is_read(const acu_rows_copy *a, const acu_rows_copy *b) {
+    const acu_box one = acu_rows_written(a), other = acu_rows_read(b);
+    return acu_boxes_overlap(&one, &other);
 }
 
 /* Returns whether the order matters in which the element and those in the pack are done; `rows` are
- * NULL unless it copies a region. */
+ * NULL unless it copies a region, of which a span has more than the bytes. */
 static bool depends(const acu_batch_pack *p, const acu_batch_element *e,
                     const acu_rows_copy *rows) {
     if (ACU_LIKELY(!touch(&e->writes, &p->writes) && !touch(&e->writes, &p->reads) &&
@@ -113,9 +106,10 @@ static bool depends(const acu_batch_pack *p, const acu_batch_element *e,
         return false;
     for (size_t i = 0; i < p->count; i++) {
         const acu_batch_element *other = &p->elements[i];
-        if ((touch(&e->writes, &other->writes) || touch(&e->writes, &other->reads) ||
-             touch(&e->reads, &other->writes)) &&
-            (!rows || regions_touch(rows, &p->rows[i])))
+        const acu_rows_copy *its = &p->rows[i];
+        if ((touch(&e->writes, &other->writes) && (!rows || both_write(rows, its))) ||
+            (touch(&e->writes, &other->reads) && (!rows || writes_what_is_read(rows, its))) ||
+            (touch(&e->reads, &other->writes) && (!rows || writes_what_is_read(its, rows))))
             return true;
     }
     return false;
@@ -196,12 +190,26 @@ static int run_pack(acu_batch *b, acu_batch_pack *p) {
     return code ? code : ended;
 }
 
+/* Returns whether a failure, which is recorded, has nothing to do with the element for which it
+ * came: memory has run out, earlier work has failed, or the device. */
+ACU_COLD static bool is_of_the_whole(int code) {
+    const acu_error_kind kind = acu_last_error_details().kind;
+    return kind == ACU_ERROR_KIND_MEMORY || kind == ACU_ERROR_KIND_WORK ||
+           (kind == ACU_ERROR_KIND_DEVICE && !is_refusal(code) &&
+            code != cudaErrorPeerAccessUnsupported && code != ACU_ERROR_DEVICE);
+}
+
 static void run_alone(acu_batch *b, size_t index, const acu_batch_element *e) {
     acu_record_note(b->kind->what, index);
     b->one_by_one = true;
     const int code = b->kind->run_one(b, index);
-    if (!ACU_LIKELY(code == 0))
-        note_outcome(b, index, e->to, code);
+    if (ACU_LIKELY(code == 0))
+        return;
+    b->broken = is_of_the_whole(code);
+    if (b->broken)
+        note_outcome(b, SIZE_MAX, b->stream, code);
+    else
+        note_outcome(b, index, e->handle, code);
 }
 
 /* Calls CUDA for one element as for many. */
@@ -229,7 +237,7 @@ static void flush(acu_batch *b, acu_batch_pack *p) {
     } else if (code) {
         (void)cudaGetLastError();
         acu_record_restore(&before);
-        for (size_t i = 0; i < p->count; i++)
+        for (size_t i = 0; i < p->count && !b->broken; i++)
             run_alone(b, p->index[i], &p->elements[i]);
     }
     empty(p);
@@ -249,9 +257,9 @@ static void run_all(acu_batch *b) {
         const bool alone = !b->at_once || e.alone;
         if (alone || p.count == ACU_BATCH_AT_ONCE || depends(&p, &e, rows))
             flush(b, &p);
-        if (alone)
+        if (alone && !b->broken)
             run_alone(b, i, &e);
-        else
+        else if (!alone)
             add(&p, i, &e, rows);
     }
     flush(b, &p);

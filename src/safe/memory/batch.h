@@ -22,6 +22,7 @@ typedef struct acu_batch_span {
 /* What an element writes, and what it reads. A discard or prefetch counts as a write. */
 typedef struct acu_batch_element {
     acu_buffer *to, *from; /* `from` may be NULL */
+    const void *handle;    /* of what is written, for failures */
     acu_batch_span writes, reads;
     bool alone; /* CUDA does it by a call of its own only */
 } acu_batch_element;
@@ -84,9 +85,5 @@ void acu_batch_clear_report(acu_batch_report *report);
 acu_batch_span acu_batch_span_of(const acu_buffer *buffer, size_t at, size_t count);
 /* Names a device that was checked, or the host, to CUDA; returns 0 or a recorded code. */
 int acu_batch_name_place(acu_device device, struct cudaMemLocation *place);
-
-/* The bytes that a copy of rows writes, and those that it reads. */
-acu_box acu_batch_written(const acu_rows_copy *rows);
-acu_box acu_batch_read(const acu_rows_copy *rows);
 
 #endif

@@ -21,6 +21,7 @@ static acu_batch_element look_at_copy(const acu_batch *b, size_t index, acu_rows
     const acu_device here = b->stream->object.device;
     return (acu_batch_element){.to = c.to,
                                .from = c.from,
+                               .handle = c.to,
                                .writes = acu_batch_span_of(c.to, c.to_at, c.count),
                                .reads = acu_batch_span_of(c.from, c.from_at, c.count),
                                .alone =
@@ -160,32 +161,40 @@ static acu_batch_span span_of_box(const acu_box *box) {
                                          (box->height - 1) * box->pitch + box->width};
 }
 
-/* Returns whether one operand of CUDA's can be these slices. */
-static bool is_operand(size_t pitch, size_t slice, size_t depth) {
-    return pitch <= INT_MAX && (depth == 1 || slice % pitch == 0);
+/* Returns whether one operand of CUDA's can be these slices: an array, or whole elements in a row,
+ * and whole rows in a slice. */
+static bool is_operand(const acu_copy_side *side, const acu_box *box, size_t element) {
+    return side->array || (box->pitch <= INT_MAX && box->pitch % element == 0 &&
+                           (box->depth == 1 || box->slice % box->pitch == 0));
 }
 
 static acu_batch_element look_at_regions(const acu_batch *b, size_t index, acu_rows_copy *rows) {
     const acu_region_pair *pair = &b->pairs[index];
     const acu_device here = b->stream->object.device;
     (void)acu_region_check_copy(b->call, &pair->to, &pair->from, pair->extent, rows);
-    const acu_box to = acu_batch_written(rows), from = acu_batch_read(rows);
-    return (acu_batch_element){.to = pair->to.buffer,
-                               .from = pair->from.buffer,
+    const acu_box to = acu_rows_written(rows), from = acu_rows_read(rows);
+    return (acu_batch_element){.to = rows->target.memory,
+                               .from = rows->source.memory,
+                               .handle = rows->target.handle,
                                .writes = span_of_box(&to),
                                .reads = span_of_box(&from),
-                               .alone =
-                                   rows->to_device != here || rows->from_device != here ||
-                                   !is_operand(rows->to_pitch, rows->to_slice, rows->depth) ||
-                                   !is_operand(rows->from_pitch, rows->from_slice, rows->depth)};
+                               .alone = rows->to_device != here || rows->from_device != here ||
+                                        rows->in_blocks ||
+                                        !is_operand(&rows->target, &to, rows->element) ||
+                                        !is_operand(&rows->source, &from, rows->element)};
 }
 
-/* Returns an operand, whose elements are bytes for CUDA. */
-static struct cudaMemcpy3DOperand operand_of(const acu_box *box, struct cudaMemLocation hint) {
+/* Returns an operand of a copy, whose elements are bytes for CUDA unless there is an array. */
+static struct cudaMemcpy3DOperand operand_of(const acu_copy_side *side, const acu_box *box,
+                                             size_t element, struct cudaMemLocation hint) {
+    if (side->array)
+        return (struct cudaMemcpy3DOperand){
+            .type = cudaMemcpyOperandTypeArray,
+            .op.array = {.array = side->array, .offset = {side->at.x, side->at.y, side->at.z}}};
     return (struct cudaMemcpy3DOperand){
         .type = cudaMemcpyOperandTypePointer,
         .op.ptr = {.ptr = (void *)box->at,
-                   .rowLength = box->pitch,
+                   .rowLength = box->pitch / element,
                    .layerHeight = box->depth > 1 ? box->slice / box->pitch : box->height,
                    .locHint = hint}};
 }
@@ -196,13 +205,14 @@ static int copy_regions_pack(const acu_batch *b, const acu_batch_pack *p) {
     size_t next = 0;
     for (size_t i = 0; i < p->count; i++) {
         const acu_rows_copy *r = &p->rows[i];
-        const acu_box to = acu_batch_written(r), from = acu_batch_read(r);
+        const acu_box to = acu_rows_written(r), from = acu_rows_read(r);
         ACU_TRY(convert(attributes_of(b, p->index[i], &next), &as));
-        ops[i] = (struct cudaMemcpy3DBatchOp){.src = operand_of(&from, as.srcLocHint),
-                                              .dst = operand_of(&to, as.dstLocHint),
-                                              .extent = {r->width, r->height, r->depth},
-                                              .srcAccessOrder = as.srcAccessOrder,
-                                              .flags = as.flags};
+        ops[i] = (struct cudaMemcpy3DBatchOp){
+            .src = operand_of(&r->source, &from, r->element, as.srcLocHint),
+            .dst = operand_of(&r->target, &to, r->element, as.dstLocHint),
+            .extent = {r->extent.width, r->extent.height, r->extent.depth},
+            .srcAccessOrder = as.srcAccessOrder,
+            .flags = as.flags};
     }
     return (int)cudaMemcpy3DBatchAsync(p->count, ops, 0, b->stream->raw);
 }
@@ -212,8 +222,7 @@ static int copy_regions_one(acu_batch *b, size_t index) {
     const acu_region_pair *pair = &b->pairs[index];
     int code = acu_region_check_copy(b->call, &pair->to, &pair->from, pair->extent, &rows);
     b->calls++;
-    return code ? code
-                : acu_region_copy_checked(&rows, pair->to.buffer, pair->from.buffer, b->stream);
+    return code ? code : acu_region_copy_checked(&rows, b->stream);
 }
 
 acu_result acu_batch_copy_regions(acu_stream *stream, const acu_region_pair *pairs, size_t count,

@@ -11,7 +11,8 @@ static int check_managed(const acu_batch *b, const acu_buffer *buffer) {
 }
 
 static acu_batch_element look_at(acu_buffer *buffer) {
-    return (acu_batch_element){.to = buffer, .writes = acu_batch_span_of(buffer, 0, buffer->count)};
+    return (acu_batch_element){
+        .to = buffer, .handle = buffer, .writes = acu_batch_span_of(buffer, 0, buffer->count)};
 }
 
 static int check_prefetch(const acu_batch *b, size_t index) {

@@ -1,5 +1,5 @@
 /* Buffers: setting all elements to one value. */
-#include "safe/memory/buffer.h"
+#include "safe/memory/region.h"
 
 #include <string.h>
 
@@ -51,6 +51,14 @@ static int set_32(void *found, const acu_rows_fill *f, cudaStream_t on) {
                           : rows((uintptr_t)f->at, f->pitch, value, f->width, f->height, on);
 }
 
+/* Records a failure of the driver's function, which no layer explains: it is called directly. */
+ACU_COLD static int explain(const char *symbol, int code) {
+    char why[ACU_REASON_SIZE];
+    acu_record_take_reason(why);
+    return acu_record(code, "%s failed with %s (%d)%s%s", symbol, acu_result_name(code), code,
+                      *why ? ": " : "", why);
+}
+
 /*
  * Fills rows of aligned elements of 2 or 4 bytes by a function of the driver. Returns false where
  * that cannot be used: a thread that calls CUDA for the first time has no context, or, before 12.0,
@@ -70,7 +78,7 @@ static bool fill_words(const acu_rows_fill *f, cudaStream_t on, int *code) {
     if (*code == NO_CONTEXT || *code == OTHER_CONTEXT)
         return false;
     if (*code)
-        *code = acu_record(*code, "%s failed with %s (%d)", symbol, acu_result_name(*code), *code);
+        *code = explain(symbol, *code);
     return true;
 }
 
@@ -138,6 +146,8 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
                                  acu_stream *on) {
     ACU_NEED_POINTER(element);
     ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
+    if (buffer->pitched)
+        return OUTCOME(buffer, ((const acu_pitched_buffer *)buffer)->fill(buffer, element, on));
     const acu_rows_fill what = {.at = buffer->pointer,
                                 .size = acu_dtype_size(buffer->dtype),
                                 .bytes = element,

@@ -13,6 +13,7 @@ static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
                       const acu_buffer_options *options, acu_buffer **clone);
 static int reinterpret_rows(const char *call, const acu_buffer *buffer, acu_dtype dtype,
                             acu_buffer **view);
+static int fill_rows(acu_buffer *buffer, const void *element, acu_stream *on);
 
 /* Makes a pitched buffer on the same memory; returns 0 or a failure recorded for `call`. */
 static int new_view(const char *call, const acu_buffer *of, const acu_pitched_layout *layout,
@@ -29,6 +30,7 @@ static int new_view(const char *call, const acu_buffer *of, const acu_pitched_la
     made->layout = *layout;
     made->clone = clone_rows;
     made->reinterpret = reinterpret_rows;
+    made->fill = fill_rows;
     *view = &made->buffer;
     return 0;
 }
@@ -64,10 +66,18 @@ static int clone_rows(const char *call, acu_buffer *buffer, acu_stream *stream,
     const acu_region there = {.buffer = *clone}, here = {.buffer = buffer};
     int code = acu_region_check_copy(call, &there, &here, l->extent, &rows);
     if (!code)
-        code = acu_outcome(call, *clone, acu_region_copy_checked(&rows, *clone, buffer, stream));
+        code = acu_outcome(call, *clone, acu_region_copy_checked(&rows, stream));
     if (code)
         replace(clone, NULL);
     return code;
+}
+
+static int fill_rows(acu_buffer *buffer, const void *element, acu_stream *on) {
+    const acu_pitched_layout *l = acu_pitched_layout_of(buffer);
+    const acu_rows rows = {buffer->pointer, l->row_pitch,
+                           l->extent.depth > 1 ? l->slice_height * l->row_pitch
+                                               : l->extent.height * l->row_pitch};
+    return acu_region_fill_checked(buffer, &rows, l->extent, element, on);
 }
 
 /* ---- making ---- */
@@ -110,7 +120,7 @@ acu_result acu_buffer_create_pitched(acu_stream *stream, acu_dtype dtype, acu_ex
     const size_t size = acu_dtype_size(dtype);
     if (size == 0)
         return acu_refuse_dtype(__func__, dtype);
-    ACU_TRY(acu_region_check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, stream, extent));
     ACU_TRY(acu_outcome(__func__, stream, ask_alignment(stream, &alignment)));
     ACU_REQUIRE(lay_out(extent, size, alignment, &layout, &count), ACU_ERROR_OVERFLOW,
                 "{%zu, %zu, %zu} elements of %zu bytes are more than can be addressed",
@@ -126,10 +136,14 @@ acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_
     *view = NULL;
     NEED_BUFFER(buffer);
     ACU_NEED_POINTER(layout);
-    ACU_TRY(acu_region_check_extent(__func__, layout->extent));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, layout->extent));
     const size_t size = acu_dtype_size(buffer->dtype);
-    const acu_rows_asked asked = {"the view", {0, 0, 0},         layout->extent,
-                                  size,       layout->row_pitch, layout->slice_height};
+    const acu_rows_asked asked = {.object = buffer,
+                                  .name = "the view",
+                                  .extent = layout->extent,
+                                  .size = size,
+                                  .row_pitch = layout->row_pitch,
+                                  .slice_height = layout->slice_height};
     ACU_TRY(acu_rows_place(__func__, &asked, &rows, &first, &end));
     ACU_REQUIRE_OF(buffer, end <= buffer->count * size, ACU_ERROR_RANGE,
                    "the view ends at byte %zu, but the buffer has %zu bytes", end,
@@ -187,7 +201,7 @@ acu_result acu_buffer_slice_pitched(acu_buffer *buffer, acu_position at, acu_ext
     NEED_BUFFER(buffer);
     ACU_REQUIRE_OF(buffer, buffer->pitched, ACU_ERROR_ARGUMENT,
                    "the buffer is not pitched; acu_buffer_slice() makes slices of it");
-    ACU_TRY(acu_region_check_extent(__func__, extent));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, extent));
     acu_pitched_layout l = *acu_pitched_layout_of(buffer);
     ACU_REQUIRE_OF(buffer, is_whole(&l, at, extent) && is_within(&l, at, extent), ACU_ERROR_RANGE,
                    "{%zu, %zu, %zu} from {%zu, %zu, %zu} on are no whole rows of a slice, or whole "

@@ -7,12 +7,12 @@
 
 /* ---- checks; each returns 0 or a failure recorded for `call` ---- */
 
-int acu_region_check_extent(const char *call, acu_extent extent) {
+int acu_region_check_extent(const char *call, const void *object, acu_extent extent) {
     if (extent.width > 0 && extent.height > 0 && extent.depth > 0)
         return 0;
     acu_fail_hint("a row has height 1 and depth 1, a rectangle depth 1");
-    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the extent {%zu, %zu, %zu} has a 0",
-                    extent.width, extent.height, extent.depth);
+    return acu_fail_on(call, object, ACU_ERROR_ARGUMENT, "the extent {%zu, %zu, %zu} has a 0",
+                       extent.width, extent.height, extent.depth);
 }
 
 static int check_region(const char *call, const acu_region *region, const char *name) {
@@ -26,33 +26,34 @@ static int check_region(const char *call, const acu_region *region, const char *
 ACU_COLD static int refuse_row(const char *call, const acu_rows_asked *l, size_t pitch) {
     if (!l->row_pitch) {
         acu_fail_hint("set row_pitch to the bytes from one row of the memory to the next one");
-        return acu_fail(call, "", ACU_ERROR_RANGE,
-                        "a row of %s begins at element %zu, but without a row_pitch the rows are "
-                        "as long as the extent is wide, %zu elements",
-                        l->name, l->at.x, l->extent.width);
+        return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                           "a row of %s begins at element %zu, but without a row_pitch the rows "
+                           "are as long as the extent is wide, %zu elements",
+                           l->name, l->at.x, l->extent.width);
     }
     acu_fail_hint("the row pitch is in bytes, and the extent in elements");
-    return acu_fail(call, "", ACU_ERROR_RANGE,
-                    "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is %zu "
-                    "bytes",
-                    l->name, l->at.x + l->extent.width, l->size, pitch);
+    return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                       "a row of %s ends at element %zu, of %zu bytes each, but the row pitch is "
+                       "%zu bytes",
+                       l->name, l->at.x + l->extent.width, l->size, pitch);
 }
 
 ACU_COLD static int refuse_slice(const char *call, const acu_rows_asked *l, size_t height) {
     if (!l->slice_height) {
         acu_fail_hint("set slice_height to the rows from one slice of the memory to the next one");
-        return acu_fail(call, "", ACU_ERROR_RANGE,
-                        "a slice of %s begins at row %zu, but without a slice_height the slices "
-                        "are as high as the extent, %zu rows",
-                        l->name, l->at.y, height);
+        return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                           "a slice of %s begins at row %zu, but without a slice_height the slices "
+                           "are as high as the extent, %zu rows",
+                           l->name, l->at.y, height);
     }
-    return acu_fail(call, "", ACU_ERROR_RANGE,
-                    "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
-                    l->at.y + l->extent.height, height);
+    return acu_fail_on(call, l->object, ACU_ERROR_RANGE,
+                       "a slice of %s ends at row %zu, but the slice height is %zu rows", l->name,
+                       l->at.y + l->extent.height, height);
 }
 
 ACU_COLD static int refuse_size(const char *call, const acu_rows_asked *l) {
-    return acu_fail(call, "", ACU_ERROR_OVERFLOW, "%s ends beyond what can be addressed", l->name);
+    return acu_fail_on(call, l->object, ACU_ERROR_OVERFLOW, "%s ends beyond what can be addressed",
+                       l->name);
 }
 
 /* Returns a * b + c, or SIZE_MAX where that cannot be represented; SIZE_MAX stays itself. */
@@ -93,37 +94,59 @@ static bool is_within(size_t at, size_t length, size_t count) {
     return at <= count && length <= count - at;
 }
 
-static int check_in_layout(const char *call, const acu_buffer *buffer, const char *name,
-                           acu_position at, acu_extent e) {
-    const acu_extent most = acu_pitched_layout_of(buffer)->extent;
-    if (is_within(at.x, e.width, most.width) && is_within(at.y, e.height, most.height) &&
-        is_within(at.z, e.depth, most.depth))
-        return 0;
+ACU_COLD static int refuse_extent(const char *call, const acu_rows_asked *l,
+                                  const acu_buffer *buffer) {
+    const acu_position at = l->at;
+    const acu_extent e = l->extent, most = acu_pitched_layout_of(buffer)->extent;
+    acu_fail_hint("a region with a row_pitch and a slice_height may be anywhere in the memory");
     return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                        "%s is {%zu, %zu, %zu} from {%zu, %zu, %zu} on, but the buffer's extent is "
                        "{%zu, %zu, %zu}",
-                       name, e.width, e.height, e.depth, at.x, at.y, at.z, most.width, most.height,
-                       most.depth);
+                       l->name, e.width, e.height, e.depth, at.x, at.y, at.z, most.width,
+                       most.height, most.depth);
+}
+
+/*
+ * Sets what the caller has left to a pitched buffer: the pitch, and the slice height, which counts
+ * the buffer's rows, so that it is nothing to rows of another pitch. Columns, or rows and slices,
+ * have to be the buffer's then. `*inside` becomes whether all of the region is.
+ */
+static int ask_layout(const char *call, const acu_buffer *buffer, acu_rows_asked *l, bool *inside) {
+    const acu_pitched_layout *own = acu_pitched_layout_of(buffer);
+    const acu_extent e = l->extent, most = own->extent;
+    const bool columns = is_within(l->at.x, e.width, most.width);
+    const bool rows =
+        is_within(l->at.y, e.height, most.height) && is_within(l->at.z, e.depth, most.depth);
+    bool fits = true;
+    if (!l->row_pitch) {
+        l->row_pitch = own->row_pitch;
+        fits = columns;
+    }
+    if (!l->slice_height && l->row_pitch == own->row_pitch) {
+        l->slice_height = own->slice_height;
+        fits = fits && rows;
+    }
+    *inside =
+        columns && rows && l->row_pitch == own->row_pitch && l->slice_height == own->slice_height;
+    return fits ? 0 : refuse_extent(call, l, buffer);
 }
 
 int acu_region_find_rows(const char *call, const acu_region *region, const char *name,
                          acu_extent extent, acu_rows *r) {
     const acu_buffer *buffer = region->buffer;
     size_t first = 0, end = 0;
-    acu_rows_asked l = {name,
-                        region->at,
-                        extent,
-                        acu_dtype_size(buffer->dtype),
-                        region->row_pitch,
-                        region->slice_height};
-    const bool of_layout = buffer->pitched && !region->row_pitch && !region->slice_height;
-    if (of_layout) {
-        ACU_TRY(check_in_layout(call, buffer, name, region->at, extent));
-        l.row_pitch = acu_pitched_layout_of(buffer)->row_pitch;
-        l.slice_height = acu_pitched_layout_of(buffer)->slice_height;
-    }
+    bool inside = false;
+    acu_rows_asked l = {.object = buffer,
+                        .name = name,
+                        .at = region->at,
+                        .extent = extent,
+                        .size = acu_dtype_size(buffer->dtype),
+                        .row_pitch = region->row_pitch,
+                        .slice_height = region->slice_height};
+    if (buffer->pitched)
+        ACU_TRY(ask_layout(call, buffer, &l, &inside));
     ACU_TRY(acu_rows_place(call, &l, r, &first, &end));
-    if (!of_layout && end > buffer->count * l.size)
+    if (!inside && end > buffer->count * l.size)
         return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
                            "%s ends at byte %zu, but the buffer has %zu bytes", name, end,
                            buffer->count * l.size);
@@ -139,10 +162,21 @@ static size_t rows_before(uintptr_t a, size_t bytes, size_t pitch, uintptr_t b) 
     return a + bytes > b ? 0 : (b - a - bytes) / pitch + 1;
 }
 
+/* Returns whether rows of two slices with the same pitch overlap; `bt`, where the second one
+ * begins, is not below `at`. Its first row begins in one of the first slice's, or in the gap behind
+ * it, and its other rows lie as the first one does. */
+static bool even_slices_overlap(uintptr_t at, const acu_box *a, uintptr_t bt, const acu_box *b) {
+    const size_t row = (bt - at) / a->pitch, column = (bt - at) % a->pitch;
+    return (column < a->width && row < a->height) ||
+           (column + b->width > a->pitch && row + 1 < a->height);
+}
+
 /* Returns whether rows of two slices, which begin at these addresses, overlap. Both lists of rows
  * ascend, so that those of each which end before the other's next row are left behind. */
 static bool slices_overlap(uintptr_t at, const acu_box *a, uintptr_t bt, const acu_box *b) {
     size_t i = 0, j = 0;
+    if (a->pitch == b->pitch)
+        return at <= bt ? even_slices_overlap(at, a, bt, b) : even_slices_overlap(bt, b, at, a);
     while (i < a->height && j < b->height) {
         const size_t next_i =
             i + rows_before(at + i * a->pitch, a->width, a->pitch, bt + j * b->pitch);
@@ -160,7 +194,19 @@ static size_t slice_length(const acu_box *b) {
     return (b->height - 1) * b->pitch + b->width;
 }
 
+acu_box acu_rows_written(const acu_rows_copy *c) {
+    return (acu_box){(uintptr_t)c->to, c->width,    c->height,      c->depth,
+                     c->to_pitch,      c->to_slice, c->target.array};
+}
+
+acu_box acu_rows_read(const acu_rows_copy *c) {
+    return (acu_box){(uintptr_t)c->from, c->width,      c->height,      c->depth,
+                     c->from_pitch,      c->from_slice, c->source.array};
+}
+
 bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
+    if (a->array != b->array)
+        return false;
     const size_t a_length = slice_length(a), b_length = slice_length(b);
     size_t i = 0, j = 0;
     while (i < a->depth && j < b->depth) {
@@ -173,11 +219,6 @@ bool acu_boxes_overlap(const acu_box *a, const acu_box *b) {
             j++;
     }
     return false;
-}
-
-static acu_box box_of(const acu_rows *r, acu_extent extent, size_t size) {
-    return (acu_box){(uintptr_t)r->at, extent.width * size, extent.height, extent.depth, r->pitch,
-                     r->slice};
 }
 
 /* ---- rows of bytes ---- */
@@ -284,46 +325,53 @@ static acu_rows_copy copy_of(const acu_rows *to, const acu_rows *from, acu_exten
 
 /* ---- copies between regions ---- */
 
+static int refuse_array(const char *call) {
+    return acu_fail(call, "", ACU_ERROR_HANDLE, "'array' is no array: the program makes none");
+}
+
 int acu_region_check_copy(const char *call, const acu_region *to, const acu_region *from,
                           acu_extent extent, acu_rows_copy *copy) {
     acu_rows to_rows, from_rows;
+    if ((to && to->array) || (from && from->array))
+        return acu_array_check_copy ? acu_array_check_copy(call, to, from, extent, copy)
+                                    : refuse_array(call);
     ACU_TRY(check_region(call, to, "to"));
     ACU_TRY(check_region(call, from, "from"));
     ACU_TRY(acu_buffer_check_types(call, to->buffer, from->buffer));
-    ACU_TRY(acu_region_check_extent(call, extent));
+    ACU_TRY(acu_region_check_extent(call, to->buffer, extent));
     ACU_TRY(acu_region_find_rows(call, to, "the destination", extent, &to_rows));
     ACU_TRY(acu_region_find_rows(call, from, "the source", extent, &from_rows));
     const size_t size = acu_dtype_size(to->buffer->dtype);
-    const acu_box writes = box_of(&to_rows, extent, size), reads = box_of(&from_rows, extent, size);
+    *copy = copy_of(&to_rows, &from_rows, extent, size);
+    copy->extent = (acu_extent){copy->width, copy->height, copy->depth};
+    copy->element = 1;
+    copy->target = (acu_copy_side){.memory = to->buffer, .handle = to->buffer};
+    copy->source = (acu_copy_side){.memory = from->buffer, .handle = from->buffer};
+    const acu_box writes = acu_rows_written(copy), reads = acu_rows_read(copy);
     if (to->buffer->storage == from->buffer->storage && acu_boxes_overlap(&writes, &reads))
         return acu_fail_on(call, to->buffer, ACU_ERROR_RANGE, "the two regions overlap");
-    *copy = copy_of(&to_rows, &from_rows, extent, size);
     copy->kind = acu_buffer_copy_kind(to->buffer, from->buffer);
     copy->to_device = to->buffer->object.device;
     copy->from_device = from->buffer->object.device;
     return 0;
 }
 
-int acu_region_copy_checked(acu_rows_copy *copy, acu_buffer *to, acu_buffer *from, acu_stream *on) {
+int acu_region_copy_checked(acu_rows_copy *copy, acu_stream *on) {
+    acu_buffer *to = copy->target.memory, *from = copy->source.memory;
+    if (copy->target.array || copy->source.array)
+        return acu_array_copy_checked(copy, on);
     copy->is_peer = acu_buffer_copy_is_peer(to, from, on->object.device);
     const acu_buffer_job job = {
         .to = to, .from = from, .on = on, .copies = true, .run = run_copy, .data = copy};
     return acu_buffer_run(&job);
 }
 
-static int refuse_array(const char *call) {
-    return acu_fail(call, "", ACU_ERROR_HANDLE, "'array' is no array: the program makes none");
-}
-
 acu_result acu_region_copy(const acu_region *to, const acu_region *from, acu_extent extent,
                            acu_stream *on) {
     acu_rows_copy copy;
-    if ((to && to->array) || (from && from->array))
-        return acu_array_copy_regions ? acu_array_copy_regions(__func__, to, from, extent, on)
-                                      : refuse_array(__func__);
     ACU_TRY(acu_region_check_copy(__func__, to, from, extent, &copy));
-    ACU_TRY(acu_buffer_choose_stream(__func__, to->buffer, &on));
-    return OUTCOME(to->buffer, acu_region_copy_checked(&copy, to->buffer, from->buffer, on));
+    ACU_TRY(acu_buffer_choose_stream(__func__, copy.target.memory, &on));
+    return OUTCOME(copy.target.handle, acu_region_copy_checked(&copy, on));
 }
 
 /* ---- copies with the host ---- */
@@ -345,13 +393,17 @@ static int find_both(const char *call, host_copy *c, acu_rows *region, acu_rows 
     ACU_TRY(check_region(call, c->region, c->name));
     const acu_buffer *buffer = c->region->buffer;
     size_t first = 0, end = 0;
-    const acu_rows_asked l = {"the host's memory",           {0, 0, 0},    c->extent,
-                              acu_dtype_size(buffer->dtype), c->row_pitch, c->slice_height};
+    const acu_rows_asked l = {.object = buffer,
+                              .name = "the host's memory",
+                              .extent = c->extent,
+                              .size = acu_dtype_size(buffer->dtype),
+                              .row_pitch = c->row_pitch,
+                              .slice_height = c->slice_height};
     ACU_TRY(acu_buffer_check_host_copy(call, buffer, 0, c->dtype, c->host, 0));
     if (!c->host)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     ACU_TRY(acu_buffer_choose_stream(call, buffer, &c->on));
-    ACU_TRY(acu_region_check_extent(call, c->extent));
+    ACU_TRY(acu_region_check_extent(call, buffer, c->extent));
     ACU_TRY(acu_region_find_rows(call, c->region, "the region", c->extent, region));
     ACU_TRY(acu_rows_place(call, &l, host, &first, &end));
     host->at = (char *)(uintptr_t)c->host;
@@ -430,29 +482,35 @@ static int run_fill(const acu_buffer_job *job, const void *data) {
     return code ? code : copy_first_slice(f, job->on->raw);
 }
 
-acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
-                                 const void *element, acu_stream *on) {
-    acu_rows r;
-    ACU_NEED_POINTER(element);
-    ACU_TRY(check_region(__func__, to, "to"));
-    ACU_REQUIRE(!to->array, ACU_ERROR_ARGUMENT, "CUDA does not fill arrays: copy to this one");
-    acu_buffer *buffer = to->buffer;
-    ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
-    ACU_TRY(acu_region_check_extent(__func__, extent));
-    ACU_TRY(acu_region_find_rows(__func__, to, "the region", extent, &r));
-    fill f = {{.at = r.at,
-               .size = acu_dtype_size(buffer->dtype),
+int acu_region_fill_checked(acu_buffer *to, const acu_rows *rows, acu_extent extent,
+                            const void *element, acu_stream *on) {
+    fill f = {{.at = rows->at,
+               .size = acu_dtype_size(to->dtype),
                .bytes = element,
                .width = extent.width,
                .height = extent.height,
-               .pitch = r.pitch,
-               .kind = acu_buffer_copy_kind(buffer, buffer)},
+               .pitch = rows->pitch,
+               .kind = acu_buffer_copy_kind(to, to)},
               extent.depth,
-              r.slice};
+              rows->slice};
     if (f.slice == f.rows.height * f.rows.pitch) {
         f.rows.height *= f.depth;
         f.depth = 1;
     }
-    const acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &f};
-    return OUTCOME(buffer, acu_buffer_run(&job));
+    const acu_buffer_job job = {.to = to, .on = on, .run = run_fill, .data = &f};
+    return acu_buffer_run(&job);
+}
+
+acu_result acu_region_fill_typed(const acu_region *to, acu_extent extent, acu_dtype dtype,
+                                 const void *element, acu_stream *on) {
+    acu_rows r;
+    ACU_NEED_POINTER(element);
+    ACU_REQUIRE(!to || !to->array, ACU_ERROR_ARGUMENT,
+                "CUDA does not fill arrays: copy to this one");
+    ACU_TRY(check_region(__func__, to, "to"));
+    acu_buffer *buffer = to->buffer;
+    ACU_TRY(acu_buffer_check_fill(__func__, buffer, dtype, element, &on));
+    ACU_TRY(acu_region_check_extent(__func__, buffer, extent));
+    ACU_TRY(acu_region_find_rows(__func__, to, "the region", extent, &r));
+    return OUTCOME(buffer, acu_region_fill_checked(buffer, &r, extent, element, on));
 }

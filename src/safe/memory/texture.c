@@ -102,9 +102,13 @@ static int lay_out_rows(making *m, const acu_texture_source *s, size_t element,
     } else if (!pitch) {
         pitch = row;
     }
+    if (!lost && row > pitch)
+        return acu_fail_on(m->call, s->buffer, ACU_ERROR_RANGE,
+                           "a row of %zu texels of %zu bytes is longer than the pitch of %zu bytes",
+                           s->width, element, pitch);
     lost = lost || __builtin_mul_overflow(pitch, s->height - 1, &end) ||
            __builtin_add_overflow(end, row, &end);
-    if (lost || end > acu_buffer_bytes(s->buffer) || row == 0 || row > pitch)
+    if (lost || end > acu_buffer_bytes(s->buffer) || row == 0)
         return acu_fail_on(m->call, s->buffer, ACU_ERROR_RANGE,
                            "%zu rows of %zu texels of %zu bytes, %zu bytes apart, are not what the "
                            "buffer has",

@@ -7,6 +7,7 @@
 #include "sim/caller.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/memory/array_shape.h"
 #include "sim/memory/compressed.h"
 #include "sim/memory/memory.h"
 #include "sim/set.h"
@@ -59,44 +60,6 @@ static cudaArray_t handle_of(acu_sim_array *array) {
 
 /* ---- formats ---- */
 
-/* Returns the bits of a channel in a normalized format; 0 for any other format. */
-static int bits_of(enum cudaChannelFormatKind kind) {
-    switch ((int)kind) {
-    case cudaChannelFormatKindUnsignedNormalized8X1:
-    case cudaChannelFormatKindUnsignedNormalized8X2:
-    case cudaChannelFormatKindUnsignedNormalized8X4:
-    case cudaChannelFormatKindSignedNormalized8X1:
-    case cudaChannelFormatKindSignedNormalized8X2:
-    case cudaChannelFormatKindSignedNormalized8X4:
-        return 8;
-    case cudaChannelFormatKindUnsignedNormalized16X1:
-    case cudaChannelFormatKindUnsignedNormalized16X2:
-    case cudaChannelFormatKindUnsignedNormalized16X4:
-    case cudaChannelFormatKindSignedNormalized16X1:
-    case cudaChannelFormatKindSignedNormalized16X2:
-    case cudaChannelFormatKindSignedNormalized16X4:
-        return 16;
-    default:
-        return 0;
-    }
-}
-
-/* Returns the bytes of an element, which has one, two or four channels, all of as many bits. */
-size_t acu_sim_array_format_size(const struct cudaChannelFormatDesc *desc) {
-    const int bits = desc->x, known = bits_of(desc->f);
-    const int channels = 1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
-    if (channels == 3 || (desc->y && desc->y != bits) || (desc->z && desc->z != bits) ||
-        (desc->w && desc->w != bits) || (desc->z && !desc->y) || (desc->w && !desc->z))
-        return 0;
-    const bool whole =
-        desc->f == cudaChannelFormatKindSigned || desc->f == cudaChannelFormatKindUnsigned;
-    const bool real = desc->f == cudaChannelFormatKindFloat;
-    if ((whole && bits == 8) || ((whole || real) && (bits == 16 || bits == 32)) ||
-        (known && bits == known))
-        return (size_t)bits / 8 * (size_t)channels;
-    return 0;
-}
-
 /* Returns the bytes of what an array is made of: elements, or blocks. */
 static size_t element_size(const struct cudaChannelFormatDesc *desc) {
     const size_t block = acu_sim_compressed_size(desc->f);
@@ -109,122 +72,6 @@ static struct cudaExtent elements_of(const struct cudaChannelFormatDesc *desc,
     const size_t side = acu_sim_compressed_size(desc->f) ? SIM_BLOCK : 1;
     return (struct cudaExtent){extent->width / side, extent->height ? extent->height / side : 1,
                                extent->depth ? extent->depth : 1};
-}
-
-struct cudaChannelFormatDesc acu_sim_cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                           enum cudaChannelFormatKind f) {
-    return (struct cudaChannelFormatDesc){x, y, z, w, f};
-}
-
-/* ---- shapes ---- */
-
-/* The attributes of a device that limit an extent; 0: no limit. */
-typedef struct limits {
-    int width, height, depth;
-} limits;
-
-static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
-    const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
-    if (cube && layered)
-        return (limits){cudaDevAttrMaxTextureCubemapLayeredWidth,
-                        cudaDevAttrMaxTextureCubemapLayeredWidth,
-                        cudaDevAttrMaxTextureCubemapLayeredLayers};
-    if (cube)
-        return (limits){cudaDevAttrMaxTextureCubemapWidth, cudaDevAttrMaxTextureCubemapWidth, 0};
-    if (layered && extent->height)
-        return (limits){cudaDevAttrMaxTexture2DLayeredWidth, cudaDevAttrMaxTexture2DLayeredHeight,
-                        cudaDevAttrMaxTexture2DLayeredLayers};
-    if (layered)
-        return (limits){cudaDevAttrMaxTexture1DLayeredWidth, 0,
-                        cudaDevAttrMaxTexture1DLayeredLayers};
-    if (extent->depth)
-        return (limits){cudaDevAttrMaxTexture3DWidth, cudaDevAttrMaxTexture3DHeight,
-                        cudaDevAttrMaxTexture3DDepth};
-    if (flags & cudaArrayTextureGather)
-        return (limits){cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight, 0};
-    if (extent->height)
-        return (limits){cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight, 0};
-    return (limits){cudaDevAttrMaxTexture1DWidth, 0, 0};
-}
-
-static bool is_within(const acu_sim_device *device, size_t size, int attribute) {
-    return !attribute ||
-           size <= (size_t)acu_sim_device_attribute(device, (enum cudaDeviceAttr)attribute);
-}
-
-/* Returns whether there are arrays of this shape. Only the layers of an array can be a third
- * dimension without a second one. */
-static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
-    const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
-    if (!extent->width || (layered && !extent->depth))
-        return false;
-    if (cube)
-        return extent->width == extent->height &&
-               (layered ? extent->depth % 6 == 0 : extent->depth == 6);
-    return layered || extent->height || !extent->depth;
-}
-
-static const unsigned ARRAY_FLAGS =
-    cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather |
-    cudaArrayColorAttachment | cudaArraySparse | cudaArrayDeferredMapping;
-
-/* GPUs were asked about compressed arrays of whole blocks, in two dimensions, without flags. */
-static cudaError_t validate_compressed(const acu_sim_device *device,
-                                       const struct cudaChannelFormatDesc *desc,
-                                       const struct cudaExtent *extent, unsigned flags) {
-    const limits limit = limits_of(extent, flags);
-    if (!acu_sim_compressed_is_described(desc) || flags || !extent->height || extent->depth ||
-        extent->width % SIM_BLOCK || extent->height % SIM_BLOCK)
-        return SIM_REFUSE(cudaErrorNotSupported,
-                          "the simulator has no such compressed array: only those of two "
-                          "dimensions, whose sides are multiples of 4, without flags, and with the "
-                          "bits that cudaCreateChannelDesc() gives the format");
-    return is_within(device, extent->width, limit.width) &&
-                   is_within(device, extent->height, limit.height)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
-}
-
-/* Looks at what CUDA looks at before captures. */
-static cudaError_t validate(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
-                            const struct cudaExtent *extent, unsigned flags) {
-    const bool is_number = desc->f <= cudaChannelFormatKindNone;
-    if (!is_shape(extent, flags))
-        return cudaErrorInvalidValue;
-    if (is_number && !acu_sim_array_format_size(desc))
-        return cudaErrorInvalidChannelDescriptor;
-    if (flags & ~ARRAY_FLAGS)
-        return cudaErrorInvalidValue;
-    if (!acu_sim_knows(&acu_cudart_type_cudaChannelFormatKind, desc->f))
-        return cudaErrorInvalidChannelDescriptor;
-    if (desc->f == cudaChannelFormatKindNV12)
-        return cudaSuccess; /* see validate_kind() */
-    if (acu_sim_compressed_size(desc->f))
-        return validate_compressed(device, desc, extent, flags);
-    if (!is_number && !bits_of(desc->f))
-        return cudaErrorNotSupported;
-    if (!acu_sim_array_format_size(desc))
-        return cudaErrorInvalidChannelDescriptor;
-    const limits limit = limits_of(extent, flags);
-    return is_within(device, extent->width, limit.width) &&
-                   is_within(device, extent->height, limit.height) &&
-                   is_within(device, extent->depth, limit.depth)
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
-}
-
-/* Looks at what CUDA looks at after captures. Arrays of two planes are those of video, which a GPU
- * gets from other APIs only. */
-static cudaError_t validate_kind(const struct cudaChannelFormatDesc *desc,
-                                 const struct cudaExtent *extent, unsigned flags) {
-    const bool is_flat = extent->height && !extent->depth;
-    if (desc->f == cudaChannelFormatKindNV12 || (flags & cudaArrayTextureGather && !is_flat))
-        return cudaErrorInvalidValue;
-    const unsigned never_sparse =
-        cudaArrayDeferredMapping | cudaArraySurfaceLoadStore | cudaArrayCubemap;
-    return flags & cudaArraySparse && (!extent->height || flags & never_sparse)
-               ? cudaErrorInvalidValue
-               : cudaSuccess;
 }
 
 /* ---- life ---- */
@@ -326,9 +173,9 @@ static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelForm
     if (!array || !desc)
         return cudaErrorInvalidValue;
     *array = NULL;
-    SIM_TRY(validate(device, desc, &extent, flags));
+    SIM_TRY(acu_sim_array_validate(device, desc, &extent, flags));
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(validate_kind(desc, &extent, flags));
+    SIM_TRY(acu_sim_array_validate_kind(desc, &extent, flags));
     return make_array(device, desc, &extent, flags, array);
 }
 
@@ -477,10 +324,10 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
     if (!mipmappedArray || !desc)
         return cudaErrorInvalidValue;
     *mipmappedArray = NULL;
-    SIM_TRY(validate(device, desc, &extent, flags));
+    SIM_TRY(acu_sim_array_validate(device, desc, &extent, flags));
     SIM_TRY(refuse_compressed_levels(desc));
     SIM_TRY(acu_sim_capture_allows_unsafe());
-    SIM_TRY(validate_kind(desc, &extent, flags));
+    SIM_TRY(acu_sim_array_validate_kind(desc, &extent, flags));
     mipmapped *m =
         new_mipmap(device, desc, &extent, flags, clamp_levels(&extent, flags, numLevels), true);
     if (!m)
@@ -496,9 +343,10 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
     const unsigned never = cudaArraySparse | cudaArrayDeferredMapping;
     if (image->flags & never)
         return cudaErrorInvalidValue;
-    SIM_TRY(validate(device, &image->formatDesc, &image->extent, image->flags & ARRAY_FLAGS));
+    SIM_TRY(acu_sim_array_validate(device, &image->formatDesc, &image->extent,
+                                   image->flags & ACU_SIM_ARRAY_FLAGS));
     SIM_TRY(refuse_compressed_levels(&image->formatDesc));
-    SIM_TRY(validate_kind(&image->formatDesc, &image->extent, image->flags));
+    SIM_TRY(acu_sim_array_validate_kind(&image->formatDesc, &image->extent, image->flags));
     if (!image->numLevels)
         return SIM_REFUSE(cudaErrorInvalidValue,
                           "numLevels is 0, with which CUDA damages its heap: an image without "

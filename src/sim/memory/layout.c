@@ -3,6 +3,7 @@
 
 #include "sim/memory/guard.h"
 #include "sim/memory/range.h"
+#include "sim/memory/virtual.h"
 
 bool acu_sim_layout_is_empty(const struct cudaExtent *extent) {
     return !extent->width || !extent->height || !extent->depth;
@@ -69,12 +70,17 @@ static cudaError_t find_pageable(const void *address, const char *what) {
     acu_sim_guard_explain(address);
     if (!address)
         return SIM_REFUSE(cudaErrorInvalidValue, "the %s is NULL", what);
-    if (acu_sim_range_is_device_address(address))
+    if (!acu_sim_range_is_device_address(address))
+        return cudaSuccess;
+    if (acu_sim_virtual_mapping_at(address))
         return SIM_REFUSE(cudaErrorInvalidValue,
-                          "no memory of a device is at the %s %p: it was freed, lies beside an "
-                          "allocation, or is reserved without anything mapped to it",
+                          "no device has access to the memory that is mapped at the %s %p: "
+                          "cuMemSetAccess() gives it",
                           what, address);
-    return cudaSuccess;
+    return SIM_REFUSE(cudaErrorInvalidValue,
+                      "no memory of a device is at the %s %p: it was freed, lies beside an "
+                      "allocation, or is reserved without anything mapped to it",
+                      what, address);
 }
 
 static cudaError_t find_memory(const void *address, size_t size, const char *what,

@@ -80,29 +80,50 @@ static bool is_aligned(const acu_sim_device *device, const void *address) {
     return (uintptr_t)address % attribute(device, cudaDevAttrTextureAlignment) == 0;
 }
 
-/* CUDA does not ask whether there is memory for no elements. */
-static bool is_valid_linear(const acu_sim_device *device, const struct cudaResourceDesc *resource) {
-    const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
-    const void *at = resource->res.linear.devPtr;
-    const size_t count = resource->res.linear.sizeInBytes / element;
-    return is_aligned(device, at) && (!count || is_memory(at)) &&
-           count <= linear_width(device, element);
+static cudaError_t validate_address(const acu_sim_device *device, const void *at, bool any) {
+    if (!is_aligned(device, at))
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the memory begins at %p, and textures at a multiple of the device's "
+                          "textureAlignment, %zu",
+                          at, attribute(device, cudaDevAttrTextureAlignment));
+    return !any || is_memory(at)
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "there is no memory at %p that a device can access", at);
 }
 
-static bool is_pitch(const acu_sim_device *device, size_t pitch) {
-    return pitch <= attribute(device, cudaDevAttrMaxTexture2DLinearPitch) &&
-           pitch % attribute(device, cudaDevAttrTexturePitchAlignment) == 0;
+static cudaError_t validate_most(const char *name, size_t value, size_t most) {
+    return value <= most ? cudaSuccess
+                         : SIM_REFUSE(cudaErrorInvalidValue,
+                                      "the %s is %zu, and of a texture of memory it can be %zu",
+                                      name, value, most);
+}
+
+/* CUDA does not ask whether there is memory for no elements. */
+static cudaError_t validate_linear(const acu_sim_device *device,
+                                   const struct cudaResourceDesc *resource) {
+    const size_t element = acu_sim_array_format_size(&resource->res.linear.desc);
+    const size_t count = resource->res.linear.sizeInBytes / element;
+    SIM_TRY(validate_address(device, resource->res.linear.devPtr, count > 0));
+    return validate_most("number of elements", count, linear_width(device, element));
 }
 
 /* CUDA does not compare the pitch with the rows. */
-static bool is_valid_pitched(const acu_sim_device *device,
-                             const struct cudaResourceDesc *resource) {
-    const size_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
+static cudaError_t validate_pitched(const acu_sim_device *device,
+                                    const struct cudaResourceDesc *resource) {
     const size_t pitch = resource->res.pitch2D.pitchInBytes;
-    const void *at = resource->res.pitch2D.devPtr;
-    return width <= attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
-           height <= attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
-           is_pitch(device, pitch) && is_aligned(device, at) && is_memory(at);
+    const size_t unit = attribute(device, cudaDevAttrTexturePitchAlignment);
+    SIM_TRY(validate_most("width", resource->res.pitch2D.width,
+                          attribute(device, cudaDevAttrMaxTexture2DLinearWidth)));
+    SIM_TRY(validate_most("height", resource->res.pitch2D.height,
+                          attribute(device, cudaDevAttrMaxTexture2DLinearHeight)));
+    SIM_TRY(validate_most("pitch", pitch, attribute(device, cudaDevAttrMaxTexture2DLinearPitch)));
+    if (pitch % unit)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the pitch is %zu bytes, and no multiple of the device's "
+                          "texturePitchAlignment, %zu",
+                          pitch, unit);
+    return validate_address(device, resource->res.pitch2D.devPtr, true);
 }
 
 /* Returns the array, or the largest level of the mipmapped array; NULL if there is none. */
@@ -189,13 +210,18 @@ static int dimensions_of(const struct cudaResourceDesc *resource) {
     return has_depth ? 3 : array->extent.height ? 2 : 1;
 }
 
-static bool is_valid_texture(const struct cudaTextureDesc *t,
-                             const struct cudaResourceDesc *resource) {
+static cudaError_t validate_texture(const struct cudaTextureDesc *t,
+                                    const struct cudaResourceDesc *resource) {
     for (int i = 0; i < dimensions_of(resource); i++)
         if ((unsigned)t->addressMode[i] > cudaAddressModeBorder)
-            return false;
+            return SIM_REFUSE(cudaErrorInvalidValue, "addressMode[%d] is %d, and there are 0 to 3",
+                              i, (int)t->addressMode[i]);
     return (unsigned)t->filterMode <= cudaFilterModeLinear &&
-           (unsigned)t->mipmapFilterMode <= cudaFilterModeLinear;
+                   (unsigned)t->mipmapFilterMode <= cudaFilterModeLinear
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "filterMode is %d and mipmapFilterMode %d, and there are 0 and 1",
+                            (int)t->filterMode, (int)t->mipmapFilterMode);
 }
 
 /* Returns the bytes of an element, or of a compressed block, in a format; 0: that of the array. */
@@ -233,21 +259,29 @@ static size_t view_element(enum cudaResourceViewFormat format) {
     return index < sizeof sizes && sizes[index] ? sizes[index] : 16; /* the other compressed ones */
 }
 
-/* Returns whether an array can be seen like this: with elements as large as its own, and in its
- * own extent, in blocks of 4 by 4 where the view is compressed. CUDA ignores the view of memory
- * that is no array. */
-static bool is_valid_view(const struct cudaResourceViewDesc *view,
-                          const struct cudaResourceDesc *resource) {
-    const acu_sim_array *array = array_of(resource);
-    if (!array)
-        return true;
+/* Returns an error unless an array can be seen like this: with elements as large as its own, and in
+ * its own extent, in blocks of 4 by 4 where the view is compressed. */
+static cudaError_t validate_plain_view(const struct cudaResourceViewDesc *view,
+                                       const acu_sim_array *array) {
     const bool is_compressed = view->format >= cudaResViewFormatUnsignedBlockCompressed1;
     const size_t element = view_element(view->format), scale = is_compressed ? 4 : 1;
-    if ((element && element != array->element) || view->width != array->extent.width * scale ||
+    if (element && element != array->element)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "elements of the view have %zu bytes, those of the array %zu", element,
+                          array->element);
+    if (view->width != array->extent.width * scale ||
         view->height != array->extent.height * scale || view->depth != array->extent.depth)
-        return false;
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the view is %zu x %zu x %zu, and has to be %zu x %zu x %zu as the array",
+                          view->width, view->height, view->depth, array->extent.width * scale,
+                          array->extent.height * scale, array->extent.depth);
     return acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
-           view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
+                   view->firstMipmapLevel <= view->lastMipmapLevel &&
+                   view->firstLayer <= view->lastLayer
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorInvalidValue,
+                            "the view's format is unknown, or its last level or layer comes "
+                            "before the first one");
 }
 
 /* No GPU was asked what a compressed view makes of an array, nor what any view makes of a
@@ -256,20 +290,23 @@ static cudaError_t validate_view(const struct cudaResourceViewDesc *view,
                                  const struct cudaResourceDesc *resource) {
     const acu_sim_array *array = array_of(resource);
     const bool is_compressed = array && acu_sim_compressed_size(array->desc.f);
-    if (!is_compressed && !is_valid_view(view, resource))
-        return cudaErrorInvalidValue;
-    if (!is_compressed && (!array || view->format < cudaResViewFormatUnsignedBlockCompressed1))
+    if (!view || !array)
+        return cudaSuccess;
+    if (!is_compressed)
+        SIM_TRY(validate_plain_view(view, array));
+    if (!is_compressed && view->format < cudaResViewFormatUnsignedBlockCompressed1)
         return cudaSuccess;
     return SIM_REFUSE(cudaErrorNotSupported,
                       "the simulator has neither compressed views nor views of compressed arrays: "
                       "make the array with the format that the texture shall have");
 }
 
-static bool is_valid_resource(const acu_sim_device *device,
-                              const struct cudaResourceDesc *resource) {
+static cudaError_t validate_memory(const acu_sim_device *device,
+                                   const struct cudaResourceDesc *resource) {
     if (resource->resType == cudaResourceTypeLinear)
-        return is_valid_linear(device, resource);
-    return resource->resType != cudaResourceTypePitch2D || is_valid_pitched(device, resource);
+        return validate_linear(device, resource);
+    return resource->resType == cudaResourceTypePitch2D ? validate_pitched(device, resource)
+                                                        : cudaSuccess;
 }
 
 /* Changes what CUDA reports otherwise than it was given: an unknown mode of reading is one of the
@@ -297,10 +334,9 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     SIM_TRY(validate_reading(pTexDesc, format_of(pResDesc)));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(validate_context(pResDesc));
-    if (!is_valid_resource(content.device, pResDesc) || !is_valid_texture(pTexDesc, pResDesc))
-        return cudaErrorInvalidValue;
-    if (pResViewDesc)
-        SIM_TRY(validate_view(pResViewDesc, pResDesc));
+    SIM_TRY(validate_memory(content.device, pResDesc));
+    SIM_TRY(validate_texture(pTexDesc, pResDesc));
+    SIM_TRY(validate_view(pResViewDesc, pResDesc));
     if (pResViewDesc && pResDesc->resType == cudaResourceTypeMipmappedArray &&
         pResViewDesc->format == cudaResViewFormatNone) {
         *pTexObject = 0; /* CUDA refuses this case late */
