@@ -67,7 +67,7 @@ static void nothing_is_cleaned_up(void **state) {
 /* The call fails, and the variable, which seems to hold an object, does not any more. */
 #define CLEARS(type, call)                                                                         \
     do {                                                                                           \
-        type *out = (type *)(uintptr_t)64;                                                         \
+        type out = (type)(uintptr_t)64;                                                            \
         if ((call) == 0 || out)                                                                    \
             fail_msg("%s leaves %p", #call, (void *)out);                                          \
     } while (0)
@@ -75,40 +75,40 @@ static void nothing_is_cleaned_up(void **state) {
 static void what_fails_stores_null(void **state) {
     (void)state;
     acu_stream *stream = good.stream;
-    CLEARS(acu_stream, acu_stream_create(99, NULL, &out));
-    CLEARS(acu_stream, acu_stream_wrap(99, NULL, &out));
-    CLEARS(acu_event, acu_event_create(99, NULL, &out));
-    CLEARS(acu_event, acu_event_wrap(0, NULL, &out));
-    CLEARS(acu_pool, acu_pool_create(99, NULL, &out));
-    CLEARS(acu_pool, acu_pool_wrap(0, NULL, &out));
-    CLEARS(acu_buffer, acu_buffer_create(stream, ACU_F32, SIZE_MAX, &out));
-    CLEARS(acu_buffer, acu_buffer_create(NULL, ACU_F32, 1, &out));
-    CLEARS(acu_buffer, acu_buffer_create_growable(NULL, ACU_F32, 1, 2, &out));
-    CLEARS(acu_buffer, acu_buffer_wrap(stream, ACU_F32, &stream, 1, ACU_MEMORY_VIRTUAL, &out));
-    CLEARS(acu_buffer, acu_buffer_adopt(stream, ACU_F32, &stream, 1, ACU_MEMORY_HOST, &out));
-    CLEARS(acu_buffer, acu_buffer_register(stream, ACU_F32, NULL, 1, 0, &out));
-    CLEARS(acu_buffer, acu_buffer_slice(good.buffer, 0, SIZE_MAX, &out));
-    CLEARS(acu_buffer, acu_buffer_reinterpret(good.buffer, ACU_ANY, &out));
-    CLEARS(acu_module, acu_module_load(99, &(acu_module_source){.ptx = kernels_ptx}, &out));
-    CLEARS(acu_module, acu_module_wrap(0, NULL, &out));
-    CLEARS(acu_kernel, acu_module_get_kernel(good.module, "none", &out));
-    CLEARS(acu_kernel, acu_kernel_wrap(0, NULL, &out));
-    CLEARS(acu_graph, acu_graph_wrap(NULL, &out));
-    CLEARS(acu_graph, acu_stream_end_capture(stream, &out));
-    CLEARS(acu_exec, acu_exec_wrap(NULL, &out));
-    CLEARS(acu_exec, acu_graph_instantiate(NULL, NULL, &out));
-    CLEARS(acu_external_memory, acu_external_memory_wrap(0, NULL, 1, &out));
-    CLEARS(acu_external_semaphore, acu_external_semaphore_wrap(0, NULL, &out));
-    CLEARS(acu_virtual, acu_virtual_wrap(0, NULL, 1, &out));
-    CLEARS(acu_multicast, acu_multicast_wrap(0, 1, 1, &out));
-    CLEARS(acu_physical, acu_physical_wrap(0, 1, &out));
-    CLEARS(acu_share, acu_share_receive(-1, &out));
-    CLEARS(acu_share, acu_share_create("", 1, NULL, 0, &out));
-    CLEARS(acu_array, acu_array_wrap(stream, NULL, &out));
-    CLEARS(acu_mipmap, acu_mipmap_wrap(stream, NULL, 1, &out));
-    CLEARS(acu_texture, acu_texture_wrap(0, NULL, &out));
-    CLEARS(acu_surface, acu_surface_wrap(0, NULL, &out));
-    CLEARS(acu_allocator, acu_allocator_create(99, NULL, &out));
+    CLEARS(acu_stream *, acu_stream_create(99, NULL, &out));
+    CLEARS(acu_stream *, acu_stream_wrap(99, NULL, &out));
+    CLEARS(acu_event *, acu_event_create(99, NULL, &out));
+    CLEARS(acu_event *, acu_event_wrap(0, NULL, &out));
+    CLEARS(acu_pool *, acu_pool_create(99, NULL, &out));
+    CLEARS(acu_pool *, acu_pool_wrap(0, NULL, &out));
+    CLEARS(acu_buffer *, acu_buffer_create(stream, ACU_F32, SIZE_MAX, &out));
+    CLEARS(acu_buffer *, acu_buffer_create(NULL, ACU_F32, 1, &out));
+    CLEARS(acu_buffer *, acu_buffer_create_growable(NULL, ACU_F32, 1, 2, &out));
+    CLEARS(acu_buffer *, acu_buffer_wrap(stream, ACU_F32, &stream, 1, ACU_MEMORY_VIRTUAL, &out));
+    CLEARS(acu_buffer *, acu_buffer_adopt(stream, ACU_F32, &stream, 1, ACU_MEMORY_HOST, &out));
+    CLEARS(acu_buffer *, acu_buffer_register(stream, ACU_F32, NULL, 1, 0, &out));
+    CLEARS(acu_buffer *, acu_buffer_slice(good.buffer, 0, SIZE_MAX, &out));
+    CLEARS(acu_buffer *, acu_buffer_reinterpret(good.buffer, ACU_ANY, &out));
+    CLEARS(acu_module *, acu_module_load(99, &(acu_module_source){.ptx = kernels_ptx}, &out));
+    CLEARS(acu_module *, acu_module_wrap(0, NULL, &out));
+    CLEARS(acu_kernel *, acu_module_get_kernel(good.module, "none", &out));
+    CLEARS(acu_kernel *, acu_kernel_wrap(0, NULL, &out));
+    CLEARS(acu_graph *, acu_graph_wrap(NULL, &out));
+    CLEARS(acu_graph *, acu_stream_end_capture(stream, &out));
+    CLEARS(acu_exec *, acu_exec_wrap(NULL, &out));
+    CLEARS(acu_exec *, acu_graph_instantiate(NULL, NULL, &out));
+    CLEARS(acu_external_memory *, acu_external_memory_wrap(0, NULL, 1, &out));
+    CLEARS(acu_external_semaphore *, acu_external_semaphore_wrap(0, NULL, &out));
+    CLEARS(acu_virtual *, acu_virtual_wrap(0, NULL, 1, &out));
+    CLEARS(acu_multicast *, acu_multicast_wrap(0, 1, 1, &out));
+    CLEARS(acu_physical *, acu_physical_wrap(0, 1, &out));
+    CLEARS(acu_share *, acu_share_receive(-1, &out));
+    CLEARS(acu_share *, acu_share_create("", 1, NULL, 0, &out));
+    CLEARS(acu_array *, acu_array_wrap(stream, NULL, &out));
+    CLEARS(acu_mipmap *, acu_mipmap_wrap(stream, NULL, 1, &out));
+    CLEARS(acu_texture *, acu_texture_wrap(0, NULL, &out));
+    CLEARS(acu_surface *, acu_surface_wrap(0, NULL, &out));
+    CLEARS(acu_allocator *, acu_allocator_create(99, NULL, &out));
 }
 
 static void streams_are_made(void **state) {
