@@ -138,10 +138,9 @@ int acu_explain(const acu_function *function, int result, const void *args) {
         explain_result(function, result, why, sizeof why);
     const bool no_driver =
         result == library->info->error_no_driver && acu_driver_version(library) == ACU_DRIVER_NONE;
-    record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s%s%s", function->name,
+    record_call(function->name, result, "%s failed with %s (%d)%s%s%s; %s%s", function->name,
                 acu_explain_code(library, result), result, note, *why ? ": " : "", why,
-                acu_library_describe(library, "", loaded), no_driver ? "; " : "",
-                no_driver ? acu_load_driver_hint() : "");
+                acu_library_describe(library, "", loaded), acu_load_driver_ending(no_driver));
     const acu_failure_facts facts = facts_of(function, result);
     acu_record_facts(acu_translate_result(library->id, result), &facts);
     acu_record_complete();

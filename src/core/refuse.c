@@ -32,7 +32,8 @@ static int refuse(const acu_function *function, int code, const acu_failure_fact
 
 /* The library has what was used from `since` to `until`; 0: all known versions before or after. A
  * libcuda that is too old is a driver that is too old. */
-static acu_failure_facts out_of_versions(const acu_function *function, int since, int until) {
+__attribute__((noinline)) static acu_failure_facts out_of_versions(const acu_function *function,
+                                                                   int since, int until) {
     int version = function->library->loaded.version;
     bool driver = function->library->id == ACU_CUDA && since > version;
     return (acu_failure_facts){.kind = driver ? ACU_ERROR_KIND_DRIVER : ACU_ERROR_KIND_VERSION,
@@ -49,8 +50,7 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
 
 int acu_refuse_injected(const acu_function *function, int code, const char *why) {
     const acu_failure_facts facts = {
-        .injected = true,
-        .hint = "ANYCUDA_FAIL or acu_inject_errors() asks for this failure: nothing else is wrong"};
+        .injected = true, .hint = "ANYCUDA_FAIL or acu_inject_errors() asks for this failure"};
     return refuse(function, code, &facts, "%s: %s", function->name, why);
 }
 
@@ -111,13 +111,11 @@ int acu_refuse_missing_function(const acu_function *function) {
                       ACU_MAJOR(function->since), ACU_MINOR(function->since), feature, loaded);
     if (function->until && function->until < version)
         return refuse_removed(function, feature, loaded);
-    if (acu_function_has_quirk(function, ACU_QUIRK_UNIMPLEMENTED))
-        return refuse(function, code, &facts,
-                      "%s: the library exports it without an implementation, and would end the "
-                      "process; loaded %s",
-                      function->name, loaded);
-    return refuse(function, code, &facts, "%s does not exist in this version; loaded %s",
-                  function->name, loaded);
+    return refuse(function, code, &facts, "%s %s; loaded %s", function->name,
+                  acu_function_has_quirk(function, ACU_QUIRK_UNIMPLEMENTED)
+                      ? "is not implemented, it would end the process"
+                      : "does not exist in this version",
+                  loaded);
 }
 
 int acu_refuse_missing_symbol(const acu_function *function, const char *symbol) {

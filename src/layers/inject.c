@@ -56,37 +56,33 @@ static atomic_bool is_on;
 static atomic_int owner; /* the process that set the rules; a child reports nothing at exit */
 
 /* What is wrong with a rule, and what is expected instead, with an example. */
-typedef struct mistake {
-    const char *wrong, *expected;
-} mistake;
+#define MISTAKE(wrong, expected) wrong "\n  expected: " expected
 
-static const mistake no_function = {
-    "names no function",
-    "a name, or its beginning and '*', as in cudaMalloc@3:2 or cudaMalloc*@3:2"};
-static const mistake no_at = {"has no '@' after the function's name",
-                              "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMalloc*@3:2"};
-static const mistake no_calls = {
+static const char no_function[] =
+    MISTAKE("names no function",
+            "a name, or its beginning and '*', as in cudaMalloc@3:2 or cudaMalloc*@3:2");
+static const char no_at[] =
+    MISTAKE("has no '@' after the function's name",
+            "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMalloc*@3:2");
+static const char no_calls[] = MISTAKE(
     "does not name after '@' the calls that fail",
-    "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2"};
-static const mistake no_error = {
-    "does not end with ':' and an error",
-    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
-static const mistake unknown_error = {
-    "ends with an error that no library of CUDA has",
-    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
-static const mistake no_seed = {"gives no number", "one of at most 64 bits, as in seed=42"};
-static const mistake too_many = {
-    "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2"};
-static const mistake too_long = {"is too long for a rule",
-                                 "at most 287 characters, as in cudaMalloc@3:2"};
+    "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2");
+#define AN_ERROR                                                                                   \
+    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"
+static const char no_error[] = MISTAKE("does not end with ':' and an error", AN_ERROR);
+static const char unknown_error[] =
+    MISTAKE("ends with an error that no library of CUDA has", AN_ERROR);
+static const char no_seed[] = MISTAKE("gives no number", "one of at most 64 bits, as in seed=42");
+static const char too_many[] = MISTAKE(
+    "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2");
+static const char too_long[] =
+    MISTAKE("is too long for a rule", "at most 287 characters, as in cudaMalloc@3:2");
 
-static void report_mistake(const char *about, const char *item, size_t size, const mistake *m) {
+static void report_mistake(const char *about, const char *item, size_t size, const char *mistake) {
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
     acu_line_put_complaint(&out, about, " injects no errors: ", item, size);
     acu_line_put(&out, " ");
-    acu_line_put(&out, m->wrong);
-    acu_line_put(&out, "\n  expected: ");
-    acu_line_put(&out, m->expected);
+    acu_line_put(&out, mistake);
     acu_line_write(&out, STDERR_FILENO);
 }
 
@@ -175,34 +171,34 @@ static bool may_be_error(const char *name) {
 }
 
 /* Reads FUNCTION@WHEN:RESULT; returns what is wrong with it, or NULL. */
-static const mistake *read_rule(const char *at, rule *r) {
+static const char *read_rule(const char *at, rule *r) {
     at = read_word(at, r->function);
     if (at && *at == '*') {
         r->is_prefix = true;
         at++;
     }
     if (!at || (!r->is_prefix && !r->function[0]))
-        return &no_function;
+        return no_function;
     if (*at != '@')
-        return &no_at;
+        return no_at;
     at = read_when(at + 1, r);
     if (!at || *at != ':')
-        return &no_calls;
+        return no_calls;
     at = read_result(at + 1, r);
     if (!at || *at)
-        return &no_error;
-    return r->code || may_be_error(r->result) ? NULL : &unknown_error;
+        return no_error;
+    return r->code || may_be_error(r->result) ? NULL : unknown_error;
 }
 
 /* Reads one item of the list, without blanks around it; returns what is wrong with it, or NULL. */
-static const mistake *read_item(const char *item, rule_set *set) {
+static const char *read_item(const char *item, rule_set *set) {
     static const char seed[] = "seed=";
     if (strncmp(item, seed, sizeof seed - 1) == 0) {
         const char *end = read_number(item + sizeof seed - 1, UINT64_MAX, &set->seed);
-        return end && !*end ? NULL : &no_seed;
+        return end && !*end ? NULL : no_seed;
     }
     if (set->count == RULES)
-        return &too_many;
+        return too_many;
     rule *r = &set->rules[set->count++];
     memcpy(r->text, item, strlen(item) + 1);
     return read_rule(item, r);
@@ -227,7 +223,7 @@ static bool read_rules(const char *list, rule_set *set, const char *about) {
             continue;
         memcpy(item, start, size < sizeof item ? size : 0);
         item[size < sizeof item ? size : 0] = '\0';
-        const mistake *wrong = size < sizeof item ? read_item(item, set) : &too_long;
+        const char *wrong = size < sizeof item ? read_item(item, set) : too_long;
         if (wrong) {
             report_mistake(about, start, size, wrong);
             return false;

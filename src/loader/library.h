@@ -17,6 +17,10 @@ typedef struct acu_published {
     acu_fn entry;
 } acu_published;
 
+struct acu_search;
+/* Returns whether a file or an opened library has the symbol. */
+typedef bool acu_has_symbol(void *where, const char *symbol);
+
 struct acu_library {
     /* What the library is; constant. */
     const acu_library_info *info;
@@ -31,6 +35,9 @@ struct acu_library {
     acu_library *follows; /* the library whose major version is preferred for this one; or NULL */
     bool by_symbol;    /* every incompatible change has a new symbol, so any version may be bound */
     bool needs_driver; /* its major version must not be above the driver's */
+    /* Refuses a library of another ABI, which its symbols show; NULL: sonames tell them apart. */
+    bool (*check_foreign)(struct acu_search *s, const char *path, acu_has_symbol *has, void *where);
+    const char *not_simulated;         /* why the simulator has no such library; or NULL */
     int (*ask)(acu_fn version_symbol); /* returns 12040; 0 if the library does not report it */
     /* The last version whose version function initialises CUDA, after which no child of a fork can
      * use it. There is no later one of that major version, so that the symbols show it, and nobody

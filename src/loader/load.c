@@ -61,14 +61,14 @@ static __attribute__((constructor)) void prepare_forks(void) {
 
 static bool load_sim(acu_search *s) {
     acu_library *library = s->library;
-    if (library->id == ACU_WEBGPU)
-        return acu_search_refuse(s, "sim", library->info->error_missing,
-                                 "the simulator is one of CUDA and has no WebGPU");
+    if (library->not_simulated)
+        return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
+                                 library->not_simulated);
     int version = acu_sim_provider ? acu_sim_provider->version(library->id) : 0;
     if (!version)
         return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
                                  acu_sim_provider
-                                     ? "the simulator is configured without a driver (driver=none)"
+                                     ? acu_sim_provider->without_driver + ACU_ENDING
                                      : "this build has no simulator: link anycuda::sim, or "
                                        "libanycuda_sim.a with -Wl,-u,acu_sim_abi");
     library->loaded.is_sim = 1;
@@ -115,7 +115,7 @@ static bool load_only(acu_search *s, const char *place, const char *path) {
 static bool load_any(acu_search *s) {
     const acu_library_info *info = s->library->info;
     bool sim = acu_search_allows(s, ACU_LOAD_ALLOW_SIM) && acu_sim_provider != NULL &&
-               s->library->id != ACU_WEBGPU;
+               !s->library->not_simulated;
     s->place = "ACU_LOAD_ALLOW_SIM";
     /* The simulator is taken before a search, because a runtime without a driver can only fail. */
     if (sim && s->library->needs_driver && acu_search_driver(s) == ACU_DRIVER_NONE && load_sim(s))
@@ -229,10 +229,8 @@ static bool lacks_driver(const acu_library *library) {
 
 /* Writes why the last load failed, and returns the code. The caller holds ACU_LOCK_LOAD. */
 static int copy_why(const acu_library *library, char *why, size_t size) {
-    const bool no_driver = lacks_driver(library);
-    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search%s%s",
-             library->info->name, library->why, no_driver ? "; " : "",
-             no_driver ? acu_load_driver_hint() : "");
+    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search%s",
+             library->info->name, library->why, acu_load_driver_ending(lacks_driver(library)));
     return library->code;
 }
 
@@ -252,14 +250,18 @@ int acu_load_code(const acu_library *library, int code) {
                                                                  : code;
 }
 
+const char *acu_load_driver_ending(bool missing) {
+    const acu_sim *sim = acu_sim_provider;
+    if (!missing)
+        return "";
+    if (!sim)
+        return "; install an NVIDIA driver, or link anycuda::sim, the simulator, and set "
+               "ANYCUDA_CUDART=sim";
+    return is_simulated() && !sim->version(ACU_CUDA) ? sim->without_driver : sim->instead;
+}
+
 const char *acu_load_driver_hint(void) {
-    bool left_out = is_simulated() && acu_sim_provider && !acu_sim_provider->version(ACU_CUDA);
-    return left_out ? "the simulator is configured without a driver: leave out driver=none"
-           : acu_sim_provider
-               ? "install an NVIDIA driver, or set ANYCUDA_CUDART=sim: this program has the "
-                 "simulator"
-               : "install an NVIDIA driver, or link anycuda::sim, the simulator, and set "
-                 "ANYCUDA_CUDART=sim";
+    return acu_load_driver_ending(true) + ACU_ENDING;
 }
 
 const char *acu_load_hint(const acu_library *library) {

@@ -9,8 +9,10 @@
 bool acu_load_once(acu_library *library);
 /* Returns a load's error in the runtime's numbers. */
 int acu_load_code(const acu_library *library, int code);
-/* Return what to do where there is no driver, which messages end with, too, and where the library
- * cannot be loaded; the latter is NULL if the hint of the code says it. */
+/* Returns the end of a message, "; " and what to do; "" where the driver is not what is missing. */
+const char *acu_load_driver_ending(bool missing);
+/* Return what to do where there is no driver, and where the library cannot be loaded; the latter is
+ * NULL if the hint of the code says it. */
 const char *acu_load_driver_hint(void);
 const char *acu_load_hint(const acu_library *library);
 /* Writes why the last load failed; returns the code, 0 if it did not fail. */

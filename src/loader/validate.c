@@ -12,8 +12,6 @@
 
 /* ---- versions ---- */
 
-typedef bool has_symbol(void *where, const char *symbol);
-
 static bool elf_has(void *where, const char *symbol) {
     return acu_elf_exports(where, symbol);
 }
@@ -25,7 +23,7 @@ static bool library_has(void *where, const char *symbol) {
 /* Returns the version that the exported symbols show. That is needed for files that are not open,
  * for the version that is not asked, and for 11.7 without a driver, whose version function fails.
  */
-static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
+static int version_by_markers(const acu_library_info *info, int major, acu_has_symbol *has,
                               void *where) {
     int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
     for (const acu_marker *marker = info->markers; marker && marker->version; marker++)
@@ -103,24 +101,12 @@ static bool check_soname(acu_search *s, acu_candidate *c) {
     return true;
 }
 
-/* Refuses a library of another ABI, which its symbols show. */
-static bool check_foreign(acu_search *s, const char *path, has_symbol *has, void *where) {
-    const acu_library_info *info = s->library->info;
-    if (acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
-        return true;
-    for (const acu_foreign *foreign = info->foreign; foreign && foreign->symbol; foreign++)
-        if (has(where, foreign->symbol))
-            return acu_search_refuse(s, path, info->error_missing, "it exports %s, so it is %s",
-                                     foreign->symbol, foreign->what);
-    return true;
-}
-
 /* Refuses stubs, the libraries for linking that NVIDIA ships, whose functions do nothing. */
-static bool check_symbols(acu_search *s, const char *path, has_symbol *has, void *where) {
+static bool check_symbols(acu_search *s, const char *path, acu_has_symbol *has, void *where) {
     const acu_library_info *info = s->library->info;
     const char *missing = NULL;
     bool any = false;
-    if (!check_foreign(s, path, has, where))
+    if (s->library->check_foreign && !s->library->check_foreign(s, path, has, where))
         return false;
     for (const char *const *name = info->sentinels; name && *name; name++) {
         if (has(where, *name))

@@ -448,7 +448,11 @@ static int version_of_sim(acu_library_id id) {
 
 /* It has one ABI, whatever version it reports. */
 static void simulator_reports_one_version_and_has_the_abi_of_another(void) {
-    static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
+    static const acu_sim sim = {.resolve = resolve_sim,
+                                .version = version_of_sim,
+                                .abi = 13050,
+                                .instead = "; use the simulator",
+                                .without_driver = "; it has no driver"};
     acu_sim_provider = &sim;
     setenv("ANYCUDA_CUDART", "sim", 1);
     assert_int_equal(call(&malloc_function, 7), 77);

@@ -615,7 +615,11 @@ static int version_of_sim(acu_library_id id) {
     return id == ACU_CUDA ? 0 : 12040;
 }
 
-static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
+static const acu_sim sim = {.resolve = resolve_sim,
+                            .version = version_of_sim,
+                            .abi = 13050,
+                            .instead = "; use the simulator",
+                            .without_driver = "; it has no driver"};
 
 static void simulator_by_environment(void) {
     acu_sim_provider = &sim;
@@ -625,7 +629,7 @@ static void simulator_by_environment(void) {
     assert_true(acu_loaded(ACU_CUDART)->is_sim);
     assert_int_equal(acu_library_version(&acu_cudart), 13050); /* the ABI that is bound */
     assert_int_equal(acu_load(&(acu_load_options){.library = ACU_CUDA, .path = "sim"}), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "configured without a driver");
+    CHECK_CONTAINS(acu_last_error_message(), "it has no driver");
 }
 
 static void simulator_only_if_allowed(void) {

@@ -34,7 +34,14 @@ int acu_sim_abi(void) {
     return CUDART_VERSION;
 }
 
-static const acu_sim provider = {resolve, version_of, CUDART_VERSION};
+static const acu_sim provider = {
+    .resolve = resolve,
+    .version = version_of,
+    .abi = CUDART_VERSION,
+    .instead = "; install an NVIDIA driver, or set ANYCUDA_CUDART=sim: this program has the "
+               "simulator",
+    .without_driver = "; the simulator is configured without a driver: leave out driver=none",
+};
 /* The loader's own is weak, and NULL. */
 const acu_sim *acu_sim_provider = &provider;
 
