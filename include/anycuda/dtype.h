@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <anycuda/base.h>
+#include <anycuda/status.h>
 
 ACU_BEGIN_C
 
@@ -62,6 +62,46 @@ const char *acu_dtype_name(acu_dtype dtype);
  * a type that C lacks (f16, bf16, fp8), and for ACU_ANY.
  */
 bool acu_dtype_fits(acu_dtype dtype, acu_dtype other);
+
+/* ---- types of a program's own ---- */
+
+/**
+ * A type whose elements are stored in groups: of 32 elements of 4 bits and a scale of 2 bytes,
+ * `elements` is 32, and `bytes` is 18.
+ */
+typedef struct acu_dtype_options {
+    const char *name;  /* "q4_0", copied; no other type may have it */
+    uint32_t elements; /* of a group; at least 1 */
+    uint32_t bytes;    /* of a group; at least 1, up to 16 MiB - 1 */
+} acu_dtype_options;
+
+/**
+ * Registers a type, which stays registered; acu_dtype_size() of it is the size of a group.
+ *
+ * The same name with the same numbers gives the same type again. Errors: ACU_ERROR_ARGUMENT where
+ * the name is another type's or a number is invalid; ACU_ERROR_LIMIT beyond 64 types.
+ */
+ACU_CHECKED acu_result acu_dtype_register(const acu_dtype_options *options, acu_dtype *dtype);
+
+/** Returns how many elements a group has, 1 of the built-in types; 0 where there is no such type.
+ */
+size_t acu_dtype_group(acu_dtype dtype);
+
+/**
+ * Asks for the bytes that elements of a type are stored in; the last group is whole.
+ *
+ * Errors: ACU_ERROR_DTYPE where there is no such type, or for ACU_ANY; ACU_ERROR_OVERFLOW.
+ */
+ACU_CHECKED acu_result acu_dtype_storage(acu_dtype dtype, uint64_t count, uint64_t *bytes);
+
+/**
+ * Asks where a run of elements lies in the storage of its type.
+ *
+ * Errors: ACU_ERROR_RANGE where the run does not begin with a group, or does not end with one and
+ * `at + count` is not `total`, or lies outside; those of acu_dtype_storage().
+ */
+ACU_CHECKED acu_result acu_dtype_view(acu_dtype dtype, uint64_t total, uint64_t at, uint64_t count,
+                                      uint64_t *offset, uint64_t *bytes);
 
 ACU_END_C
 

@@ -33,8 +33,14 @@ typedef enum acu_arg_kind {
     ACU_ARG_TEXTURE,    /* a texture */
     ACU_ARG_SURFACE,    /* a surface that the kernel reads and writes */
     ACU_ARG_SURFACE_IN, /* a surface that the kernel reads */
-    ACU_ARG_BYTES       /* a copy of the bytes that a pointer leads to */
+    ACU_ARG_BYTES,      /* a copy of the bytes that a pointer leads to */
+    /* for acu_run() of <anycuda/program.h> only: */
+    ACU_ARG_BLOCK_IN,   /* a block that the program reads */
+    ACU_ARG_BLOCK_OUT,  /* a block that the program writes */
+    ACU_ARG_BLOCK_INOUT /* a block that the program reads and writes */
 } acu_arg_kind;
+
+struct acu_block;
 
 /** An argument of a launch, made by acu_arg_of() from a value, or by acu_in() … from a buffer. */
 typedef struct acu_arg {
@@ -46,6 +52,7 @@ typedef struct acu_arg {
         acu_buffer *buffer;
         acu_texture *texture;
         acu_surface *surface;
+        struct acu_block *block;
     } value;
 } acu_arg;
 
@@ -107,6 +114,27 @@ static inline acu_arg acu_bytes(const void *bytes, size_t size) {
     acu_arg arg = {ACU_ARG_BYTES, 0, {0}};
     arg.size = size < UINT32_MAX ? ACU_CAST(uint32_t, size) : UINT32_MAX;
     arg.value.pointer = bytes;
+    return arg;
+}
+
+/** Makes an argument of a block (<anycuda/block.h>) that a program only reads. */
+static inline acu_arg acu_in_block(struct acu_block *block) {
+    acu_arg arg = {ACU_ARG_BLOCK_IN, sizeof(void *), {0}};
+    arg.value.block = block;
+    return arg;
+}
+
+/** Makes an argument of a block that a program writes. */
+static inline acu_arg acu_out_block(struct acu_block *block) {
+    acu_arg arg = {ACU_ARG_BLOCK_OUT, sizeof(void *), {0}};
+    arg.value.block = block;
+    return arg;
+}
+
+/** Makes an argument of a block that a program reads and writes. A block alone means the same. */
+static inline acu_arg acu_inout_block(struct acu_block *block) {
+    acu_arg arg = {ACU_ARG_BLOCK_INOUT, sizeof(void *), {0}};
+    arg.value.block = block;
     return arg;
 }
 
@@ -264,9 +292,17 @@ static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     DO(struct acu_args)                                                                            \
     DO(struct acu_graph)                                                                           \
     DO(struct acu_exec)                                                                            \
+    DO(struct acu_client)                                                                          \
+    DO(struct acu_mark)                                                                            \
+    DO(struct acu_program)                                                                         \
+    DO(struct acu_replay)                                                                          \
     DO(acu_buffer *)
 struct acu_graph;
 struct acu_exec;
+struct acu_client;
+struct acu_mark;
+struct acu_program;
+struct acu_replay;
 
 ACU_END_C
 
@@ -308,9 +344,9 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
 }
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, or an
- * acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do not
- * compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
+ * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
+ * not compile.
  */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
@@ -318,6 +354,7 @@ static inline acu_arg acu_arg_refused(acu_no_handle handle) {
         const acu_buffer *: acu_arg_constant,                                                      \
         acu_texture *: acu_in_texture,                                                             \
         acu_surface *: acu_inout_surface,                                                          \
+        struct acu_block *: acu_inout_block,                                                       \
         acu_arg: acu_arg_same,                                                                     \
         default: acu_arg_address)(value)
 #define ACU_SCALAR_CASE(name, type, kind)                                                          \
@@ -410,9 +447,9 @@ ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
 #undef ACU_REFUSE_HANDLE
 
 /**
- * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, or an
- * acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do not
- * compile.
+ * Makes an argument of a value: a number, a raw pointer, a buffer, a texture, a surface, a block,
+ * or an acu_arg, which stays as it is. A const buffer becomes acu_in(). Handles of other objects do
+ * not compile.
  */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
@@ -431,6 +468,9 @@ inline acu_arg acu_arg_of(acu_texture *texture) {
 }
 inline acu_arg acu_arg_of(acu_surface *surface) {
     return acu_inout_surface(surface);
+}
+inline acu_arg acu_arg_of(struct acu_block *block) {
+    return acu_inout_block(block);
 }
 inline acu_arg acu_arg_of(acu_arg arg) {
     return arg;

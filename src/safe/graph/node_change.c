@@ -7,7 +7,7 @@
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "safe/kernel/launch.h"
 
 #include <stdio.h>
@@ -232,7 +232,7 @@ static cudaGraphExec_t exec_of(const acu_node_change *c) {
 static int set_params_by_type(const acu_node_change *c, struct cudaGraphNodeParams *params) {
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
-        return acu_runtime_backend.set_node_params(exec_of(c), c->raw, &params->kernel);
+        return acu_code_by_runtime.set_node_params(exec_of(c), c->raw, &params->kernel);
     case cudaGraphNodeTypeMemcpy:
         return SET(c, MemcpyNodeSetParams, &params->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:
@@ -281,7 +281,7 @@ static int set_params(const acu_node_change *c, struct cudaGraphNodeParams *para
         return code;
     (void)cudaGetLastError();
     acu_record_restore(&before);
-    return acu_driver_backend.set_node_params(exec_of(c), c->raw, &params->kernel);
+    return acu_code_by_driver.set_node_params(exec_of(c), c->raw, &params->kernel);
 }
 
 int acu_node_change_params(acu_node_change *c, struct cudaGraphNodeParams *params) {

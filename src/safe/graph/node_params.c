@@ -2,7 +2,7 @@
 #include "core/call.h"
 #include "cudart_abi.h"
 #include "safe/graph/node.h"
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "safe/memory/region.h"
 
 #include <string.h>
@@ -135,12 +135,12 @@ int acu_node_params_of_fill(const char *call, const acu_fill *fill, acu_node_par
 static int get_kernel(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
     acu_saved_record before;
     acu_record_save(&before);
-    int code = acu_runtime_backend.get_node_params(node, params);
+    int code = acu_code_by_runtime.get_node_params(node, params);
     if (code != cudaErrorInvalidDeviceFunction)
         return code;
     (void)cudaGetLastError();
     acu_record_restore(&before);
-    return acu_driver_backend.get_node_params(node, params);
+    return acu_code_by_driver.get_node_params(node, params);
 }
 
 static int get_fill(cudaGraphNode_t node, struct cudaMemsetParamsV2 *params) {

@@ -13,11 +13,11 @@
 /* Runs a call where the kernel is loaded; `code` receives the result. */
 #define WITH_KERNEL(kernel, code, call)                                                            \
     do {                                                                                           \
-        acu_backend_guard guard;                                                                   \
-        (code) = (kernel)->backend->enter(&(kernel)->place, &guard);                               \
+        acu_code_guard guard;                                                                      \
+        (code) = (kernel)->api->enter(&(kernel)->place, &guard);                                   \
         if (!(code))                                                                               \
             (code) = (call);                                                                       \
-        (kernel)->backend->leave(&guard);                                                          \
+        (kernel)->api->leave(&guard);                                                              \
     } while (0)
 
 /* ---- life ---- */
@@ -69,7 +69,7 @@ static void take_settings(acu_kernel *kernel, const struct cudaFuncAttributes *a
 
 int acu_kernel_refresh(acu_kernel *kernel) {
     struct cudaFuncAttributes all = {0};
-    int code = kernel->backend->attributes(&all, kernel->raw);
+    int code = kernel->api->attributes(&all, kernel->raw);
     if (!code)
         take_settings(kernel, &all);
     return code;
@@ -79,7 +79,7 @@ int acu_kernel_refresh(acu_kernel *kernel) {
  * another thread has the kernel. */
 static int ask_attributes(acu_kernel *kernel) {
     struct cudaFuncAttributes all = {0};
-    int code = kernel->backend->attributes(&all, kernel->raw);
+    int code = kernel->api->attributes(&all, kernel->raw);
     if (code)
         return code;
     kernel->max_threads = all.maxThreadsPerBlock;
@@ -106,7 +106,7 @@ static int add_parameter(acu_kernel *kernel, size_t offset, size_t size) {
 static int ask_parameters(acu_kernel *kernel) {
     for (size_t i = 0;; i++) {
         size_t offset = 0, size = 0;
-        int code = kernel->backend->parameter(kernel->raw, i, &offset, &size);
+        int code = kernel->api->parameter(kernel->raw, i, &offset, &size);
         if (!code && size)
             code = add_parameter(kernel, offset, size);
         if (code || size == 0)
@@ -154,7 +154,7 @@ static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
 static int look_at(acu_kernel *kernel, const acu_kernel_source *source) {
     int code = 0;
     if (source->module)
-        code = kernel->backend->kernel(&kernel->raw, source->module->raw, source->lowered);
+        code = kernel->api->kernel(&kernel->raw, source->module->raw, source->lowered);
     if (!code)
         code = ask_attributes(kernel);
     return code ? code : find_parameters(kernel, source->entry);
@@ -164,7 +164,7 @@ static int destroy_kernel(acu_object *object) {
     acu_kernel *kernel = (acu_kernel *)object;
     int code = acu_object_release(NULL, kernel->module, &acu_module_class), closed = 0;
     if (!kernel->module && !acu_is_unloading())
-        closed = acu_forgive_unloading(kernel->backend->close(&kernel->place));
+        closed = acu_forgive_unloading(kernel->api->close(&kernel->place));
     free(kernel->name);
     free(kernel->parameters);
     return code ? code : closed;
@@ -196,16 +196,16 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
         if (kernel)
             acu_object_discard(&kernel->object);
         if (!source->module)
-            (void)source->backend->close(&source->place);
+            (void)source->api->close(&source->place);
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a kernel");
     }
-    kernel->backend = source->backend;
+    kernel->api = source->api;
     kernel->place = source->place;
     kernel->module = source->module ? acu_module_retain(source->module) : NULL;
     kernel->raw = source->raw;
     /* True for kernels of libraries since 13.0; before, the runtime refuses streams of another
      * device. */
-    kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
+    kernel->by_stream = source->module && source->api == &acu_code_by_runtime &&
                         acu_loaded(ACU_CUDART)->version >= 13000;
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
@@ -221,13 +221,13 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
 /* Asks for the name of a wrapped kernel; "" where the runtime does not report it. */
 static int ask_name(const acu_kernel_source *source, const char **name) {
     acu_saved_record before;
-    acu_backend_guard guard;
+    acu_code_guard guard;
     *name = NULL;
     acu_record_save(&before);
-    int code = source->backend->enter(&source->place, &guard);
+    int code = source->api->enter(&source->place, &guard);
     if (!code)
-        code = source->backend->name(name, source->raw);
-    source->backend->leave(&guard);
+        code = source->api->name(name, source->raw);
+    source->api->leave(&guard);
     if (code == ACU_NOT_SUPPORTED) {
         acu_record_restore(&before);
         (void)cudaGetLastError();
@@ -238,7 +238,7 @@ static int ask_name(const acu_kernel_source *source, const char **name) {
     return code;
 }
 
-static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
+static int wrap(const char *call, acu_device device, const acu_code_api *api, const void *raw,
                 acu_kernel **kernel) {
     if (kernel)
         *kernel = NULL;
@@ -247,36 +247,35 @@ static int wrap(const char *call, acu_device device, const acu_backend *backend,
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;
-    acu_kernel_source source = {.backend = backend, .raw = raw, .place = {.device = device}};
-    code = backend->open(&source.place);
+    acu_kernel_source source = {.api = api, .raw = raw, .place = {.device = device}};
+    code = api->open(&source.place);
     if (code)
         return acu_cuda_failed(call, "", code);
     code = ask_name(&source, &source.name);
     if (code)
-        (void)backend->close(&source.place);
+        (void)api->close(&source.place);
     else
         code = acu_kernel_new(call, &source, kernel);
     return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
 acu_result acu_kernel_wrap(acu_device device, const void *function, acu_kernel **kernel) {
-    return wrap(__func__, device, &acu_runtime_backend, function, kernel);
+    return wrap(__func__, device, &acu_code_by_runtime, function, kernel);
 }
 
 acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw, acu_kernel **kernel) {
-    return wrap(__func__, device, &acu_driver_backend, raw, kernel);
+    return wrap(__func__, device, &acu_code_by_driver, raw, kernel);
 }
 
 /* ---- properties ---- */
 
 const void *acu_kernel_raw(const acu_kernel *kernel) {
-    return acu_is(kernel, &acu_kernel_class) && kernel->backend == &acu_runtime_backend
-               ? kernel->raw
-               : NULL;
+    return acu_is(kernel, &acu_kernel_class) && kernel->api == &acu_code_by_runtime ? kernel->raw
+                                                                                    : NULL;
 }
 
 struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel) {
-    return acu_is(kernel, &acu_kernel_class) && kernel->backend == &acu_driver_backend
+    return acu_is(kernel, &acu_kernel_class) && kernel->api == &acu_code_by_driver
                ? (struct CUfunc_st *)kernel->raw
                : NULL;
 }
@@ -335,14 +334,14 @@ acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info) {
     ACU_NEED_POINTER(info);
     *info = (acu_kernel_info){0};
     ACU_NEED(kernel, acu_kernel_class);
-    WITH_KERNEL(kernel, code, kernel->backend->attributes(&all, kernel->raw));
+    WITH_KERNEL(kernel, code, kernel->api->attributes(&all, kernel->raw));
     ACU_TRY(OUTCOME(kernel, code));
     fill_info(info, &all);
     return 0;
 }
 
 static int set_and_refresh(acu_kernel *kernel, enum cudaFuncAttribute attribute, int value) {
-    int code = kernel->backend->set(kernel->raw, attribute, value);
+    int code = kernel->api->set(kernel->raw, attribute, value);
     return code ? code : acu_kernel_refresh(kernel);
 }
 
@@ -406,7 +405,7 @@ static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, u
     if (shared > (size_t)kernel->limits.shared_most) /* CUDA counts such sizes in 32 bits */
         return 0;
     WITH_KERNEL(kernel, code,
-                kernel->backend->occupancy(blocks, kernel->raw, (int)threads, shared, flags));
+                kernel->api->occupancy(blocks, kernel->raw, (int)threads, shared, flags));
     return code;
 }
 
@@ -487,11 +486,11 @@ acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_
     ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
                    "a block cannot have %zu threads", threads);
     WITH_KERNEL(kernel, code,
-                kernel->backend->available_shared(bytes, kernel->raw, blocks, (int)threads));
+                kernel->api->available_shared(bytes, kernel->raw, blocks, (int)threads));
     return OUTCOME(kernel, code);
 }
 
-/* A function of the backend about clusters. */
+/* A function of the API about clusters. */
 typedef int cluster_question(int *answer, const acu_prepared_launch *prepared);
 
 static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *grid, bool size,
@@ -505,7 +504,7 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
     int code = acu_launch_prepare_grid(call, kernel, grid, &prepared);
     if (code)
         return code;
-    cluster_question *ask = size ? kernel->backend->cluster_size : kernel->backend->clusters;
+    cluster_question *ask = size ? kernel->api->cluster_size : kernel->api->clusters;
     WITH_KERNEL(kernel, code, ask(answer, &prepared));
     return acu_outcome(call, kernel, code);
 }

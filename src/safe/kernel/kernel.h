@@ -4,7 +4,7 @@
 
 #include <anycuda/kernel.h>
 
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "safe/kernel/ptx.h"
 
 /* What a device allows; -1 where the runtime is too old to report it. */
@@ -19,10 +19,10 @@ typedef struct acu_kernel_limits {
 
 struct acu_kernel {
     acu_object object;
-    const acu_backend *backend;
-    const void *raw;    /* what the backend's functions take */
+    const acu_code_api *api;
+    const void *raw;    /* what the API's functions take */
     acu_module *module; /* an owner; NULL: a wrapped kernel, which has opened the place itself */
-    acu_backend_place place;
+    acu_code_place place;
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic: whether a launch must give cluster sizes */
@@ -41,8 +41,8 @@ extern ACU_OURS const acu_class acu_kernel_class;
 
 /* Where a kernel comes from. */
 typedef struct acu_kernel_source {
-    const acu_backend *backend;
-    acu_backend_place place;
+    const acu_code_api *api;
+    acu_code_place place;
     acu_module *module; /* NULL: `raw` belongs to someone else */
     const void *raw;
     const char *name, *lowered; /* as it was asked for, and in the code */

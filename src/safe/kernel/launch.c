@@ -69,11 +69,11 @@ static bool has_room(const acu_kernel *kernel, size_t shared) {
 
 /* Asks again for the limit, which may have been raised by CUDA's own functions. */
 static int look_again(acu_kernel *kernel) {
-    acu_backend_guard guard;
-    int code = kernel->backend->enter(&kernel->place, &guard);
+    acu_code_guard guard;
+    int code = kernel->api->enter(&kernel->place, &guard);
     if (!code)
         code = acu_kernel_refresh(kernel);
-    kernel->backend->leave(&guard);
+    kernel->api->leave(&guard);
     return code;
 }
 
@@ -388,6 +388,9 @@ static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
 
 ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
                                     const acu_arg *arg) {
+    if (arg->kind >= ACU_ARG_BLOCK_IN && arg->kind <= ACU_ARG_BLOCK_INOUT)
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                           "argument %zu is a block, which acu_run() takes", i);
     if (arg->kind > ACU_ARG_BYTES)
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
                            "argument %zu is invalid: make arguments by acu_arg_of(), acu_in() …",
@@ -538,7 +541,7 @@ int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     if (!code)
         code = begin_uses(p, stream, &begun);
     if (!code)
-        code = p->kernel->backend->launch(p, stream);
+        code = p->kernel->api->launch(p, stream);
     if (!ACU_LIKELY(code == 0))
         code = explain(p, code);
     else if (p->event_count > 0)
@@ -577,14 +580,14 @@ size_t acu_launch_objects(const acu_prepared_launch *p,
     return count;
 }
 
-/* Calls the backend where the kernel is loaded. */
+/* Calls the API where the kernel is loaded. */
 #define AT_KERNEL(p, code, call)                                                                   \
     do {                                                                                           \
-        acu_backend_guard guard;                                                                   \
-        (code) = (p)->kernel->backend->enter(&(p)->kernel->place, &guard);                         \
+        acu_code_guard guard;                                                                      \
+        (code) = (p)->kernel->api->enter(&(p)->kernel->place, &guard);                             \
         if (!(code))                                                                               \
-            (code) = (p)->kernel->backend->call;                                                   \
-        (p)->kernel->backend->leave(&guard);                                                       \
+            (code) = (p)->kernel->api->call;                                                       \
+        (p)->kernel->api->leave(&guard);                                                           \
     } while (0)
 
 int acu_launch_add_node(const acu_prepared_launch *p, cudaGraph_t graph,

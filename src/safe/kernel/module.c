@@ -87,17 +87,17 @@ static int check_image(const char *call, const acu_module_image *image) {
 
 /* ---- options of the compiler ---- */
 
-static void add_option(acu_backend_jit *jit, enum cudaJitOption option, uintptr_t value) {
+static void add_option(acu_code_jit *jit, enum cudaJitOption option, uintptr_t value) {
     jit->options[jit->count] = option;
     jit->values[jit->count++] = (void *)value;
 }
 
-static void add_number(acu_backend_jit *jit, enum cudaJitOption option, unsigned value) {
+static void add_number(acu_code_jit *jit, enum cudaJitOption option, unsigned value) {
     if (value)
         add_option(jit, option, value);
 }
 
-static void fill_jit(acu_backend_jit *jit, const acu_jit_options *o, acu_module *module,
+static void fill_jit(acu_code_jit *jit, const acu_jit_options *o, acu_module *module,
                      size_t log_bytes) {
     jit->count = 0;
     add_option(jit, cudaJitInfoLogBuffer, (uintptr_t)module->info_log);
@@ -170,18 +170,18 @@ static int unload_after_failure(const acu_module *module) {
     acu_saved_record first;
     acu_record_save(&first);
     if (!acu_guard_enter(&guard, module->place.device) && !cudaFree(NULL))
-        (void)module->backend->unload(module->raw);
+        (void)module->api->unload(module->raw);
     acu_guard_leave(&guard);
     acu_record_restore(&first);
     return acu_last_error();
 }
 
 static int unload(const acu_module *module) {
-    acu_backend_guard guard;
-    if (module->backend->enter(&module->place, &guard))
+    acu_code_guard guard;
+    if (module->api->enter(&module->place, &guard))
         return unload_after_failure(module);
-    int code = module->backend->unload(module->raw);
-    module->backend->leave(&guard);
+    int code = module->api->unload(module->raw);
+    module->api->leave(&guard);
     return code;
 }
 
@@ -209,7 +209,7 @@ static int destroy_module(acu_object *object) {
     if (loaded && !acu_is_unloading())
         gone = acu_forgive_unloading(unload(module));
     if (module->opened && !acu_is_unloading())
-        closed = acu_forgive_unloading(module->backend->close(&module->place));
+        closed = acu_forgive_unloading(module->api->close(&module->place));
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i]; i++) {
         int released = acu_timeline_release(module->streams[i]);
         code = code ? code : released;
@@ -225,15 +225,15 @@ static void describe_module(const acu_object *object, acu_description *d) {
 
 const acu_class acu_module_class = {"module", destroy_module, describe_module, NULL};
 
-static int new_module(const char *call, acu_device device, const acu_backend *backend,
+static int new_module(const char *call, acu_device device, const acu_code_api *api,
                       acu_module **out) {
     acu_module *module = acu_object_new(call, &acu_module_class, sizeof *module, device);
     if (!module)
         return ACU_ERROR_HOST_MEMORY;
-    module->backend = backend;
+    module->api = api;
     module->place.device = device;
     pthread_mutex_init(&module->lock, NULL);
-    int code = backend->open(&module->place);
+    int code = api->open(&module->place);
     module->opened = code == 0;
     if (code)
         (void)acu_object_release(call, module, &acu_module_class);
@@ -266,8 +266,8 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
     static const acu_jit_options none;
     const acu_jit_options *options = image->jit ? image->jit : &none;
     size_t log_bytes = options->log_bytes ? options->log_bytes : DEFAULT_LOG_BYTES;
-    acu_backend_guard guard;
-    acu_backend_jit jit;
+    acu_code_guard guard;
+    acu_code_jit jit;
     if ((unsigned)options->level > ACU_JIT_O4)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "%d is not an optimisation level of the driver's compiler",
@@ -281,10 +281,10 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
     if (code)
         return code;
     fill_jit(&jit, options, module, log_bytes);
-    code = module->backend->enter(&module->place, &guard);
+    code = module->api->enter(&module->place, &guard);
     if (!code)
-        code = with_log(module, module->backend->load(&module->raw, image->bytes, &jit));
-    module->backend->leave(&guard);
+        code = with_log(module, module->api->load(&module->raw, image->bytes, &jit));
+    module->api->leave(&guard);
     module->owned = code == 0;
     return code && *call ? acu_cuda_failed(call, "", code) : code;
 }
@@ -295,7 +295,7 @@ int acu_module_new(const char *call, acu_device device, const acu_module_image *
     int code = check_image(call, image);
     if (code)
         return code;
-    code = new_module(call, device, acu_backend_for_modules(), &made);
+    code = new_module(call, device, acu_code_api_for_modules(), &made);
     if (code)
         return *call ? acu_cuda_failed(call, "", code) : code;
     code = load_image(call, made, image);
@@ -382,8 +382,8 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
     return code;
 }
 
-static int take(const char *call, acu_device device, const acu_backend *backend, void *raw,
-                bool owned, acu_module **module) {
+static int take(const char *call, acu_device device, const acu_code_api *api, void *raw, bool owned,
+                acu_module **module) {
     if (module)
         *module = NULL;
     if (!module || !raw)
@@ -391,7 +391,7 @@ static int take(const char *call, acu_device device, const acu_backend *backend,
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;
-    code = new_module(call, device, backend, module);
+    code = new_module(call, device, api, module);
     if (code)
         return acu_cuda_failed(call, "", code);
     (*module)->raw = raw;
@@ -400,31 +400,31 @@ static int take(const char *call, acu_device device, const acu_backend *backend,
 }
 
 acu_result acu_module_wrap(acu_device device, struct CUlib_st *raw, acu_module **module) {
-    return take(__func__, device, &acu_runtime_backend, raw, false, module);
+    return take(__func__, device, &acu_code_by_runtime, raw, false, module);
 }
 
 acu_result acu_module_adopt(acu_device device, struct CUlib_st *raw, acu_module **module) {
-    return take(__func__, device, &acu_runtime_backend, raw, true, module);
+    return take(__func__, device, &acu_code_by_runtime, raw, true, module);
 }
 
 acu_result acu_module_wrap_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
-    return take(__func__, device, &acu_driver_backend, raw, false, module);
+    return take(__func__, device, &acu_code_by_driver, raw, false, module);
 }
 
 acu_result acu_module_adopt_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
-    return take(__func__, device, &acu_driver_backend, raw, true, module);
+    return take(__func__, device, &acu_code_by_driver, raw, true, module);
 }
 
-static void *raw_of(const acu_module *module, const acu_backend *backend) {
-    return acu_is(module, &acu_module_class) && module->backend == backend ? module->raw : NULL;
+static void *raw_of(const acu_module *module, const acu_code_api *api) {
+    return acu_is(module, &acu_module_class) && module->api == api ? module->raw : NULL;
 }
 
 struct CUlib_st *acu_module_raw(const acu_module *module) {
-    return raw_of(module, &acu_runtime_backend);
+    return raw_of(module, &acu_code_by_runtime);
 }
 
 struct CUmod_st *acu_module_raw_driver(const acu_module *module) {
-    return raw_of(module, &acu_driver_backend);
+    return raw_of(module, &acu_code_by_driver);
 }
 
 acu_module *acu_module_retain(acu_module *module) {
@@ -490,7 +490,7 @@ acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kerne
     ACU_NEED_POINTER(name);
     acu_destroy_deferred();
     const char *lowered = name_in_code(module, name);
-    acu_kernel_source source = {.backend = module->backend,
+    acu_kernel_source source = {.api = module->api,
                                 .place = module->place,
                                 .module = module,
                                 .name = name,
@@ -517,18 +517,18 @@ static int list_ptx(acu_module *module) {
     return 0;
 }
 
-static int name_all(const acu_backend *backend, const void *const *functions, unsigned count,
+static int name_all(const acu_code_api *api, const void *const *functions, unsigned count,
                     const char **names) {
     int code = 0;
     for (unsigned i = 0; i < count && !code; i++)
-        code = backend->name(&names[i], functions[i]);
+        code = api->name(&names[i], functions[i]);
     return code;
 }
 
 static int list_code(acu_module *module) {
     unsigned count = 0;
-    const acu_backend *backend = module->backend;
-    int code = backend->count(&count, module->raw);
+    const acu_code_api *api = module->api;
+    int code = api->count(&count, module->raw);
     if (code)
         return code;
     const char **names = calloc(count + 1u, sizeof *names);
@@ -536,9 +536,9 @@ static int list_code(acu_module *module) {
     if (!names || !functions)
         code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for the names of %u kernels", count);
     if (!code && count)
-        code = backend->list(functions, count, module->raw);
+        code = api->list(functions, count, module->raw);
     if (!code)
-        code = name_all(backend, functions, count, names);
+        code = name_all(api, functions, count, names);
     free(functions);
     if (code) {
         free(names);
@@ -550,15 +550,15 @@ static int list_code(acu_module *module) {
 }
 
 static int list_once(acu_module *module) {
-    acu_backend_guard guard;
+    acu_code_guard guard;
     if (module->names)
         return 0;
     if (module->has_ptx)
         return list_ptx(module);
-    int code = module->backend->enter(&module->place, &guard);
+    int code = module->api->enter(&module->place, &guard);
     if (!code)
         code = list_code(module);
-    module->backend->leave(&guard);
+    module->api->leave(&guard);
     return code;
 }
 
@@ -578,11 +578,11 @@ acu_result acu_module_get_kernel_names(acu_module *module, const char **names, s
 }
 
 static int find_global(const acu_module *module, const char *name, void **at, size_t *bytes) {
-    acu_backend_guard guard;
-    int code = module->backend->enter(&module->place, &guard);
+    acu_code_guard guard;
+    int code = module->api->enter(&module->place, &guard);
     if (!code)
-        code = module->backend->global(at, bytes, module->raw, name_in_code(module, name));
-    module->backend->leave(&guard);
+        code = module->api->global(at, bytes, module->raw, name_in_code(module, name));
+    module->api->leave(&guard);
     if (code == cudaErrorSymbolNotFound)
         acu_record(code, "the module has no variable \"%s\"", name);
     return with_log(module, code);

@@ -4,7 +4,7 @@
 
 #include <anycuda/module.h>
 
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "safe/kernel/ptx.h"
 #include "safe/base/stream.h"
 
@@ -19,8 +19,8 @@ enum { ACU_MODULE_STREAMS = 16 };
 
 struct acu_module {
     acu_object object;
-    const acu_backend *backend;
-    acu_backend_place place;
+    const acu_code_api *api;
+    acu_code_place place;
     void *raw; /* cudaLibrary_t or CUmodule */
     bool owned;
     bool opened;  /* the place must be closed */

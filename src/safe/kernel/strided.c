@@ -96,7 +96,7 @@ static acu_kernel *load(acu_strided_kind kind, unsigned word, int device) {
     const int mode = acu_thread_ignore_all_captures();
     if (!acu_module_new("", device, &image, &module)) {
         acu_strided_name(kind, word, name);
-        const acu_kernel_source source = {.backend = module->backend,
+        const acu_kernel_source source = {.api = module->api,
                                           .place = module->place,
                                           .module = module,
                                           .name = name,

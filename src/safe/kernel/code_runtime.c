@@ -1,6 +1,6 @@
 /* Kernels loaded by the runtime: those of libraries (since CUDA 12.8), and those that nvcc compiled
  * into the program. */
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "core/call.h"
 #include "core/translate.h"
 #include "cuda_abi.h"
@@ -9,29 +9,29 @@
 
 #include <anycuda/cuda.h>
 
-const acu_backend *acu_backend_for_modules(void) {
-    return acu_call_exists(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
-                                                              : &acu_driver_backend;
+const acu_code_api *acu_code_api_for_modules(void) {
+    return acu_call_exists(&acu_function_cudaLibraryLoadData) ? &acu_code_by_runtime
+                                                              : &acu_code_by_driver;
 }
 
 /* ---- places ---- */
 
-static int open_place(acu_backend_place *place) {
+static int open_place(acu_code_place *place) {
     (void)place;
     return 0;
 }
 
-static int close_place(const acu_backend_place *place) {
+static int close_place(const acu_code_place *place) {
     (void)place;
     return 0;
 }
 
-static int enter(const acu_backend_place *place, acu_backend_guard *guard) {
+static int enter(const acu_code_place *place, acu_code_guard *guard) {
     guard->pushed = false;
     return acu_guard_enter(&guard->device, place->device);
 }
 
-static void leave(acu_backend_guard *guard) {
+static void leave(acu_code_guard *guard) {
     acu_guard_leave(&guard->device);
 }
 
@@ -39,7 +39,7 @@ static void leave(acu_backend_guard *guard) {
 
 /* CUDA loads lazily, and reports errors in the code only when something of it is needed. Asking for
  * the number of kernels makes CUDA report them here. */
-static int load(void **module, const void *image, acu_backend_jit *jit) {
+static int load(void **module, const void *image, acu_code_jit *jit) {
     cudaLibrary_t library = NULL;
     unsigned kernels;
     acu_saved_record why;
@@ -246,7 +246,7 @@ static int set_exec_node(const acu_prepared_launch *p, cudaGraphExec_t exec, cud
     return (int)cudaGraphExecKernelNodeSetParams(exec, node, &params);
 }
 
-const acu_backend acu_runtime_backend = {
+const acu_code_api acu_code_by_runtime = {
     .open = open_place,
     .close = close_place,
     .enter = enter,

@@ -18,34 +18,34 @@
 struct acu_prepared_launch;
 
 /* Where code is loaded: a device and, for the driver, its primary context. */
-typedef struct acu_backend_place {
+typedef struct acu_code_place {
     int device;
     struct CUctx_st *context;
-} acu_backend_place;
+} acu_code_place;
 
-typedef struct acu_backend_guard {
+typedef struct acu_code_guard {
     acu_guard device;
     bool pushed; /* the driver's context must be popped */
-} acu_backend_guard;
+} acu_code_guard;
 
 /* Options of the compiler of PTX, which have the same numbers in both APIs. */
 enum { ACU_JIT_OPTIONS = 16 };
-typedef struct acu_backend_jit {
+typedef struct acu_code_jit {
     unsigned count;
     enum cudaJitOption options[ACU_JIT_OPTIONS];
     void *values[ACU_JIT_OPTIONS];
-} acu_backend_jit;
+} acu_code_jit;
 
-typedef struct acu_backend {
+typedef struct acu_code_api {
     /* Enters and leaves itself. */
     int (*launch)(const struct acu_prepared_launch *prepared, const acu_stream *stream);
     /* Fills in the place's context, which close gives up. */
-    int (*open)(acu_backend_place *place);
-    int (*close)(const acu_backend_place *place);
-    int (*enter)(const acu_backend_place *place, acu_backend_guard *guard);
-    void (*leave)(acu_backend_guard *guard);
+    int (*open)(acu_code_place *place);
+    int (*close)(const acu_code_place *place);
+    int (*enter)(const acu_code_place *place, acu_code_guard *guard);
+    void (*leave)(acu_code_guard *guard);
 
-    int (*load)(void **module, const void *image, acu_backend_jit *jit);
+    int (*load)(void **module, const void *image, acu_code_jit *jit);
     int (*unload)(void *module);
     int (*kernel)(const void **function, void *module, const char *name);
     int (*global)(void **at, size_t *bytes, void *module, const char *name);
@@ -74,11 +74,11 @@ typedef struct acu_backend {
     int (*set_node)(const struct acu_prepared_launch *prepared, cudaGraphNode_t node);
     int (*set_exec_node)(const struct acu_prepared_launch *prepared, cudaGraphExec_t exec,
                          cudaGraphNode_t node);
-} acu_backend;
+} acu_code_api;
 
-extern const acu_backend acu_runtime_backend, acu_driver_backend;
+extern const acu_code_api acu_code_by_runtime, acu_code_by_driver;
 
-/* Returns the backend for new modules. */
-const acu_backend *acu_backend_for_modules(void);
+/* Returns the API for new modules. */
+const acu_code_api *acu_code_api_for_modules(void);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "core/call.h"
 #include "core/translate.h"
-#include "safe/kernel/backend.h"
+#include "safe/kernel/code_api.h"
 #include "cuda_abi.h"
 #include "safe/kernel/launch.h"
 
@@ -34,7 +34,7 @@ static CUfunction function_of(const void *raw) {
 
 /* ---- places ---- */
 
-static int open_place(acu_backend_place *place) {
+static int open_place(acu_code_place *place) {
     CUdevice device = 0;
     int code = acu_translate_driver(cuInit(0));
     if (!code)
@@ -44,15 +44,15 @@ static int open_place(acu_backend_place *place) {
     return code;
 }
 
-static int close_place(const acu_backend_place *place) {
+static int close_place(const acu_code_place *place) {
     CUdevice device = 0;
     int code = acu_translate_driver(cuDeviceGet(&device, place->device));
     return code ? code : acu_translate_driver(cuDevicePrimaryCtxRelease(device));
 }
 
-static int enter(const acu_backend_place *place, acu_backend_guard *guard) {
+static int enter(const acu_code_place *place, acu_code_guard *guard) {
     CUcontext current = NULL;
-    *guard = (acu_backend_guard){.pushed = false};
+    *guard = (acu_code_guard){.pushed = false};
     int code = acu_translate_driver(cuCtxGetCurrent(&current));
     if (code || current == place->context)
         return code;
@@ -61,7 +61,7 @@ static int enter(const acu_backend_place *place, acu_backend_guard *guard) {
     return code;
 }
 
-static void leave(acu_backend_guard *guard) {
+static void leave(acu_code_guard *guard) {
     CUcontext popped;
     acu_saved_record before;
     if (!guard->pushed)
@@ -75,7 +75,7 @@ static void leave(acu_backend_guard *guard) {
 
 /* ---- modules ---- */
 
-static int load(void **module, const void *image, acu_backend_jit *jit) {
+static int load(void **module, const void *image, acu_code_jit *jit) {
     CUmodule loaded = NULL;
     int code = acu_translate_driver(cuModuleLoadDataEx(
         &loaded, image, jit->count, (CUjit_option *)(void *)jit->options, jit->values));
@@ -260,7 +260,7 @@ static int launch_on(const acu_prepared_launch *p, cudaStream_t stream) {
 }
 
 static int launch(const acu_prepared_launch *p, const acu_stream *stream) {
-    acu_backend_guard guard;
+    acu_code_guard guard;
     int code = enter(&p->kernel->place, &guard);
     if (!code)
         code = launch_on(p, stream->raw);
@@ -391,7 +391,7 @@ static int set_exec_node(const acu_prepared_launch *p, cudaGraphExec_t exec, cud
     return set_exec_params(exec, node, &params);
 }
 
-const acu_backend acu_driver_backend = {
+const acu_code_api acu_code_by_driver = {
     .open = open_place,
     .close = close_place,
     .enter = enter,
