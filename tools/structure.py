@@ -37,6 +37,7 @@ ALLOWED = {
     "safe/kernel": f"safe/memory safe/base {CORE}",
     "safe/graph": f"safe/kernel safe/memory safe/base {CORE}",
     "runtime/webgpu": CORE,
+    "runtime/cpu": "",
     "plugin": "",
     "sim": f"{CORE} loader/platform",
     "sim/device": f"{SIM}",
