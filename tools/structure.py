@@ -37,7 +37,7 @@ ALLOWED = {
     "safe/memory": f"safe/base types {CORE}",
     "safe/kernel": f"safe/memory safe/base types {CORE}",
     "safe/graph": f"safe/kernel safe/memory safe/base {CORE}",
-    "runtime": f"runtime/runtime {CORE}",
+    "runtime": f"runtime/runtime types {CORE}",
     "runtime/runtime": f"runtime {CORE}",
     "runtime/cpu": f"runtime/runtime {CORE}",
     "runtime/cuda": f"runtime/runtime {CORE}",
