@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 struct acu_backend_device {
     char nothing; /* is kept for the only device */
@@ -56,14 +55,13 @@ static void write_name(char *name, size_t size) {
 }
 
 static acu_result device_get_info(acu_backend_device *device, acu_place_info *info) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     (void)device;
     *info = (acu_place_info){
         .can = ACU_CAN_CAPTURE | ACU_CAN_RUN_AHEAD | ACU_CAN_ADDRESS | ACU_CAN_USE_HOST |
                ACU_CAN_WRAP | ACU_CAN_READ_BESIDE,
         .alignment = ACU_CPU_ALIGNMENT,
         .largest_block = PTRDIFF_MAX,
-        .memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0,
+        .memory = acu_cpu_memory_of_host(),
         .max_rank = ACU_MAX_RANK,
         .max_blocks = UINT_MAX,
         .max_group = {SIZE_MAX, SIZE_MAX, SIZE_MAX},

@@ -109,7 +109,8 @@ typedef struct fill_task {
     char element[16];
 } fill_task;
 
-/* Fills bytes that begin with a whole element, of which the first `known` bytes have been filled. */
+/* Fills bytes that begin with a whole element, of which the first `known` bytes have been filled.
+ */
 static void spread(char *to, size_t bytes, size_t known) {
     while (known < bytes) {
         const size_t more = known < bytes - known ? known : bytes - known;

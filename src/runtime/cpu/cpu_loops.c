@@ -1,7 +1,7 @@
 /*
- * Each loop exists for each type of element: of 1, 2, 4, 8 and 16 bytes, and two that overlap, which
- * make an element of any size up to 32 bytes. Nothing is aligned. The compiler turns loops with
- * constant steps into ones of vectors.
+ * Each loop exists for each type of element: of 1, 2, 4, 8 and 16 bytes, and two that overlap,
+ * which make an element of any size up to 32 bytes. Nothing is aligned. The compiler turns loops
+ * with constant steps into ones of vectors.
  */
 #include "runtime/cpu/cpu_loops.h"
 
@@ -95,8 +95,9 @@ typedef uint8_t __attribute__((vector_size(16))) v1;
 typedef uint16_t __attribute__((vector_size(16))) v2;
 typedef uint32_t __attribute__((vector_size(16))) v4;
 typedef uint64_t __attribute__((vector_size(16))) v8;
-#define v1_LOW(a, b)  SHUFFLE(v1, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define v1_HIGH(a, b) SHUFFLE(v1, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#define v1_LOW(a, b) SHUFFLE(v1, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define v1_HIGH(a, b)                                                                              \
+    SHUFFLE(v1, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define v2_LOW(a, b)  SHUFFLE(v2, a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define v2_HIGH(a, b) SHUFFLE(v2, a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define v4_LOW(a, b)  SHUFFLE(v4, a, b, 0, 4, 1, 5)
@@ -134,8 +135,7 @@ SQUARE(v4, e4)
 SQUARE(v8, e8)
 
 /* An element of 16 bytes is its own transposition. */
-static inline void e16_square(char *to, ptrdiff_t to_row, const char *from,
-                              ptrdiff_t from_column) {
+static inline void e16_square(char *to, ptrdiff_t to_row, const char *from, ptrdiff_t from_column) {
     (void)to_row;
     (void)from_column;
     memcpy(to, from, 16);

@@ -4,17 +4,28 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Memory of at least this size begins with a huge page. */
 static const uint64_t huge = (uint64_t)2 << 20u;
 static const uint64_t page = 4096;
+
+uint64_t acu_cpu_memory_of_host(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && bytes > 0 ? (uint64_t)pages * (uint64_t)bytes : 0;
+}
+
+/* Returns whether the host never has so much, so that it is not asked. */
+static bool is_too_much(uint64_t bytes) {
+    return bytes >= (uint64_t)1 << 30u && bytes > acu_cpu_memory_of_host();
+}
 
 acu_result acu_cpu_memory_allocate(acu_backend_queue *queue, uint64_t bytes,
                                    acu_backend_memory **out) {
     (void)queue;
     void *memory = NULL;
     const size_t alignment = bytes >= huge ? huge : bytes >= page ? page : ACU_CPU_ALIGNMENT;
-    if (bytes > PTRDIFF_MAX || posix_memalign(&memory, alignment, bytes))
+    if (is_too_much(bytes) || posix_memalign(&memory, alignment, bytes))
         return acu_backend_fail(ACU_OUT_OF_MEMORY, "the host has no %llu bytes left",
                                 (unsigned long long)bytes);
     if (bytes >= huge)

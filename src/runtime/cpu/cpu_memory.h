@@ -6,6 +6,9 @@
 
 enum { ACU_CPU_ALIGNMENT = 64 }; /* bytes: a line of the cache */
 
+/* Returns the bytes of memory that the host has; 0 where that is not known. */
+uint64_t acu_cpu_memory_of_host(void);
+
 acu_result acu_cpu_memory_allocate(acu_backend_queue *queue, uint64_t bytes,
                                    acu_backend_memory **out);
 void acu_cpu_memory_free(acu_backend_queue *queue, acu_backend_memory *memory, uint64_t bytes);

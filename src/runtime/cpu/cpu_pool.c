@@ -1,8 +1,8 @@
 /*
  * A thread has a seat, whose number the programs see. A thread that sleeps inside of a program's
- * function leaves its seat to a guest, which is a thread that is started for this, and gets the seat
- * back before it goes on: so as many threads as there are seats work at once, and no circle of waits
- * can stop them all.
+ * function leaves its seat to a guest, which is a thread that is started for this, and gets the
+ * seat back before it goes on: so as many threads as there are seats work at once, and no circle of
+ * waits can stop them all.
  */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "runtime/cpu/cpu_pool.h"
@@ -20,11 +20,11 @@ enum { MOST_THREADS = 1024 };
 typedef struct seat {
     unsigned number;
     pthread_t owner;
-    bool started; /* the owner runs, or is to be joined */
-    bool asleep;  /* the owner sleeps because there is no work */
-    bool leave;   /* the owner ends */
-    bool taken;   /* a thread works here, or looks for work */
-    bool home;    /* the owner waits for the seat, without being inside of a function */
+    bool started;       /* the owner runs, or is to be joined */
+    bool asleep;        /* the owner sleeps because there is no work */
+    bool leave;         /* the owner ends */
+    bool taken;         /* a thread works here, or looks for work */
+    bool home;          /* the owner waits for the seat, without being inside of a function */
     unsigned returning; /* threads inside of functions that wait for the seat */
     pthread_cond_t free;
 } seat;
@@ -35,8 +35,8 @@ pthread_mutex_t acu_cpu_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     unsigned threads; /* 0 until they are counted */
     unsigned started;
-    unsigned idle;    /* threads that sleep because there is no work */
-    unsigned wakes;   /* of those, the ones that were told to look for work */
+    unsigned idle;  /* threads that sleep because there is no work */
+    unsigned wakes; /* of those, the ones that were told to look for work */
     pthread_cond_t work;
     seat *seats;
 } pool = {.work = PTHREAD_COND_INITIALIZER};
@@ -269,8 +269,8 @@ void acu_cpu_pool_take_back(bool lent) {
 /* ---- the end ---- */
 
 /*
- * Ends the threads that sleep, when the program ends or the library is unloaded. A thread that still
- * works is left alone, since its function may never return.
+ * Ends the threads that sleep, when the program ends or the library is unloaded. A thread that
+ * still works is left alone, since its function may never return.
  */
 __attribute__((destructor)) static void end(void) {
     pthread_mutex_lock(&acu_cpu_lock);

@@ -9,15 +9,16 @@
 extern pthread_mutex_t acu_cpu_lock;
 
 /*
- * Counts the threads that may work at once: ANYCUDA_CPU_THREADS, or the processors that this process
- * may use. Fails where the variable is no such number. Takes the lock.
+ * Counts the threads that may work at once: ANYCUDA_CPU_THREADS, or the processors that this
+ * process may use. Fails where the variable is no such number. Takes the lock.
  */
 acu_result acu_cpu_pool_count(unsigned *threads);
 
 /* Starts the first thread where there is none, so that work can be given. With the lock. */
 acu_result acu_cpu_pool_begin(void);
 
-/* Lets one more thread look for work, if there is one that sleeps or can be started. With the lock. */
+/* Lets one more thread look for work, if there is one that sleeps or can be started. With the lock.
+ */
 void acu_cpu_pool_wake(void);
 
 /*

@@ -65,12 +65,12 @@ struct acu_backend_queue {
 
     pthread_cond_t progress;
     unsigned sleepers;
-    uint64_t wake_at; /* the lowest number that a sleeper waits for */
+    uint64_t wake_at;                   /* the lowest number that a sleeper waits for */
     acu_backend_queue *previous, *next; /* of all queues */
 };
 
-/* Returns whether the queue has nothing to do, so that the thread that gives it work may do the work
- * itself. Without the lock. */
+/* Returns whether the queue has nothing to do, so that the thread that gives it work may do the
+ * work itself. Without the lock. */
 static inline bool acu_cpu_queue_is_idle(acu_backend_queue *queue) {
     return atomic_load_explicit(&queue->done, memory_order_acquire) ==
                atomic_load_explicit(&queue->given, memory_order_relaxed) &&

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 64 << 10,    /* bytes that the thread which gives the work copies, on an idle queue */
+    AT_ONCE = 64 << 10, /* bytes that the thread which gives the work copies, on an idle queue */
     PART_BYTES = 128 << 10, /* of what a thread takes at a time */
     SQUARE = 128 /* columns or rows at least of a piece that is transposed, if there are so many */
 };
@@ -36,8 +36,8 @@ static size_t distance(ptrdiff_t step) {
 
 /* ---- planning ---- */
 
-/* Takes the dimensions of several elements, with steps in the destination that go up, and sorts them
- * by these steps, the smallest last. Returns how many there are. */
+/* Takes the dimensions of several elements, with steps in the destination that go up, and sorts
+ * them by these steps, the smallest last. Returns how many there are. */
 static unsigned sort(const acu_backend_strided *s, dimension *all, acu_cpu_plane *plane) {
     unsigned rank = 0;
     for (unsigned i = 0; i < s->rank; i++) {
@@ -58,8 +58,8 @@ static unsigned sort(const acu_backend_strided *s, dimension *all, acu_cpu_plane
     return rank;
 }
 
-/* Joins dimensions that are one in both memories, and those that are dense with the element. Returns
- * how many are left. */
+/* Joins dimensions that are one in both memories, and those that are dense with the element.
+ * Returns how many are left. */
 static unsigned join(dimension *all, unsigned rank, size_t *element) {
     unsigned kept = 0;
     for (unsigned i = 0; i < rank; i++) {
