@@ -78,6 +78,7 @@ typedef struct acu_backend {
     acu_result (*count_devices)(int *count);
     acu_result (*device_open)(int device, acu_backend_device **out);
     void (*device_close)(acu_backend_device *device);
+    /* `info` is all zero before. A limit that stays 0 is none, and an alignment of 0 is 1. */
     acu_result (*device_get_info)(acu_backend_device *device, acu_place_info *info);
 
     /* ---- queues; all needed ---- */
