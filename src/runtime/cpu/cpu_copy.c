@@ -56,9 +56,9 @@ static acu_result keep(acu_backend_queue *queue, void *to, const void *from, siz
     copy_task *copy = malloc(sizeof *copy + bytes);
     if (copy == NULL)
         return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "no memory to keep %zu bytes", bytes);
+    memcpy(copy + 1, from, bytes);
     *copy = copy_of(to, copy + 1, bytes);
     copy->task.held = bytes;
-    memcpy(copy + 1, from, bytes);
     return acu_cpu_queue_add(queue, &copy->task);
 }
 
