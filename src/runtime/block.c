@@ -14,19 +14,19 @@ static void describe(const acu_handle *handle, acu_handle_text *text) {
     acu_handle_add_place(text, block->client->device->place);
 }
 
-/* Waits for all uses of a block. */
-static void wait_for_uses(acu_block *block) {
+void acu_block_wait(acu_block *block, bool writes, const acu_client *but) {
     acu_client *owner = block->client, *other = NULL;
     pthread_mutex_lock(&owner->lock);
-    const bool used = block->used > owner->done;
+    const bool used = (writes ? block->written : block->used) > owner->done && owner != but;
     pthread_mutex_unlock(&owner->lock);
     if (used)
         acu_client_wait_for_all(owner);
     for (unsigned i = 0; i == 0 || other; i++) {
         pthread_mutex_lock(&owner->lock);
         other = i < block->foreign_count ? acu_handle_add_owner(block->foreign[i].client) : NULL;
+        const bool waits = other && other != but && (!writes || block->foreign[i].written);
         pthread_mutex_unlock(&owner->lock);
-        if (other)
+        if (waits)
             acu_client_wait_for_all(other);
         (void)acu_handle_release(__func__, other, &acu_client_class);
     }
@@ -54,7 +54,7 @@ static void return_memory(acu_block *block) {
         pthread_mutex_unlock(&client->lock);
     } else if (acu_work_give(client,
                              &work)) { /* the host has no memory to do that without waiting */
-        wait_for_uses(block);
+        acu_block_wait(block, false, NULL);
         pthread_mutex_lock(&client->lock);
         acu_client_take_back(client, block->piece, block->bytes);
         pthread_mutex_unlock(&client->lock);
@@ -63,7 +63,7 @@ static void return_memory(acu_block *block) {
 }
 
 static void unwrap(acu_block *block) {
-    wait_for_uses(block);
+    acu_block_wait(block, false, NULL);
     block->client->table->memory_unwrap(block->client->device->device, block->memory);
     if (block->drop)
         block->drop(block->drop_data);
@@ -246,7 +246,7 @@ acu_result acu_block_get_host(acu_block *block, void **host) {
     ACU_TRY(acu_client_refuse_recording(__func__, client));
     ACU_TRY(acu_client_lock(__func__, client));
     acu_client_unlock(client);
-    wait_for_uses(block);
+    acu_block_wait(block, false, NULL);
     pthread_mutex_lock(&client->lock);
     acu_result code = client->table->memory_get_host(client->device->device, block->memory, host);
     pthread_mutex_unlock(&client->lock);

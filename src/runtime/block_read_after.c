@@ -33,19 +33,6 @@ static acu_result perform_read(acu_client *client, const acu_work *work) {
 
 static const acu_work_kind read_kind = {.call = "acu_block_read_after", .perform = perform_read};
 
-/* Returns a client other than the mark's that has written to the block, and whose write may not be
- * done, with an owner more; NULL if there is none. Under the owner's lock. */
-static acu_client *find_writer(const late_read *r) {
-    const acu_block *block = r->use.block;
-    acu_client *owner = block->client;
-    if (owner != r->mark->client && block->written > owner->done)
-        return acu_handle_add_owner(owner);
-    for (unsigned i = 0; i < block->foreign_count; i++)
-        if (block->foreign[i].client != r->mark->client && block->foreign[i].written)
-            return acu_handle_add_owner(block->foreign[i].client);
-    return NULL;
-}
-
 /* Begins a read beside other work: what writes to the block now waits. Without any lock. Returns
  * whether the bytes are still there. */
 static bool begin(const late_read *r) {
@@ -69,25 +56,11 @@ static void end(const late_read *r) {
     pthread_mutex_unlock(&block->client->lock);
 }
 
-/* Waits for writes that the mark does not cover, because they are of other clients. */
-static void wait_for_others(const late_read *r) {
-    acu_block *block = r->use.block;
-    for (unsigned tries = 0; tries <= block->foreign_count + 1; tries++) {
-        pthread_mutex_lock(&block->client->lock);
-        acu_client *other = find_writer(r);
-        pthread_mutex_unlock(&block->client->lock);
-        if (!other)
-            return;
-        acu_client_wait_for_all(other);
-        (void)acu_handle_release(__func__, other, &acu_client_class);
-    }
-}
-
 static acu_result read_beside(acu_client *client, const late_read *r) {
     acu_block *block = r->use.block;
     if (!begin(r))
         return fail_lost();
-    wait_for_others(r);
+    acu_block_wait(block, true, r->mark->client); /* the mark covers its own client's alone */
     acu_result code = client->table->read_after(client->queue, r->mark->mark, block->memory, r->at,
                                                 r->to, r->bytes);
     end(r);

@@ -6,7 +6,7 @@
 
 typedef struct strided_work {
     acu_work work;
-    acu_block_use uses[2]; /* the destination, the source */
+    acu_block_use uses[2];       /* the destination, the source */
     acu_backend_strided strided; /* without its pointers, which perform() sets */
     uint64_t shape[ACU_MAX_RANK];
     int64_t to[ACU_MAX_RANK], from[ACU_MAX_RANK];
@@ -14,8 +14,8 @@ typedef struct strided_work {
 
 /* ---- the layout ---- */
 
-/* Computes steps in bytes: those of a dense layout where none are given. Returns false where a number
- * is too large. */
+/* Computes steps in bytes: those of a dense layout where none are given. Returns false where a
+ * number is too large. */
 static bool steps_of(const acu_strides *s, size_t element_bytes, const int64_t *given,
                      int64_t steps[ACU_MAX_RANK]) {
     int64_t dense = (int64_t)element_bytes;
@@ -34,7 +34,8 @@ typedef struct span {
     int64_t low, high;
 } span;
 
-/* Computes the span of elements of which the first is at `at`; false where a number is too large. */
+/* Computes the span of elements of which the first is at `at`; false where a number is too large.
+ */
 static bool span_of(const acu_backend_strided *s, const uint64_t *shape, const int64_t *steps,
                     uint64_t at, span *out) {
     if (at > INT64_MAX)
@@ -151,7 +152,8 @@ static acu_result copy_by_host(const detour *d) {
     inner.s.to++;
     inner.s.from++;
     for (uint64_t i = 0; !code && i < s->shape[0]; i++) {
-        inner.s.to_at = s->to_at + i * (uint64_t)s->to[0]; /* modulo 2^64, so that signs are right */
+        inner.s.to_at =
+            s->to_at + i * (uint64_t)s->to[0]; /* modulo 2^64, so that signs are right */
         inner.s.from_at = s->from_at + i * (uint64_t)s->from[0];
         code = copy_by_host(&inner);
     }
@@ -210,14 +212,14 @@ static acu_result overflow(acu_client *client, const strided_work *w) {
 static acu_result check_range(acu_client *client, strided_work *w, unsigned which,
                               const int64_t *steps, uint64_t at) {
     const acu_block *block = w->uses[which].block;
-    span span;
-    if (!span_of(&w->strided, w->shape, steps, at, &span))
+    span all;
+    if (!span_of(&w->strided, w->shape, steps, at, &all))
         return overflow(client, w);
-    if (span.low >= 0 && (uint64_t)span.high <= block->bytes)
+    if (all.low >= 0 && (uint64_t)all.high <= block->bytes)
         return ACU_SUCCESS;
     return acu_client_fail("acu_block_copy_strided", client, block, ACU_ERROR_RANGE,
                            "elements at %lld to %lld are not inside of the block",
-                           (long long)span.low, (long long)span.high);
+                           (long long)all.low, (long long)all.high);
 }
 
 /* Returns whether the shape has no element; else all extents are at least 1. */

@@ -121,7 +121,7 @@ static void correct(const acu_backend *table, acu_place_info *info) {
         info->alignment = 1;
     if (info->largest_block == 0)
         info->largest_block = INT64_MAX;
-    if (info->max_rank > ACU_MAX_RANK)
+    if (info->max_rank == 0 || info->max_rank > ACU_MAX_RANK)
         info->max_rank = ACU_MAX_RANK;
 }
 

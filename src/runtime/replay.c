@@ -157,8 +157,8 @@ typedef struct capture_work {
     acu_replay *replay;
 } capture_work;
 
-static acu_result perform_capture(acu_client *client, const acu_work *work) {
-    acu_replay *replay = ((const capture_work *)work)->replay;
+/* Lets the back end capture the list; with the lock. */
+static acu_result capture_all(acu_client *client, acu_replay *replay) {
     const acu_backend *table = client->table;
     acu_result code = table->capture_begin(client->queue);
     if (code)
@@ -170,9 +170,21 @@ static acu_result perform_capture(acu_client *client, const acu_work *work) {
         code = table->capture_end(client->queue, &replay->real);
     if (code)
         table->capture_cancel(client->queue);
-    else
-        replay->is_real = true;
     return code;
+}
+
+/* Where the back end cannot capture, the replay says why, which is no failure. */
+static acu_result perform_capture(acu_client *client, const acu_work *work) {
+    acu_replay *replay = ((const capture_work *)work)->replay;
+    acu_saved_record before;
+    acu_record_save(&before);
+    acu_result code = capture_all(client, replay);
+    replay->is_real = !code;
+    if (code != ACU_NOT_SUPPORTED)
+        return code;
+    (void)acu_backend_take_words(code, replay->why, sizeof replay->why);
+    acu_record_restore(&before);
+    return ACU_SUCCESS;
 }
 
 static const acu_work_kind capture_kind = {
@@ -186,14 +198,7 @@ static acu_result capture(acu_replay *replay) {
         return ACU_SUCCESS;
     }
     capture_work work = {.work = {&capture_kind, NULL, 0, NULL}, .replay = replay};
-    acu_saved_record before;
-    acu_record_save(&before);
-    acu_result code = acu_work_give(client, &work.work);
-    if (code != ACU_NOT_SUPPORTED)
-        return code;
-    (void)snprintf(replay->why, sizeof replay->why, "%s", acu_record_last()->message);
-    acu_record_restore(&before);
-    return ACU_SUCCESS;
+    return acu_work_give(client, &work.work);
 }
 
 /* ---- recording ---- */

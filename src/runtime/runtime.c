@@ -219,16 +219,15 @@ acu_result acu_runtime_register(const acu_backend *backend, int *runtime) {
     return register_table(__func__, backend, runtime);
 }
 
-typedef const acu_backend *backend_entry(unsigned version);
-
 static acu_result register_library(const char *call, const char *path, void *library,
                                    int *runtime) {
+    static const acu_backend_host host = {sizeof host, ACU_BACKEND_VERSION, acu_backend_fail};
     void *symbol = dlsym(library, ACU_BACKEND_ENTRY);
-    backend_entry *entry;
+    acu_backend_entry_function *entry;
     memcpy(&entry, &symbol, sizeof entry);
     if (!entry)
         return FAIL(ACU_ERROR_ARGUMENT, "'%s' has no function %s()", path, ACU_BACKEND_ENTRY);
-    const acu_backend *backend = entry(ACU_BACKEND_VERSION);
+    const acu_backend *backend = entry(&host);
     if (!backend)
         return FAIL(ACU_NOT_SUPPORTED, "'%s' has no table for version %d of the interface", path,
                     ACU_BACKEND_VERSION);
