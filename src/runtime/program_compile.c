@@ -82,7 +82,8 @@ static acu_result compile(const char *call, acu_program *program, acu_compiled *
     char object[ACU_OBJECT_TEXT];
     acu_result code = ACU_NOT_SUPPORTED; /* a registered runtime may use what is another's form */
     if (table->program_create && (has || !known)) {
-        ACU_TRY(check_group(call, program, c->device));
+        if (has)
+            ACU_TRY(check_group(call, program, c->device));
         code = table->program_create(c->device->device, &source, &c->made);
     }
     if (code == ACU_NOT_SUPPORTED && (!has || !table->program_create)) {

@@ -72,7 +72,8 @@ static void drop(acu_work *work) {
     free(work);
 }
 
-static const acu_work_kind run_kind = {"acu_run_args", perform, keep, drop};
+static const acu_work_kind run_kind = {
+    .call = "acu_run_args", .perform = perform, .keep = keep, .drop = drop};
 
 /* ---- arguments ---- */
 
