@@ -91,7 +91,7 @@ static acu_result begin_export(const char *call, acu_block *block, acu_dtype dty
     ACU_TRY(check_layout(call, block, dtype, layout, whole));
     ACU_TRY(find_memory(call, block, &made->tensor));
     ACU_TRY(set_first(call, block, dtype, layout ? layout->at : 0, &made->tensor));
-    acu_block_wait_for_uses(block);
+    acu_block_wait(block, false, NULL);
     made->owner = block;
     made->end = end_export;
     return 0;
@@ -245,8 +245,8 @@ static acu_result make_block(const char *call, acu_client *client, acu_dlpack_ta
     if (found.bytes == 0) {
         ACU_TRY(acu_block_create(client, 0, block));
     } else {
-        ACU_TRY(acu_block_wrap_memory(call, client, found.memory, found.bytes, drop_tensor, *taken,
-                                      block));
+        ACU_TRY(acu_block_wrap_for(call, client, found.memory, found.bytes, drop_tensor, *taken,
+                                   block));
         *taken = NULL;
     }
     if (info)
@@ -268,9 +268,10 @@ static acu_result import_tensor(const char *call, acu_client *client,
         return code;
     }
     *taken = *tensor;
-    code = acu_handle_is(client, &acu_client_class)
-               ? make_block(call, client, &taken, info, block)
-               : acu_handle_refuse(call, client, &acu_client_class);
+    if (!acu_handle_is(client, &acu_client_class))
+        code = acu_handle_refuse(call, client, &acu_client_class);
+    else if ((code = make_block(call, client, &taken, info, block)))
+        (void)acu_client_note_failure(client, code);
     if (taken)
         drop_tensor(taken);
     return code;

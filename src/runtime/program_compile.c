@@ -1,5 +1,6 @@
 /* Programs: what back ends make of them, once for each device. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include "runtime/backend.h"
 #include "runtime/client.h"
 #include "runtime/program.h"
 
