@@ -32,7 +32,8 @@ static void memory_of_the_program(void **state) {
     OK(acu_block_release(block));
     FAILS(ACU_ERROR_ARGUMENT, "'memory' is NULL",
           acu_block_wrap(client, NULL, 1, NULL, NULL, &none));
-    FAILS(ACU_ERROR_ARGUMENT, "'out' is NULL", acu_block_wrap(client, bytes, 1, NULL, NULL, NULL));
+    FAILS(ACU_ERROR_ARGUMENT, "'block' is NULL",
+          acu_block_wrap(client, bytes, 1, NULL, NULL, NULL));
     made_up.fail[MADE_UP_MEMORY_WRAP] = 1;
     FAILS(1, "told to fail; client", acu_block_wrap(client, bytes, 1, count_drop, &drops, &none));
     assert_int_equal(drops, 1);
