@@ -675,8 +675,8 @@ CASE(a_client_works_after_a_recording_that_failed) {
 
 static acu_result ignore_a_failure(acu_client *on, void *data) {
     recording *r = data;
-    (void)step_a(on, r);
-    (void)acu_block_write(on, r->a, 1000, "x", 1);
+    r->result = step_a(on, r);
+    r->result = acu_block_write(on, r->a, 1000, "x", 1);
     return 0;
 }
 
