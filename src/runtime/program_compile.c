@@ -1,5 +1,6 @@
 /* Programs: what back ends make of them, once for each device. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include "runtime/backend.h"
 #include "runtime/client.h"
 #include "runtime/program.h"
 
@@ -82,7 +83,8 @@ static acu_result compile(const char *call, acu_program *program, acu_compiled *
     char object[ACU_OBJECT_TEXT];
     acu_result code = ACU_NOT_SUPPORTED; /* a registered runtime may use what is another's form */
     if (table->program_create && (has || !known)) {
-        ACU_TRY(check_group(call, program, c->device));
+        if (has)
+            ACU_TRY(check_group(call, program, c->device));
         code = table->program_create(c->device->device, &source, &c->made);
     }
     if (code == ACU_NOT_SUPPORTED && (!has || !table->program_create)) {

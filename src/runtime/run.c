@@ -72,7 +72,8 @@ static void drop(acu_work *work) {
     free(work);
 }
 
-static const acu_work_kind run_kind = {"acu_run_args", perform, keep, drop};
+static const acu_work_kind run_kind = {
+    .call = "acu_run_args", .perform = perform, .keep = keep, .drop = drop};
 
 /* ---- arguments ---- */
 
@@ -218,5 +219,6 @@ acu_result acu_run_args(acu_client *client, acu_program *program, acu_size3 item
     r.given = args;
     r.count = count;
     r.blocks = 0;
-    return run_program(&r, items);
+    const acu_result code = run_program(&r, items);
+    return ACU_LIKELY(!code) ? 0 : acu_client_note_failure(client, code);
 }

@@ -1,4 +1,4 @@
-/* DLPack: types of elements. */
+/* DLPack: types of elements, and names of devices. */
 #include "types/dlpack.h"
 
 #include "core/fail.h"
@@ -90,4 +90,30 @@ int acu_dlpack_to_dtype(const char *call, acu_dlpack_dtype theirs, acu_dtype *dt
         return refuse_type(call, theirs);
     *dtype = theirs.lanes == 1 ? lane : ACU_BYTES(acu_dtype_size(lane) * theirs.lanes);
     return 0;
+}
+
+/* ---- devices ---- */
+
+static const char *const devices[] = {
+    [1] = "the CPU",
+    [2] = "CUDA",
+    [3] = "pinned memory of CUDA",
+    [4] = "OpenCL",
+    [7] = "Vulkan",
+    [8] = "Metal",
+    [9] = "VPI",
+    [10] = "ROCm",
+    [11] = "ROCm",
+    [13] = "managed memory of CUDA",
+    [14] = "oneAPI",
+    [15] = "WebGPU",
+    [16] = "Hexagon",
+    [17] = "MAIA",
+    [18] = "Trainium",
+};
+
+const char *acu_dlpack_device_name(int type) {
+    const size_t known = sizeof devices / sizeof devices[0];
+    const char *name = type >= 0 && (size_t)type < known ? devices[type] : NULL;
+    return name ? name : "an unknown one";
 }

@@ -64,6 +64,9 @@ _Static_assert(sizeof(acu_dlpack_dtype) == 4 && sizeof(acu_dlpack_tensor) == 48 
                "a struct does not have DLPack's size");
 #endif
 
+/* Returns the name of a device type; "an unknown one" where it has none. */
+const char *acu_dlpack_device_name(int type);
+
 /* ---- types ---- */
 
 /* Finds DLPack's type for ours; returns 0 or a failure recorded for `call`. */

@@ -26,10 +26,15 @@ extern ACU_OURS acu_registered_dtype acu_registered_dtypes[ACU_REGISTERED_TYPES]
 
 /* Returns the registered type with the number; NULL where there is none. */
 const acu_registered_dtype *acu_dtype_find_registered(acu_dtype dtype);
+/* Returns the bytes that an address of such elements must be a multiple of: the largest power of
+ * two that divides their size; 1 of raw bytes. */
+size_t acu_dtype_alignment(acu_dtype dtype);
 /* Returns whether a type that everybody has is called so, or what acu_dtype_name() says of numbers
  * that are none. */
 bool acu_dtype_is_taken(const char *name);
 
+/* Is acu_dtype_storage() with `bytes` that are not NULL; a failure is recorded for `call`. */
+int acu_dtype_find_storage(const char *call, acu_dtype dtype, uint64_t count, uint64_t *bytes);
 /* Records for `call` that no elements have such a type; returns the code. */
 int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
 

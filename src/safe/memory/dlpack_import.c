@@ -35,19 +35,11 @@ static import *take_over(const char *call, const acu_dlpack_taken *tensor, int *
 
 /* ---- the device ---- */
 
-static const char *const devices[] = {
-    [4] = "OpenCL",   [7] = "Vulkan", [8] = "Metal",     [9] = "VPI",
-    [10] = "ROCm",    [11] = "ROCm",  [14] = "oneAPI",   [15] = "WebGPU",
-    [16] = "Hexagon", [17] = "MAIA",  [18] = "Trainium",
-};
-
 static int refuse_device(const char *call, int type) {
-    const size_t known = sizeof devices / sizeof devices[0];
-    const char *name = type >= 0 && (size_t)type < known ? devices[type] : NULL;
     acu_fail_hint("let the exporter copy the tensor to device type 1 (CPU) or 2 (CUDA)");
     return acu_fail(call, "", ACU_ERROR_MEMORY_KIND,
                     "the tensor is on a device that is not CUDA's: %s (device type %d)",
-                    name ? name : "an unknown one", type);
+                    acu_dlpack_device_name(type), type);
 }
 
 /* Finds the kind of memory; returns 0 or a recorded failure. */

@@ -152,16 +152,6 @@ CASE(a_description_says_that_a_handle_is_dead) {
     CONTAINS(text, "block");
 }
 
-CASE(a_cleanup_that_fails_is_kept) {
-    acu_block *dead = dead_block();
-    acu_error error;
-    acu_clear_error();
-    acu_block_cleanup(&dead);
-    EQUAL(acu_release_error(&error), 1);
-    EQUAL(error.code, ACU_ERROR_HANDLE);
-    EQUAL(acu_last_error(), 0);
-}
-
 /* ---- the message names the call, the object and the reason ---- */
 
 static void says(const char *call, const char *object, const char *reason) {

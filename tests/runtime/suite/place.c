@@ -56,7 +56,9 @@ static const struct {
 CASE_OF(no_place, no_places) {
     acu_place found = {7, 7};
     FAILS(acu_place_parse(row->text, &found), ACU_ERROR_ARGUMENT, "acu_place_parse");
-    CONTAINS(acu_last_error_message(), row->text);
+    char name[20];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(row->text, ":"), row->text);
+    CONTAINS(acu_last_error_message(), name);
 }
 
 CASE(parsing_needs_its_arguments) {
