@@ -3,6 +3,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/work.h"
+#include "types/dtype.h"
 
 #include <stdlib.h>
 
