@@ -106,6 +106,7 @@ struct acu_backend_queue {
     acu_result error; /* of work that was done; returned once */
     acu_backend_replay *capture;
     int users; /* atomic: threads that call functions for one at a time */
+    acu_backend_queue *next; /* of done_queues */
 };
 
 struct acu_backend_replay {
@@ -203,12 +204,17 @@ static acu_result queue_synchronize(acu_backend_queue *queue) {
     return take_error(queue);
 }
 
+/* Queues whose work is done; jobs of other queues may still wait for them. */
+static acu_backend_queue *done_queues;
+
 static void queue_destroy(acu_backend_queue *queue) {
     if (queue->first)
         abort(); /* its work is not done */
-    pthread_mutex_destroy(&queue->lock);
     ADD(queues, -1u);
-    free(queue);
+    queue->next = __atomic_load_n(&done_queues, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&done_queues, &queue->next, queue, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
 }
 
 /* ---- memory: an address; what is freed is filled, so that later uses show ---- */

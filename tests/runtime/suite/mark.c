@@ -40,6 +40,8 @@ CASE(not_yet_is_no_failure) {
 }
 
 CASE(a_query_is_true_in_the_end) {
+    if (is_late())
+        skip_case("the place does nothing until something waits for it");
     acu_block *block = new_block(40000);
     OK(acu_run(client, program("suite_count"), acu_items(10000), acu_out_block(block), 1u, 10000u));
     acu_mark *mark = new_mark(client);

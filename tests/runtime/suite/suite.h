@@ -149,6 +149,8 @@ void needs(unsigned what, const char *in_words);
 bool is_webgpu(void);
 bool is_cuda(void);
 bool is_cpu(void);
+/* The made-up back end, which does nothing until something waits for it, and the CPU's forms. */
+bool is_late(void);
 /* CUDA is the simulator, where a GPU would do what the test cannot. */
 bool is_simulated(void);
 /* Another place than the one that is tested: the CPU, or the made-up back end. */
