@@ -33,8 +33,6 @@ size_t acu_dtype_alignment(acu_dtype dtype);
  * that are none. */
 bool acu_dtype_is_taken(const char *name);
 
-/* Is acu_dtype_storage() with `bytes` that are not NULL; a failure is recorded for `call`. */
-int acu_dtype_find_storage(const char *call, acu_dtype dtype, uint64_t count, uint64_t *bytes);
 /* Records for `call` that no elements have such a type; returns the code. */
 int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
 

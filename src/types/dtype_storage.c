@@ -6,7 +6,8 @@ int acu_refuse_dtype(const char *call, acu_dtype dtype) {
     return acu_fail(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
 }
 
-int acu_dtype_find_storage(const char *call, acu_dtype dtype, uint64_t count, uint64_t *bytes) {
+/* Computes the bytes of so many elements; returns 0 or a failure recorded for `call`. */
+static int find_bytes(const char *call, acu_dtype dtype, uint64_t count, uint64_t *bytes) {
     const uint64_t group = acu_dtype_group(dtype);
     if (group == 0)
         return acu_refuse_dtype(call, dtype);
@@ -23,7 +24,7 @@ acu_result acu_dtype_storage(acu_dtype dtype, uint64_t count, uint64_t *bytes) {
     if (!bytes)
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'bytes' is NULL");
     *bytes = 0;
-    return acu_dtype_find_storage(__func__, dtype, count, bytes);
+    return find_bytes(__func__, dtype, count, bytes);
 }
 
 /* Checks that a run lies in the elements, and cuts no group; returns 0 or a recorded failure. */
@@ -54,8 +55,8 @@ acu_result acu_dtype_view(acu_dtype dtype, uint64_t total, uint64_t at, uint64_t
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         offset ? "bytes" : "offset");
     *offset = *bytes = 0;
-    ACU_TRY(acu_dtype_find_storage(__func__, dtype, total, &all));
+    ACU_TRY(find_bytes(__func__, dtype, total, &all));
     ACU_TRY(check_run(__func__, dtype, total, at, count));
     *offset = at / acu_dtype_group(dtype) * acu_dtype_size(dtype);
-    return acu_dtype_find_storage(__func__, dtype, count, bytes);
+    return find_bytes(__func__, dtype, count, bytes);
 }
