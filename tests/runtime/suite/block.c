@@ -66,9 +66,14 @@ static const struct {
     acu_dtype dtype;
     uint64_t count, bytes;
 } typed[] = {
-    {"f32", ACU_F32, 10, 40},       {"f64", ACU_F64, 3, 24}, {"u8", ACU_U8, 7, 7},
-    {"bf16", ACU_BF16, 5, 10},      {"c128", ACU_C128, 2, 32}, {"bool", ACU_BOOL, 9, 9},
-    {"bytes_of_12", ACU_BYTES_KIND | 12, 3, 36}, {"none", ACU_I64, 0, 0},
+    {"f32", ACU_F32, 10, 40},
+    {"f64", ACU_F64, 3, 24},
+    {"u8", ACU_U8, 7, 7},
+    {"bf16", ACU_BF16, 5, 10},
+    {"c128", ACU_C128, 2, 32},
+    {"bool", ACU_BOOL, 9, 9},
+    {"bytes_of_12", ACU_BYTES_KIND | 12, 3, 36},
+    {"none", ACU_I64, 0, 0},
 };
 
 CASE_OF(a_block_for_elements, typed) {

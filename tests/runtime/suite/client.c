@@ -66,11 +66,8 @@ CASE_FOR(options_of_a_size, 0, sizeof(acu_client_options)) {
 static const struct {
     const char *name;
     int priority;
-} priorities[] = {{"urgent", -1},
-                  {"most_urgent", -1000},
-                  {"default", 0},
-                  {"later", 1},
-                  {"last", 1000}};
+} priorities[] = {
+    {"urgent", -1}, {"most_urgent", -1000}, {"default", 0}, {"later", 1}, {"last", 1000}};
 
 CASE_OF(a_priority, priorities) {
     acu_client *made = NULL;

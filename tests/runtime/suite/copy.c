@@ -114,8 +114,8 @@ static const struct {
     const char *name;
     size_t to, from, bytes;
 } between[] = {
-    {"all", 0, 0, 1000},   {"a_word", 4, 8, 4},        {"a_byte", 3, 2, 1},
-    {"odd", 1, 2, 997},    {"the_end", 999, 999, 1},   {"nothing", 1000, 1000, 0},
+    {"all", 0, 0, 1000},     {"a_word", 4, 8, 4},      {"a_byte", 3, 2, 1},
+    {"odd", 1, 2, 997},      {"the_end", 999, 999, 1}, {"nothing", 1000, 1000, 0},
     {"a_tail", 400, 1, 600},
 };
 

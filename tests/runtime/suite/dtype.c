@@ -71,7 +71,7 @@ CASE(no_type_has_no_group) {
 static const struct {
     const char *name;
     uint64_t count, bytes;
-} storages[] = {{"nothing", 0, 0},   {"one", 1, 18},        {"a_group", 32, 18},
+} storages[] = {{"nothing", 0, 0},    {"one", 1, 18},         {"a_group", 32, 18},
                 {"one_more", 33, 36}, {"two_groups", 64, 36}, {"many", 32000000, 18000000}};
 
 CASE_OF(storage_of, storages) {

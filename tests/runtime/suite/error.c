@@ -188,9 +188,8 @@ CASE(an_argument_is_told) {
 
 CASE(a_missing_form_is_told) {
     acu_program *made = NULL;
-    acu_program_source source = {.name = "elsewhere",
-                                 .forms = &(acu_form){"nowhere", "code", 4},
-                                 .form_count = 1};
+    acu_program_source source = {
+        .name = "elsewhere", .forms = &(acu_form){"nowhere", "code", 4}, .form_count = 1};
     char where[100];
     acu_place_describe(place, where, sizeof where);
     OK(acu_program_create(&source, &made));

@@ -32,8 +32,7 @@ CASE_FOR(a_large_fill_with_elements_of, 1, 2, 3, 4, 5, 8, 12, 16) {
 CASE_FOR(elements_of_a_wrong_size, 0, 17, 32, 18446744073709551615u) {
     acu_block *block = new_block(100);
     uint8_t element[32] = {0};
-    FAILS(acu_block_fill(client, block, 0, 100, element, n), ACU_ERROR_ARGUMENT,
-          "acu_block_fill");
+    FAILS(acu_block_fill(client, block, 0, 100, element, n), ACU_ERROR_ARGUMENT, "acu_block_fill");
 }
 
 CASE(zeros) {

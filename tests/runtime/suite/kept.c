@@ -160,6 +160,21 @@ uint8_t *contents(acu_client *reader, acu_block *block, uint64_t at, size_t size
     return data;
 }
 
+acu_block *block_of_floats(size_t count, float factor) {
+    float *data = host_bytes(count * 4);
+    for (size_t i = 0; i < count; i++)
+        data[i] = (float)i * factor;
+    return new_block_of(data, count * 4);
+}
+
+uint32_t *words_of(acu_block *block, size_t count) {
+    return (uint32_t *)(void *)contents(client, block, 0, count * 4);
+}
+
+float *floats_of(acu_block *block, size_t count) {
+    return (float *)(void *)contents(client, block, 0, count * 4);
+}
+
 static _Thread_local uint64_t random_state = 88172645463325252u;
 
 uint32_t any_number(void) {
@@ -175,8 +190,8 @@ uint32_t below(uint32_t limit) {
 
 /* ---- comparing ---- */
 
-void same_bytes(const char *file, int line, const char *what, const void *got,
-                const void *expected, size_t size) {
+void same_bytes(const char *file, int line, const char *what, const void *got, const void *expected,
+                size_t size) {
     const uint8_t *a = got, *b = expected;
     for (size_t i = 0; i < size; i++)
         if (a[i] != b[i])

@@ -15,8 +15,8 @@ static void order_of(size_t n, int order[KINDS]) {
         size_t choice = n % (size_t)(KINDS - i);
         n /= (size_t)(KINDS - i);
         order[i] = left[choice];
-        memmove(&left[choice], &left[choice + 1], (size_t)(KINDS - i - 1) * sizeof *left -
-                                                      choice * sizeof *left);
+        memmove(&left[choice], &left[choice + 1],
+                (size_t)(KINDS - i - 1) * sizeof *left - choice * sizeof *left);
     }
 }
 

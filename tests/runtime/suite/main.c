@@ -55,8 +55,8 @@ void add_case(const char *file, const char *name, const char *row_name, case_bod
     if (case_count == MOST_CASES)
         abort();
     test_case *it = &cases[case_count++];
-    int length = snprintf(it->name, sizeof it->name, "%.*s.%s", (int)strcspn(slash, "."), slash,
-                          name);
+    int length =
+        snprintf(it->name, sizeof it->name, "%.*s.%s", (int)strcspn(slash, "."), slash, name);
     char *end = it->name + length;
     size_t room = sizeof it->name - (size_t)length;
     if (row_name)
@@ -185,8 +185,7 @@ static int run_all(const regex_t *chosen, bool timed) {
         }
     now.it = NULL;
     release_programs();
-    printf("%u ok, %u failed, %u skipped, in %.1f s\n", passed, failed, skipped,
-           seconds() - begin);
+    printf("%u ok, %u failed, %u skipped, in %.1f s\n", passed, failed, skipped, seconds() - begin);
     return failed || passed + skipped == 0;
 }
 
@@ -202,11 +201,12 @@ static int list_all(const regex_t *chosen) {
 }
 
 static int print_usage(FILE *to) {
-    fprintf(to, "usage: runtime_suite [-t] PLACE [REGEX]\n"
-                "       runtime_suite -l [REGEX]\n"
-                "  runs the cases of the runtime interface on cpu, cuda, webgpu, madeup, which is a\n"
-                "  back end that does its work late, or fake, which has only what each must have;\n"
-                "  REGEX chooses cases by their names (copy[.]), -l lists them, -t times them\n");
+    fprintf(to,
+            "usage: runtime_suite [-t] PLACE [REGEX]\n"
+            "       runtime_suite -l [REGEX]\n"
+            "  runs the cases of the runtime interface on cpu, cuda, webgpu, madeup, which is a\n"
+            "  back end that does its work late, or fake, which has only what each must have;\n"
+            "  REGEX chooses cases by their names (copy[.]), -l lists them, -t times them\n");
     return USAGE;
 }
 

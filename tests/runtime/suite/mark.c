@@ -248,8 +248,9 @@ CASE(read_after_a_later_read_of_the_block) {
 static const struct {
     const char *name;
     int what;
-} writers[] = {{"write", 0}, {"fill", 1}, {"copy", 2}, {"run", 3}, {"write_by_another_client", 4},
-               {"strided_copy", 5}};
+} writers[] = {
+    {"write", 0},       {"fill", 1}, {"copy", 2}, {"run", 3}, {"write_by_another_client", 4},
+    {"strided_copy", 5}};
 
 CASE_OF(read_after_a_later, writers) {
     const size_t shape[] = {2};

@@ -132,8 +132,7 @@ CASE_FOR(rank, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16) {
     }
     check_copy(count, count, 4, &(acu_strides){(unsigned)n, shape, NULL, reversed, 0, 0});
     check_copy(count, count, 3, &(acu_strides){(unsigned)n, shape, reversed, NULL, 0, 0});
-    check_copy(count + 1, count + 2, 1,
-               &(acu_strides){(unsigned)n, shape, reversed, NULL, 1, 2});
+    check_copy(count + 1, count + 2, 1, &(acu_strides){(unsigned)n, shape, reversed, NULL, 1, 2});
 }
 
 CASE(a_large_transposition) {

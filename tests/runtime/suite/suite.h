@@ -130,8 +130,8 @@ _Noreturn void fail_case(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Ends the case as one that cannot run here. */
 _Noreturn void skip_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void same_bytes(const char *file, int line, const char *what, const void *got,
-                const void *expected, size_t size);
+void same_bytes(const char *file, int line, const char *what, const void *got, const void *expected,
+                size_t size);
 void holds(const char *file, int line, const char *what, acu_client *reader, acu_block *block,
            const void *expected, size_t size);
 
@@ -151,6 +151,8 @@ bool is_cuda(void);
 bool is_cpu(void);
 /* The made-up back end, which does nothing until something waits for it, and the CPU's forms. */
 bool is_late(void);
+/* Programs have forms for the place. */
+bool has_programs(void);
 /* CUDA is the simulator, where a GPU would do what the test cannot. */
 bool is_simulated(void);
 /* Another place than the one that is tested: the CPU, or the made-up back end. */
@@ -183,6 +185,10 @@ uint8_t *some_bytes(size_t size);
 void *copy_bytes(const void *data, size_t size);
 /* The contents of a block. */
 uint8_t *contents(acu_client *reader, acu_block *block, uint64_t at, size_t size);
+uint32_t *words_of(acu_block *block, size_t count);
+float *floats_of(acu_block *block, size_t count);
+/* `count` floats: i * factor. */
+acu_block *block_of_floats(size_t count, float factor);
 /* Numbers that differ in each call; the same ones in each run. */
 uint32_t any_number(void);
 uint32_t below(uint32_t limit);
@@ -193,7 +199,7 @@ acu_memory_stats memory_of(acu_client *of);
 
 void run_threads(unsigned count, void (*body)(unsigned number));
 
-/* ---- programs (programs.c) ---- */
+/* ---- programs (forms.c) ---- */
 
 /* One of suite_programs, made once in this process. */
 acu_program *program(const char *name);

@@ -144,10 +144,10 @@ static const struct {
     uint64_t at;
     size_t bytes;
 } outside[] = {
-    {"one_too_many", 0, 101},         {"one_too_far", 1, 100},
-    {"at_the_end", 100, 1},           {"behind_the_end", 101, 1},
-    {"far_behind", UINT64_MAX, 1},    {"overflow", UINT64_MAX - 4, 8},
-    {"huge", 0, SIZE_MAX},            {"huge_and_overflow", 50, SIZE_MAX - 40},
+    {"one_too_many", 0, 101},      {"one_too_far", 1, 100},
+    {"at_the_end", 100, 1},        {"behind_the_end", 101, 1},
+    {"far_behind", UINT64_MAX, 1}, {"overflow", UINT64_MAX - 4, 8},
+    {"huge", 0, SIZE_MAX},         {"huge_and_overflow", 50, SIZE_MAX - 40},
 };
 
 CASE_OF(outside_of_the_block, outside) {

@@ -35,6 +35,10 @@ bool is_late(void) {
     return late;
 }
 
+bool has_programs(void) {
+    return is_cpu() || is_cuda() || is_webgpu();
+}
+
 bool is_simulated(void) {
     return is_cuda() && acu_loaded(ACU_CUDART) && acu_loaded(ACU_CUDART)->is_sim;
 }
@@ -123,7 +127,8 @@ static const char *find_place(const char *name) {
         late = true;
         return NULL;
     }
-    fprintf(stderr, "error: there is no place '%s'; there are cpu, cuda, webgpu, fake and madeup\n", name);
+    fprintf(stderr, "error: there is no place '%s'; there are cpu, cuda, webgpu, fake and madeup\n",
+            name);
     exit(2);
 }
 

@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <time.h>
 
-#define FOR_ITEMS(i, part, limit)                                                                    \
+#define FOR_ITEMS(i, part, limit)                                                                  \
     for (size_t i = (part)->begin[0]; i < (part)->end[0] && i < (limit); i++)
 #define WORD(arg) (*(const uint32_t *)(arg))
 
@@ -55,7 +55,7 @@ static void add(const acu_part *part, void *const *args) {
     const float *a = args[0], *b = args[1];
     float *sum = args[2];
     FOR_ITEMS(i, part, WORD(args[3]))
-        sum[i] = a[i] + b[i];
+    sum[i] = a[i] + b[i];
 }
 
 static const char add_ptx[] =
@@ -75,7 +75,7 @@ static void scale(const acu_part *part, void *const *args) {
     float factor = *(const float *)args[1];
     int32_t offset = *(const int32_t *)args[2];
     FOR_ITEMS(i, part, WORD(args[3]))
-        x[i] = x[i] * factor + (float)offset;
+    x[i] = x[i] * factor + (float)offset;
 }
 
 static const char scale_ptx[] =
@@ -87,15 +87,15 @@ static const char scale_ptx[] =
                                      "    mul.rn.f32 %f3, %f3, %f1;\n"
                                      "    add.rn.f32 %f3, %f3, %f2;\n"
                                      "    st.f32 [%rd1], %f3;\n");
-static const char scale_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "f32")
-    WGSL_VALUES("1", "factor: f32, offset: i32, n: u32")
+static const char scale_wgsl[] =
+    WGSL_BLOCK("0", "read_write", "x", "f32") WGSL_VALUES("1", "factor: f32, offset: i32, n: u32")
         WGSL_MAIN("suite_scale", "x[i] = x[i] * v.factor + f32(v.offset);");
 
 /* x[i] = i + first */
 static void count_up(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
     FOR_ITEMS(i, part, WORD(args[2]))
-        x[i] = (uint32_t)i + WORD(args[1]);
+    x[i] = (uint32_t)i + WORD(args[1]);
 }
 
 static const char count_ptx[] =
@@ -110,40 +110,39 @@ static const char count_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32")
 static void step(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
     FOR_ITEMS(i, part, WORD(args[1]))
-        x[i] = x[i] * 3 + 1;
+    x[i] = x[i] * 3 + 1;
 }
 
-static const char step_ptx[] =
-    PTX("suite_step", ".param .u64 x, .param .u32 n",
-        PTX_ITEM PTX_AT("x", "%rd1") "    ld.u32 %r6, [%rd1];\n"
-                                     "    mul.lo.u32 %r6, %r6, 3;\n"
-                                     "    add.u32 %r6, %r6, 1;\n"
-                                     "    st.u32 [%rd1], %r6;\n");
-static const char step_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32")
-    WGSL_VALUES("1", "n: u32") WGSL_MAIN("suite_step", "x[i] = x[i] * 3u + 1u;");
+static const char step_ptx[] = PTX("suite_step", ".param .u64 x, .param .u32 n",
+                                   PTX_ITEM PTX_AT("x", "%rd1") "    ld.u32 %r6, [%rd1];\n"
+                                                                "    mul.lo.u32 %r6, %r6, 3;\n"
+                                                                "    add.u32 %r6, %r6, 1;\n"
+                                                                "    st.u32 [%rd1], %r6;\n");
+static const char step_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32") WGSL_VALUES("1", "n: u32")
+    WGSL_MAIN("suite_step", "x[i] = x[i] * 3u + 1u;");
 
 /* to[i] = from[i] */
 static void copy_words(const acu_part *part, void *const *args) {
     const uint32_t *from = args[0];
     uint32_t *to = args[1];
     FOR_ITEMS(i, part, WORD(args[2]))
-        to[i] = from[i];
+    to[i] = from[i];
 }
 
 static const char copy_ptx[] =
     PTX("suite_copy", ".param .u64 from, .param .u64 to, .param .u32 n",
         PTX_ITEM PTX_AT("from", "%rd1") PTX_AT("to", "%rd2") "    ld.u32 %r6, [%rd1];\n"
                                                              "    st.u32 [%rd2], %r6;\n");
-static const char copy_wgsl[] = WGSL_BLOCK("0", "read", "source", "u32")
-    WGSL_BLOCK("1", "read_write", "to", "u32") WGSL_VALUES("2", "n: u32")
-        WGSL_MAIN("suite_copy", "to[i] = source[i];");
+static const char copy_wgsl[] =
+    WGSL_BLOCK("0", "read", "source", "u32") WGSL_BLOCK("1", "read_write", "to", "u32")
+        WGSL_VALUES("2", "n: u32") WGSL_MAIN("suite_copy", "to[i] = source[i];");
 
 /* sums[g] += the sum of the 64 words of group g, which GPUs add up in memory that a group shares */
 static void reduce(const acu_part *part, void *const *args) {
     const uint32_t *from = args[0];
     uint32_t *sums = args[1];
     FOR_ITEMS(i, part, WORD(args[2]))
-        __atomic_fetch_add(&sums[i / 64], from[i], __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sums[i / 64], from[i], __ATOMIC_RELAXED);
 }
 
 static const char reduce_ptx[] =
@@ -187,6 +186,8 @@ static const char reduce_wgsl[] =
                                    "fn suite_reduce(@builtin(global_invocation_id) id: vec3u,\n"
                                    "    @builtin(local_invocation_index) local: u32,\n"
                                    "    @builtin(workgroup_id) group: vec3u) {\n"
+                                   "    if (local == 0u) { atomicStore(&total, 0u); }\n"
+                                   "    workgroupBarrier();\n"
                                    "    if (id.x < v.n) { atomicAdd(&total, source[id.x]); }\n"
                                    "    workgroupBarrier();\n"
                                    "    if (local == 0u && group.x * 64u < v.n) {\n"
@@ -199,49 +200,49 @@ static void cube(const acu_part *part, void *const *args) {
     for (size_t z = part->begin[2]; z < part->end[2] && z < nz; z++)
         for (size_t y = part->begin[1]; y < part->end[1] && y < ny; y++)
             FOR_ITEMS(x, part, nx)
-                to[x + nx * (y + ny * z)] = (uint32_t)(x + 1000 * y + 1000000 * z);
+    to[x + nx * (y + ny * z)] = (uint32_t)(x + 1000 * y + 1000000 * z);
 }
 
-static const char cube_ptx[] =
-    PTX("suite_cube", ".param .u64 to, .param .u32 nx, .param .u32 ny, .param .u32 nz, .param .u32 n",
-        "    ld.param.u32 %r5, [nx];\n"
-        "    ld.param.u32 %r6, [ny];\n"
-        "    ld.param.u32 %r7, [nz];\n"
-        "    mov.u32 %r1, %ctaid.x;\n"
-        "    mov.u32 %r2, %ntid.x;\n"
-        "    mov.u32 %r3, %tid.x;\n"
-        "    mad.lo.s32 %r8, %r1, %r2, %r3;\n"
-        "    mov.u32 %r1, %ctaid.y;\n"
-        "    mov.u32 %r2, %ntid.y;\n"
-        "    mov.u32 %r3, %tid.y;\n"
-        "    mad.lo.s32 %r9, %r1, %r2, %r3;\n"
-        "    mov.u32 %r1, %ctaid.z;\n"
-        "    mov.u32 %r2, %ntid.z;\n"
-        "    mov.u32 %r3, %tid.z;\n"
-        "    mad.lo.s32 %r10, %r1, %r2, %r3;\n"
-        "    setp.ge.u32 %p1, %r8, %r5;\n"
-        "    @%p1 bra END;\n"
-        "    setp.ge.u32 %p2, %r9, %r6;\n"
-        "    @%p2 bra END;\n"
-        "    setp.ge.u32 %p3, %r10, %r7;\n"
-        "    @%p3 bra END;\n"
-        "    mad.lo.u32 %r11, %r10, %r6, %r9;\n"
-        "    mad.lo.u32 %r11, %r11, %r5, %r8;\n"
-        "    mul.wide.u32 %rd2, %r11, 4;\n"
-        "    ld.param.u64 %rd1, [to];\n"
-        "    add.s64 %rd1, %rd1, %rd2;\n"
-        "    mad.lo.u32 %r12, %r9, 1000, %r8;\n"
-        "    mad.lo.u32 %r12, %r10, 1000000, %r12;\n"
-        "    st.u32 [%rd1], %r12;\n");
-static const char cube_wgsl[] = WGSL_BLOCK("0", "read_write", "to", "u32")
-    WGSL_VALUES("1", "nx: u32, ny: u32, nz: u32, n: u32") "@compute @workgroup_size(4, 4, 4)\n"
-                                                  "fn suite_cube(\n"
-                                                  "    @builtin(global_invocation_id) id: vec3u) {\n"
-                                                  "    if (id.x >= v.nx || id.y >= v.ny ||\n"
-                                                  "        id.z >= v.nz) { return; }\n"
-                                                  "    to[id.x + v.nx * (id.y + v.ny * id.z)] =\n"
-                                                  "        id.x + 1000u * id.y + 1000000u * id.z;\n"
-                                                  "}\n";
+static const char cube_ptx[] = PTX(
+    "suite_cube", ".param .u64 to, .param .u32 nx, .param .u32 ny, .param .u32 nz, .param .u32 n",
+    "    ld.param.u32 %r5, [nx];\n"
+    "    ld.param.u32 %r6, [ny];\n"
+    "    ld.param.u32 %r7, [nz];\n"
+    "    mov.u32 %r1, %ctaid.x;\n"
+    "    mov.u32 %r2, %ntid.x;\n"
+    "    mov.u32 %r3, %tid.x;\n"
+    "    mad.lo.s32 %r8, %r1, %r2, %r3;\n"
+    "    mov.u32 %r1, %ctaid.y;\n"
+    "    mov.u32 %r2, %ntid.y;\n"
+    "    mov.u32 %r3, %tid.y;\n"
+    "    mad.lo.s32 %r9, %r1, %r2, %r3;\n"
+    "    mov.u32 %r1, %ctaid.z;\n"
+    "    mov.u32 %r2, %ntid.z;\n"
+    "    mov.u32 %r3, %tid.z;\n"
+    "    mad.lo.s32 %r10, %r1, %r2, %r3;\n"
+    "    setp.ge.u32 %p1, %r8, %r5;\n"
+    "    @%p1 bra END;\n"
+    "    setp.ge.u32 %p2, %r9, %r6;\n"
+    "    @%p2 bra END;\n"
+    "    setp.ge.u32 %p3, %r10, %r7;\n"
+    "    @%p3 bra END;\n"
+    "    mad.lo.u32 %r11, %r10, %r6, %r9;\n"
+    "    mad.lo.u32 %r11, %r11, %r5, %r8;\n"
+    "    mul.wide.u32 %rd2, %r11, 4;\n"
+    "    ld.param.u64 %rd1, [to];\n"
+    "    add.s64 %rd1, %rd1, %rd2;\n"
+    "    mad.lo.u32 %r12, %r9, 1000, %r8;\n"
+    "    mad.lo.u32 %r12, %r10, 1000000, %r12;\n"
+    "    st.u32 [%rd1], %r12;\n");
+static const char cube_wgsl[] = WGSL_BLOCK("0", "read_write", "to", "u32") WGSL_VALUES(
+    "1", "nx: u32, ny: u32, nz: u32, n: u32") "@compute @workgroup_size(4, 4, 4)\n"
+                                              "fn suite_cube(\n"
+                                              "    @builtin(global_invocation_id) id: vec3u) {\n"
+                                              "    if (id.x >= v.nx || id.y >= v.ny ||\n"
+                                              "        id.z >= v.nz) { return; }\n"
+                                              "    to[id.x + v.nx * (id.y + v.ny * id.z)] =\n"
+                                              "        id.x + 1000u * id.y + 1000000u * id.z;\n"
+                                              "}\n";
 
 /* to[0 … 4] = a, the two words of b, c, d: values of 4, 8, 4 and 4 bytes, one of them floating */
 static void values(const acu_part *part, void *const *args) {
@@ -272,8 +273,9 @@ static const char values_ptx[] =
                  "    st.u32 [%rd1+16], %r10;\n");
 static const char values_wgsl[] = WGSL_BLOCK("0", "read_write", "to", "u32")
     WGSL_VALUES("1", "a: u32, b: vec2u, c: f32, d: i32, n: u32")
-        WGSL_MAIN("suite_values", "if (i == 0u) { to[0] = v.a; to[1] = v.b.x; to[2] = v.b.y;\n"
-                                  "        to[3] = bitcast<u32>(v.c); to[4] = bitcast<u32>(v.d); }");
+        WGSL_MAIN("suite_values",
+                  "if (i == 0u) { to[0] = v.a; to[1] = v.b.x; to[2] = v.b.y;\n"
+                  "        to[3] = bitcast<u32>(v.c); to[4] = bitcast<u32>(v.d); }");
 
 /* to[0 … 3] = a struct of four words */
 static void structure(const acu_part *part, void *const *args) {
@@ -290,29 +292,30 @@ static const char struct_ptx[] =
                  "    ld.param.u64 %rd3, [s+8];\n"
                  "    st.u64 [%rd1], %rd2;\n"
                  "    st.u64 [%rd1+8], %rd3;\n");
-static const char struct_wgsl[] = WGSL_BLOCK("0", "read_write", "to", "u32")
-    WGSL_VALUES("1", "s: vec4u, n: u32")
+static const char struct_wgsl[] =
+    WGSL_BLOCK("0", "read_write", "to", "u32") WGSL_VALUES("1", "s: vec4u, n: u32")
         WGSL_MAIN("suite_struct", "to[0] = v.s.x; to[1] = v.s.y; to[2] = v.s.z; to[3] = v.s.w;");
 
 /* x[i] *= 2, without a value: the number of items is that of the words, and no thread is beyond */
 static void twice(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
     FOR_ITEMS(i, part, SIZE_MAX)
-        x[i] *= 2;
+    x[i] *= 2;
 }
 
-static const char twice_ptx[] = PTX("suite_twice", ".param .u64 x",
-                                    "    mov.u32 %r2, %ctaid.x;\n"
-                                    "    mov.u32 %r3, %ntid.x;\n"
-                                    "    mov.u32 %r4, %tid.x;\n"
-                                    "    mad.lo.s32 %r1, %r2, %r3, %r4;\n"
-                                    "    mul.wide.u32 %rd9, %r1, 4;\n" PTX_AT("x", "%rd1")
-                                        "    ld.u32 %r6, [%rd1];\n"
-                                        "    add.u32 %r6, %r6, %r6;\n"
-                                        "    st.u32 [%rd1], %r6;\n");
-static const char twice_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32")
-    "@compute @workgroup_size(64)\n"
-    "fn suite_twice(@builtin(global_invocation_id) id: vec3u) { x[id.x] *= 2u; }\n";
+static const char twice_ptx[] =
+    PTX("suite_twice", ".param .u64 x",
+        "    mov.u32 %r2, %ctaid.x;\n"
+        "    mov.u32 %r3, %ntid.x;\n"
+        "    mov.u32 %r4, %tid.x;\n"
+        "    mad.lo.s32 %r1, %r2, %r3, %r4;\n"
+        "    mul.wide.u32 %rd9, %r1, 4;\n" PTX_AT("x", "%rd1") "    ld.u32 %r6, [%rd1];\n"
+                                                               "    add.u32 %r6, %r6, %r6;\n"
+                                                               "    st.u32 [%rd1], %r6;\n");
+static const char twice_wgsl[] = WGSL_BLOCK(
+    "0", "read_write", "x",
+    "u32") "@compute @workgroup_size(64)\n"
+           "fn suite_twice(@builtin(global_invocation_id) id: vec3u) { x[id.x] *= 2u; }\n";
 
 /* ---- work that waits until the case lets it go ---- */
 
@@ -372,11 +375,11 @@ typedef struct suite_program {
      arg_count,                                                                                    \
      NULL}
 static suite_program programs[] = {
-    PROGRAM(add, add, 64, 1, 3, 4),        PROGRAM(scale, scale, 64, 1, 1, 4),
-    PROGRAM(count, count_up, 64, 1, 1, 3), PROGRAM(step, step, 64, 1, 1, 2),
+    PROGRAM(add, add, 64, 1, 3, 4),         PROGRAM(scale, scale, 64, 1, 1, 4),
+    PROGRAM(count, count_up, 64, 1, 1, 3),  PROGRAM(step, step, 64, 1, 1, 2),
     PROGRAM(copy, copy_words, 64, 1, 2, 3), PROGRAM(reduce, reduce, 64, 1, 2, 3),
-    PROGRAM(values, values, 64, 1, 1, 6),  PROGRAM(struct, structure, 64, 1, 1, 3),
-    PROGRAM(twice, twice, 64, 1, 1, 1),    PROGRAM(cube, cube, 4, 4, 1, 5),
+    PROGRAM(values, values, 64, 1, 1, 6),   PROGRAM(struct, structure, 64, 1, 1, 3),
+    PROGRAM(twice, twice, 64, 1, 1, 1),     PROGRAM(cube, cube, 4, 4, 1, 5),
     PROGRAM(hold, hold_on_cpu, 1, 1, 0, 0),
 };
 
@@ -391,7 +394,7 @@ static suite_program *find_program(const char *name) {
 /* A place without programs of its own lets the CPU run them. */
 acu_program_source source_of(const char *name) {
     acu_program_source source = find_program(name)->source;
-    if (!is_cpu() && !is_cuda() && !is_webgpu())
+    if (!has_programs())
         source.flags = ACU_PROGRAM_ON_CPU;
     return source;
 }
@@ -451,15 +454,18 @@ static void write_ptx(growing_text *to, unsigned blocks) {
              ".visible .entry suite_sum(.param .u32 inputs");
     for (unsigned i = 0; i < blocks; i++)
         grow(to, ", .param .u64 b%u", i);
-    grow(to, ", .param .u32 n)\n{\n    .reg .pred %%p<2>; .reg .b32 %%r<9>; .reg .b64 %%rd<10>;\n"
-             "%s    mov.u32 %%r6, 0;\n",
+    grow(to,
+         ", .param .u32 n)\n{\n    .reg .pred %%p<2>; .reg .b32 %%r<9>; .reg .b64 %%rd<10>;\n"
+         "%s    mov.u32 %%r6, 0;\n",
          PTX_ITEM);
     for (unsigned i = 0; i + 1 < blocks; i++)
-        grow(to, "    ld.param.u64 %%rd1, [b%u];\n    add.s64 %%rd1, %%rd1, %%rd9;\n"
-                 "    ld.u32 %%r7, [%%rd1];\n    add.u32 %%r6, %%r6, %%r7;\n",
+        grow(to,
+             "    ld.param.u64 %%rd1, [b%u];\n    add.s64 %%rd1, %%rd1, %%rd9;\n"
+             "    ld.u32 %%r7, [%%rd1];\n    add.u32 %%r6, %%r6, %%r7;\n",
              i);
-    grow(to, "    ld.param.u64 %%rd1, [b%u];\n    add.s64 %%rd1, %%rd1, %%rd9;\n"
-             "    st.u32 [%%rd1], %%r6;\nEND:\n    ret;\n}\n",
+    grow(to,
+         "    ld.param.u64 %%rd1, [b%u];\n    add.s64 %%rd1, %%rd1, %%rd9;\n"
+         "    st.u32 [%%rd1], %%r6;\nEND:\n    ret;\n}\n",
          blocks - 1);
 }
 
@@ -467,11 +473,12 @@ static void write_wgsl(growing_text *to, unsigned blocks) {
     for (unsigned i = 0; i < blocks; i++)
         grow(to, "@group(0) @binding(%u) var<storage, %s> b%u: array<u32>;\n", i,
              i + 1 < blocks ? "read" : "read_write", i);
-    grow(to, "struct Values { inputs: u32, n: u32 }\n"
-             "@group(0) @binding(%u) var<uniform> v: Values;\n"
-             "@compute @workgroup_size(64)\n"
-             "fn suite_sum(@builtin(global_invocation_id) id: vec3u) {\n"
-             "    let i = id.x;\n    if (i >= v.n) { return; }\n    b%u[i] = 0u",
+    grow(to,
+         "struct Values { inputs: u32, n: u32 }\n"
+         "@group(0) @binding(%u) var<uniform> v: Values;\n"
+         "@compute @workgroup_size(64)\n"
+         "fn suite_sum(@builtin(global_invocation_id) id: vec3u) {\n"
+         "    let i = id.x;\n    if (i >= v.n) { return; }\n    b%u[i] = 0u",
          blocks, blocks - 1);
     for (unsigned i = 0; i + 1 < blocks; i++)
         grow(to, " + b%u[i]", i);
