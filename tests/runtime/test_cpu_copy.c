@@ -128,7 +128,7 @@ static void test_large_copies(void **state) {
     OK(cpu->fill(queue, b, 1, LARGE - 1, "abc", 3));
     OK(cpu->read(queue, b, 1, host, LARGE - 1));
     for (size_t i = 0; i < LARGE - 1; i++)
-        if (host[i] != "abc"[i % 3])
+        if (host[i] != (unsigned char)"abc"[i % 3])
             fail_msg("byte %zu is %d", i, host[i]);
     cpu->memory_free(queue, a, LARGE);
     cpu->memory_free(queue, b, LARGE);

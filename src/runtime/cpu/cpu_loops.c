@@ -28,10 +28,9 @@ typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
     static void type##_##name(const acu_cpu_plane *plane) {                                        \
         const size_t columns = plane->columns;                                                     \
         EACH_ROW(plane) {                                                                          \
-            type *restrict target = (type *)(void *)to;                                            \
             const type *restrict source = (const type *)(const void *)from;                        \
             for (size_t i = 0; i < columns; i++)                                                   \
-                target[i] = source[place];                                                         \
+                *(type *)(void *)(to + i * sizeof(type)) = source[place];                          \
         }                                                                                          \
     }
 
@@ -128,16 +127,15 @@ static inline v1 v1_reverse(v1 a) {
         enum { SIDE = 16 / sizeof(element) };                                                      \
         const size_t whole = plane->columns / SIDE * SIDE;                                         \
         EACH_ROW(plane) {                                                                          \
-            element *target = (element *)(void *)to;                                               \
             const element *source = (const element *)(const void *)from;                           \
             for (size_t i = 0; i < whole; i += SIDE) {                                             \
                 type line;                                                                         \
                 memcpy(&line, source - i - SIDE + 1, 16);                                          \
                 line = type##_reverse(line);                                                       \
-                memcpy(target + i, &line, 16);                                                     \
+                memcpy(to + i * sizeof(element), &line, 16);                                       \
             }                                                                                      \
             for (size_t i = whole; i < plane->columns; i++)                                        \
-                target[i] = *(source - i);                                                         \
+                *(element *)(void *)(to + i * sizeof(element)) = *(source - i);                    \
         }                                                                                          \
     }
 
@@ -159,18 +157,18 @@ BACKWARDS(v8, e8)
         enum { SIDE = 16 / sizeof(element) };                                                      \
         type lines[2][SIDE];                                                                       \
         unsigned now = 0;                                                                          \
-        _Pragma("GCC unroll 16") for (int i = 0; i < SIDE; i++)                                    \
-            memcpy(&lines[0][i], from + i * from_column, 16);                                      \
-        _Pragma("GCC unroll 4") for (int half = 1; half < SIDE; half *= 2) {                       \
-            _Pragma("GCC unroll 8") for (int i = 0; i < SIDE / 2; i++) {                           \
+        _Pragma("GCC unroll 16") for (size_t i = 0; i < SIDE; i++)                                 \
+            memcpy(&lines[0][i], from + (ptrdiff_t)i * from_column, 16);                           \
+        _Pragma("GCC unroll 4") for (size_t half = 1; half < SIDE; half *= 2) {                    \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < SIDE / 2; i++) {                        \
                 const type a = lines[now][i], b = lines[now][i + SIDE / 2];                        \
                 lines[!now][2 * i] = type##_LOW(a, b);                                             \
                 lines[!now][2 * i + 1] = type##_HIGH(a, b);                                        \
             }                                                                                      \
             now = !now;                                                                            \
         }                                                                                          \
-        _Pragma("GCC unroll 16") for (int i = 0; i < SIDE; i++)                                    \
-            memcpy(to + i * to_row, &lines[now][i], 16);                                           \
+        _Pragma("GCC unroll 16") for (size_t i = 0; i < SIDE; i++)                                 \
+            memcpy(to + (ptrdiff_t)i * to_row, &lines[now][i], 16);                                \
     }
 
 SQUARE(v1, e1)

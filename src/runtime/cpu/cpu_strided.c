@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 64 << 10, /* bytes that the thread which gives the work copies, on an idle queue */
-    PART_BYTES = 128 << 10, /* of what a thread takes at a time */
-    SMALL_BYTES = 8 << 10,  /* with what is read and written beside it, stays in the first cache */
-    FEW = 8,                /* rows or columns that are too few for the inner loop */
+    AT_ONCE = 64 * 1024, /* bytes that the thread which gives the work copies, on an idle queue */
+    PART_BYTES = 128 * 1024, /* of what a thread takes at a time */
+    SMALL_BYTES = 8 * 1024,  /* with what is read and written beside it, stays in the first cache */
+    FEW = 8,                 /* rows or columns that are too few for the inner loop */
     SQUARE = 128 /* columns or rows at least of a piece that is transposed, if there are so many */
 };
 
