@@ -6,7 +6,7 @@
 
 #include <anycuda/backend.h>
 
-#include "runtime/place.h"
+#include "runtime/backend.h"
 
 extern const acu_backend acu_cuda_backend;
 static const acu_backend *const table = &acu_cuda_backend;

@@ -201,12 +201,12 @@ static int list_all(const regex_t *chosen) {
 }
 
 static int print_usage(FILE *to) {
-    fprintf(to,
-            "usage: runtime_suite [-t] PLACE [REGEX]\n"
-            "       runtime_suite -l [REGEX]\n"
-            "  runs the cases of the runtime interface on cpu, cuda, webgpu, madeup, which is a\n"
-            "  back end that does its work late, or fake, which has only what each must have;\n"
-            "  REGEX chooses cases by their names (copy[.]), -l lists them, -t times them\n");
+    fprintf(to, "usage: runtime_suite [-t] PLACE [REGEX]\n"
+                "       runtime_suite -l [REGEX]\n"
+                "  runs the cases of the runtime interface on a PLACE: cpu, cuda, webgpu,\n"
+                "  madeup (a back end that does its work late), or fake (one that has only\n"
+                "  what each must have);\n"
+                "  REGEX chooses cases by their names (copy[.]), -l lists them, -t times them\n");
     return USAGE;
 }
 
