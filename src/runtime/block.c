@@ -131,12 +131,6 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
     uint64_t bytes;
     ACU_NEED_PLACE_FOR(block);
     ACU_NEED_HANDLE(client, acu_client_class);
-<<<<<<< HEAD
-    const acu_result code = acu_dtype_storage(dtype, count, &bytes);
-    if (code)
-        return acu_client_note_failure(client, code);
-=======
-    ACU_NEED_ADDRESS(block);
     acu_result code = acu_dtype_storage(dtype, count, &bytes);
     if (code)
         return code == ACU_ERROR_OVERFLOW
@@ -145,7 +139,6 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
                                      (unsigned long long)count, acu_dtype_name(dtype))
                    : acu_client_fail(__func__, client, client, code, "0x%x is no type of elements",
                                      dtype);
->>>>>>> runtime
     return create(__func__, client, bytes, block);
 }
 
