@@ -43,23 +43,24 @@ static acu_result perform_return(acu_client *client, const acu_work *work) {
 static const acu_work_kind return_kind = {
     .call = "acu_block_release", .perform = perform_return, .at_once = true};
 
-/* Gives the memory of a block back after its uses. */
+static void return_unused(acu_block *block) {
+    pthread_mutex_lock(&block->client->lock);
+    acu_client_take_back(block->client, block->piece, block->bytes);
+    pthread_mutex_unlock(&block->client->lock);
+}
+
+/* Gives the memory of a block back after its uses. The thread waits for other clients' uses only
+ * where the host has no memory to let the queue wait. */
 static void return_memory(acu_block *block) {
-    acu_client *client = block->client;
     acu_block_use use = {block, NULL, true};
     acu_work work = {&return_kind, &use, 1, NULL};
     if (!block->special) {
-        pthread_mutex_lock(&client->lock);
-        acu_client_take_back(client, block->piece, block->bytes);
-        pthread_mutex_unlock(&client->lock);
-    } else if (acu_work_give(client,
-                             &work)) { /* the host has no memory to do that without waiting */
+        return_unused(block);
+    } else if (acu_work_give(block->client, &work)) {
         acu_block_wait(block, false, NULL);
-        pthread_mutex_lock(&client->lock);
-        acu_client_take_back(client, block->piece, block->bytes);
-        pthread_mutex_unlock(&client->lock);
+        return_unused(block);
     }
-    acu_client_call_hook(client, false, block, block->bytes);
+    acu_client_call_hook(block->client, false, block, block->bytes);
 }
 
 static void unwrap(acu_block *block) {
