@@ -145,7 +145,7 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
 
 acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,
                               void (*drop)(void *data), void *data, acu_block **out) {
-    if (!(client->device->info.can & ACU_CAN_WRAP))
+    if (!acu_place_device_can(client->device, ACU_CAN_WRAP))
         return acu_client_fail(call, client, client, ACU_NOT_SUPPORTED,
                                "the place cannot use memory that it did not allocate");
     ACU_TRY(check_size(call, client, bytes));
@@ -239,7 +239,7 @@ acu_result acu_block_get_address(acu_block *block, void **address) {
     ACU_NEED_HANDLE(block, acu_block_class);
     ACU_NEED_ADDRESS(address);
     acu_client *client = block->client;
-    if (!(client->device->info.can & ACU_CAN_ADDRESS))
+    if (!acu_place_device_can(client->device, ACU_CAN_ADDRESS))
         return acu_client_fail(__func__, client, block, ACU_NOT_SUPPORTED,
                                "memory of the place has no addresses");
     ACU_TRY(acu_client_lock(__func__, client));
@@ -253,7 +253,7 @@ acu_result acu_block_get_host(acu_block *block, void **host) {
     ACU_NEED_HANDLE(block, acu_block_class);
     ACU_NEED_ADDRESS(host);
     acu_client *client = block->client;
-    if (!(client->device->info.can & ACU_CAN_USE_HOST))
+    if (!acu_place_device_can(client->device, ACU_CAN_USE_HOST))
         return acu_client_fail(__func__, client, block, ACU_NOT_SUPPORTED,
                                "the host cannot use memory of the place");
     ACU_TRY(acu_client_refuse_recording(__func__, client));

@@ -105,13 +105,13 @@ static const acu_work_kind copy_kind = {
 
 /* ---- copying between devices ---- */
 
-enum { DETOUR = 4 << 20 }; /* bytes that go through the host at once */
+enum { DETOUR = 4 * 1024 * 1024 }; /* bytes that go through the host at once */
 
 /* Returns the host's address of a block once its queue has done all that uses it; NULL where the
  * place has none. */
 static char *host_of(acu_client *client, const acu_block *block) {
     void *host = NULL;
-    if (!(client->device->info.can & ACU_CAN_USE_HOST))
+    if (!acu_place_device_can(client->device, ACU_CAN_USE_HOST))
         return NULL;
     acu_result code = client->table->queue_synchronize(client->queue);
     if (code)
@@ -180,7 +180,7 @@ static const acu_work_kind peer_kind = {.call = "acu_block_copy", .perform = per
 static acu_result copy_between(acu_client *to, acu_client *from, copy_work *w) {
     ACU_TRY(acu_client_refuse_recording(w->work.kind->call, to));
     ACU_TRY(acu_client_refuse_recording(w->work.kind->call, from));
-    if (to->table == from->table && from->device->info.can & ACU_CAN_COPY_PEERS) {
+    if (to->table == from->table && acu_place_device_can(from->device, ACU_CAN_COPY_PEERS)) {
         w->work.kind = &peer_kind;
         w->work.use_count = 3;
         w->uses[2] = w->uses[1];
@@ -221,7 +221,7 @@ acu_result acu_block_copy(acu_client *client, acu_block *to, uint64_t to_at, acu
 
 /* ---- filling ---- */
 
-enum { MOST_ELEMENT = 16, PATTERN = 48 << 10 }; /* bytes */
+enum { MOST_ELEMENT = 16, PATTERN = 48 * 1024 }; /* bytes */
 
 typedef struct fill_work {
     acu_work work;

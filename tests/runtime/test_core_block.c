@@ -227,7 +227,7 @@ static void written_bytes_may_change(void **state) {
 
 static void fill_everything(acu_client *client) {
     unsigned char read[100];
-    const unsigned char element[16] = "0123456789abcdef";
+    const unsigned char element[] = "0123456789abcdef";
     ACU_AUTO(acu_block) *block = new_block(client, 100, 0);
     for (size_t size = 1; size <= 16; size++)
         for (uint64_t bytes = 0; bytes < 90; bytes += 7) {
