@@ -43,7 +43,7 @@ static acu_result write_pictures(trainer *t, uint64_t seed) {
     return tensor_write(&t->context, &t->targets, drawn.targets);
 }
 
-/* Records a step: 20 programs, which are later run by one call. */
+/* Records a step: 18 programs, which are later run by one call. */
 static acu_result record_step(trainer *t) {
     const acu_named_block named[] = {{"images", t->network.images.block},
                                      {"targets", t->network.targets.block},
