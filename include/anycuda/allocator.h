@@ -31,9 +31,11 @@ typedef enum acu_allocator_source {
 /** How a caching allocator is made; all zero takes as much memory as there is. */
 typedef struct acu_allocator_options {
     acu_allocator_source source;
-    acu_pool *pool;  /* for ACU_ALLOCATOR_POOL; kept; NULL: the current pool of the device */
-    size_t limit;    /* the most bytes to take from the source; 0: as many as there are */
-    double fraction; /* the most to take, as a part of the device's memory; 0: all of it */
+    acu_pool *pool; /* for ACU_ALLOCATOR_POOL; kept; NULL: the current pool of the device */
+    size_t limit;   /* the most bytes to take from the source; 0: as many as there are */
+    /* The most to take, as a part of the device's memory; 0: all of it. With a limit, too, the
+     * smaller one applies. */
+    double fraction;
 } acu_allocator_options;
 
 /**
@@ -43,8 +45,9 @@ typedef struct acu_allocator_options {
  * take it once CUDA reports that the work before is done. Before the source is asked for more than
  * it has, or than the limit, another stream waits for that work; then all that is not in use is
  * given back, the pools are trimmed, `out_of_memory` of the hooks is called, and everything is
- * tried once more. Errors: ACU_ERROR_ARGUMENT where options do not fit each other; 801 where
- * virtual memory is asked for by name, and the device has none.
+ * tried once more. Errors: ACU_ERROR_ARGUMENT where options do not fit each other;
+ * ACU_ERROR_RANGE where the fraction is not between 0 and 1; 801 where virtual memory is asked for
+ * by name, and the device has none.
  */
 ACU_CHECKED acu_result acu_allocator_create(acu_device device, const acu_allocator_options *options,
                                             acu_allocator **allocator);

@@ -3,8 +3,8 @@
  *
  * A back end is a table of functions. Some are needed; of the others each may be NULL, which the
  * comment beside it gives a meaning. acu_runtime_register() takes the table, or a shared object
- * exports `const acu_backend *acu_backend_entry(unsigned version)`, and acu_runtime_open() takes
- * that. docs/users/backend.md has one in 200 lines.
+ * exports acu_backend_entry(), which acu_runtime_open() calls. docs/users/backend.md has one in 200
+ * lines.
  *
  * What the callers promise: offsets and sizes are inside of the memory, and not 0. A queue is used
  * by one thread at a time, except where a comment says otherwise; different queues, devices and
@@ -23,7 +23,7 @@ ACU_BEGIN_C
 
 /** The version of this interface; tables of other versions are refused. */
 #define ACU_BACKEND_VERSION 1
-/** The name of the function that a shared object exports. */
+/** The name of the function that a shared object exports: an acu_backend_entry_function. */
 #define ACU_BACKEND_ENTRY "acu_backend_entry"
 
 /* What a back end calls as it likes; only it knows what they are. */
@@ -78,6 +78,7 @@ typedef struct acu_backend {
     acu_result (*count_devices)(int *count);
     acu_result (*device_open)(int device, acu_backend_device **out);
     void (*device_close)(acu_backend_device *device);
+    /* `info` is all zero before. A limit that stays 0 is none, and an alignment of 0 is 1. */
     acu_result (*device_get_info)(acu_backend_device *device, acu_place_info *info);
 
     /* ---- queues; all needed ---- */
@@ -180,6 +181,24 @@ typedef struct acu_backend {
  */
 acu_result acu_backend_fail(acu_result code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/**
+ * What the program gives to a shared object, which therefore links no copy of this library: words
+ * that a copy recorded would be lost.
+ */
+typedef struct acu_backend_host {
+    size_t size;      /* what the program knows of this struct */
+    unsigned version; /* ACU_BACKEND_VERSION of the program */
+    /* acu_backend_fail() of the program */
+    acu_result (*fail)(acu_result code, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+} acu_backend_host;
+
+/**
+ * Returns the table of a shared object, which exports this function as acu_backend_entry(); NULL
+ * where it cannot serve the program's version. `host` stays valid.
+ */
+typedef const acu_backend *acu_backend_entry_function(const acu_backend_host *host);
 
 ACU_END_C
 

@@ -70,7 +70,8 @@ bool acu_dtype_fits(acu_dtype dtype, acu_dtype other);
  * `elements` is 32, and `bytes` is 18.
  */
 typedef struct acu_dtype_options {
-    const char *name;  /* "q4_0", copied; no other type may have it */
+    const char *name;  /* "q4_0", copied; no other type may have it. Up to 63 letters, digits, '_',
+                          '-' and '.' */
     uint32_t elements; /* of a group; at least 1 */
     uint32_t bytes;    /* of a group; at least 1, up to 16 MiB - 1 */
 } acu_dtype_options;

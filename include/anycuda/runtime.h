@@ -54,8 +54,9 @@ ACU_CHECKED acu_result acu_runtime_register(const struct acu_backend *backend, i
 /**
  * Registers a runtime of a shared object, which stays in the process.
  *
- * The shared object exports ACU_BACKEND_ENTRY. Errors: ACU_ERROR_ARGUMENT where the file cannot be
- * opened or has no such function; as for acu_runtime_register().
+ * The shared object exports acu_backend_entry() (<anycuda/backend.h>). Errors: ACU_ERROR_ARGUMENT
+ * where the file cannot be opened or has no such function; ACU_NOT_SUPPORTED where the function
+ * returns NULL; those of acu_runtime_register().
  */
 ACU_CHECKED acu_result acu_runtime_open(const char *path, int *runtime);
 

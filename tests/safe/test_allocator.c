@@ -317,6 +317,13 @@ static void a_fraction_is_a_limit(void **state) {
     OK(acu_allocator_set_fraction(a, 1e-15)); /* less than a byte */
     assert_int_equal(info_of(a).limit, 1);
     OK(acu_allocator_release(a));
+    /* Of a fraction and a limit the smaller one applies. */
+    OK(acu_allocator_create(0, &(acu_allocator_options){.fraction = 0.5, .limit = 4096}, &a));
+    assert_int_equal(info_of(a).limit, 4096);
+    OK(acu_allocator_release(a));
+    OK(acu_allocator_create(0, &(acu_allocator_options){.fraction = 0.5, .limit = SIZE_MAX}, &a));
+    assert_int_equal(info_of(a).limit, total / 2);
+    OK(acu_allocator_release(a));
 }
 
 static void a_full_device_is_explained(void **state) {

@@ -499,10 +499,6 @@ static bool is_there(const acu_storage_request *r) {
     return r->given && r->options.memory != ACU_MEMORY_REGISTERED;
 }
 
-int acu_refuse_dtype(const char *call, acu_dtype dtype) {
-    return acu_fail(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
-}
-
 ACU_COLD static int refuse_size(const char *call, acu_dtype dtype, size_t count, size_t size) {
     if (size == 0)
         return acu_refuse_dtype(call, dtype);

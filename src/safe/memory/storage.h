@@ -14,6 +14,7 @@
 #include "safe/base/object.h"
 #include "safe/base/stream.h"
 #include "safe/memory/pool.h"
+#include "types/dtype.h"
 
 /* The uses of one timeline. The storage's version counts the uses that were added to the table. */
 typedef struct acu_use {
@@ -217,9 +218,6 @@ int acu_storage_finish_release(const char *call, acu_storage *storage, int code)
  * pools and tries again where there is no room. Returns 0, or a recorded code, with nothing
  * changed. */
 int acu_storage_grow(acu_storage *storage);
-
-/* Records for `call` that no elements have such a type; returns the code. */
-int acu_refuse_dtype(const char *call, acu_dtype dtype) ACU_COLD;
 
 /* Makes a buffer on memory that a graph will allocate: the caller writes the address to
  * `storage->pointer` and `first.pointer`. Returns 0, or a failure recorded for `call`. */

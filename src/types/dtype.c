@@ -1,7 +1,10 @@
 /* Types of elements: their sizes and names, and which fit each other. */
-#include <anycuda/dtype.h>
+#include "types/dtype.h"
 
 #include <stdio.h>
+#include <string.h>
+
+acu_registered_dtype acu_registered_dtypes[ACU_REGISTERED_TYPES];
 
 static const struct {
     const char *name;
@@ -38,21 +41,45 @@ static bool is_bytes(acu_dtype dtype) {
     return (dtype & 0xff000000u) == ACU_BYTES_KIND;
 }
 
-__attribute__((hot)) size_t acu_dtype_size(acu_dtype dtype) {
-    return is_bytes(dtype) || find(dtype) >= 0 ? dtype & 0xffffffu : 0;
+const acu_registered_dtype *acu_dtype_find_registered(acu_dtype dtype) {
+    const unsigned i = (dtype - ACU_REGISTERED_KIND) >> 24u; /* large where the number is smaller */
+    if (i >= ACU_REGISTERED_TYPES)
+        return NULL;
+    const acu_registered_dtype *one = &acu_registered_dtypes[i];
+    return atomic_load_explicit(&one->dtype, memory_order_acquire) == dtype ? one : NULL;
 }
+
+__attribute__((hot)) size_t acu_dtype_size(acu_dtype dtype) {
+    const bool known = is_bytes(dtype) || find(dtype) >= 0 || acu_dtype_find_registered(dtype);
+    return known ? dtype & 0xffffffu : 0;
+}
+
+size_t acu_dtype_group(acu_dtype dtype) {
+    const acu_registered_dtype *one = acu_dtype_find_registered(dtype);
+    return one ? one->elements : acu_dtype_size(dtype) != 0;
+}
+
+static const char any[] = "any", unknown[] = "unknown";
 
 const char *acu_dtype_name(acu_dtype dtype) {
     static _Thread_local char texts[2][32]; /* two, because a message may name two types */
     static _Thread_local unsigned turn;
+    const acu_registered_dtype *one = acu_dtype_find_registered(dtype);
     int i = find(dtype);
-    if (i >= 0)
-        return types[i].name;
+    if (i >= 0 || one)
+        return one ? one->name : types[i].name;
     if (!is_bytes(dtype) || acu_dtype_size(dtype) == 0)
-        return dtype == ACU_ANY ? "any" : "unknown";
+        return dtype == ACU_ANY ? any : unknown;
     char *text = texts[turn++ % 2];
     snprintf(text, sizeof texts[0], "bytes(%zu)", acu_dtype_size(dtype));
     return text;
+}
+
+bool acu_dtype_is_taken(const char *name) {
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, name) == 0)
+            return true;
+    return strcmp(name, any) == 0 || strcmp(name, unknown) == 0;
 }
 
 /* Returns whether the integer type is what C programs use for a type that C lacks. */

@@ -1,0 +1,96 @@
+/*
+ * What a client is inside: a queue, a lock, and the client's memory.
+ *
+ * Order of locks: clients before all others, several clients only by acu_work_give() (work.h), in
+ * the order of their addresses; then the lock of a place's device, of the list of devices, of the
+ * quarantine. No hook and no function of the user is called with a lock. A back end's functions are
+ * called with the client's lock, except where backend.h says that they may run beside others: those
+ * that wait are called without.
+ */
+#ifndef ACU_CLIENT_INTERNAL_H
+#define ACU_CLIENT_INTERNAL_H
+
+#include "runtime/client_memory.h"
+#include "runtime/handle.h"
+#include "runtime/place.h"
+
+/* An error of queued work that was found by something that cannot return it. */
+typedef struct acu_late_error {
+    acu_result code; /* 0: none */
+    uint64_t number; /* which one it is, of this client */
+    char words[256];
+} acu_late_error;
+
+/* How much of another client's work this client's later work comes after. */
+typedef struct acu_seen {
+    uint64_t id;     /* of the other client; 0: unused */
+    uint64_t number; /* of its work */
+} acu_seen;
+
+enum { ACU_MOST_SEEN = 8 };
+
+struct acu_recording;
+
+struct acu_client {
+    acu_handle handle;
+    /* What does not change: */
+    acu_place_device *device;
+    const acu_backend *table; /* the device's */
+    acu_backend_queue *queue;
+    uint64_t id;    /* from 1; no other client has or had it */
+    unsigned forks; /* acu_place_forks when the client was made */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a recording or a read_after() has ended */
+    /* Under the lock: */
+    uint64_t given;                  /* the number of the last work that was given to the queue */
+    uint64_t done;                   /* all work up to this number is known to be done */
+    struct acu_recording *recording; /* NULL: work is done at once. Only the thread that records has
+                                        the lock meanwhile. */
+    bool capturing; /* the back end records: nothing may wait, read, or ask the host */
+    unsigned next_seen;
+    acu_seen seen[ACU_MOST_SEEN];
+    uint64_t late_errors;
+    acu_late_error late; /* the first that was not yet returned */
+    acu_client_memory memory;
+
+    acu_client *next, **link; /* in the device's list, under its lock */
+};
+
+/* ---- locking ---- */
+
+/* Locks a client, and waits while another thread records with it. Fails, without the lock, where
+ * the client was made before the process was forked; the failure is recorded for `call`. */
+acu_result acu_client_lock(const char *call, acu_client *client);
+static inline void acu_client_unlock(acu_client *client) {
+    pthread_mutex_unlock(&client->lock);
+}
+/* Returns whether this thread records with the client; needs no lock. */
+bool acu_client_is_recorded_here(const acu_client *client);
+
+/* ---- waiting; without any lock ---- */
+
+/* Waits for all work that the client was given so far. An error of it is kept as a late error.
+ * Returns 0 even then. */
+void acu_client_wait_for_all(acu_client *client);
+
+/* Keeps an error of queued work, with the back end's words, until something can return it; under
+ * the lock. Returns the number of the error. */
+uint64_t acu_client_keep_error(acu_client *client, acu_result code);
+/* Takes the late error away and records it for `call`; 0 if there is none. Without the lock. */
+acu_result acu_client_take_error(const char *call, acu_client *client);
+
+/* ---- failures ---- */
+
+/* Fails a call on a client, or on any handle whose work was for the client: a replay that this
+ * thread records with the client then fails, too. Takes no lock. */
+acu_result acu_client_fail(const char *call, const acu_client *client, const void *handle,
+                           acu_result code, const char *format, ...)
+    __attribute__((format(printf, 5, 6), cold));
+/* The same for a function of the back end that returned `code`. */
+acu_result acu_client_failed(const char *call, const acu_client *client, const void *handle,
+                             acu_result code) ACU_COLD;
+/* Refuses what waits or reads while this thread records: ACU_ERROR_CAPTURE; else returns 0. */
+acu_result acu_client_refuse_recording(const char *call, const acu_client *client);
+
+#endif

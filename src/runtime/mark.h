@@ -1,0 +1,22 @@
+/* What a mark is inside. */
+#ifndef ACU_MARK_INTERNAL_H
+#define ACU_MARK_INTERNAL_H
+
+#include <anycuda/mark.h>
+
+#include "runtime/client.h"
+
+struct acu_mark {
+    acu_handle handle;
+    acu_client *client;     /* kept */
+    acu_backend_mark *mark; /* NULL: the back end has none, and the work was waited for */
+    uint64_t number;        /* of the client's last work before the mark */
+    uint64_t epoch;         /* no other mark has or had it */
+    acu_late_error error;   /* of the work, where `mark` is NULL; does not change */
+};
+
+/* The epoch of the newest mark of the process: a write that came after a mark has at least the
+ * mark's epoch. Atomic. */
+extern uint64_t acu_mark_epoch;
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The devices of all places that were used: each is opened once, and kept until the process ends.
+ */
+#ifndef ACU_PLACE_INTERNAL_H
+#define ACU_PLACE_INTERNAL_H
+
+#include <anycuda/backend.h>
+
+#include <pthread.h>
+
+/* An open device. What is not under a lock does not change. */
+typedef struct acu_place_device acu_place_device;
+struct acu_place_device {
+    acu_place place;
+    const acu_backend *table; /* complete: see acu_runtime_table() */
+    acu_backend_device *device;
+    acu_place_info info;  /* as far as the table can do it: a bit without its function is cleared */
+    pthread_mutex_t lock; /* of the three below; no other lock is taken while it is held */
+    struct acu_client *clients; /* all that live, in a list; owned by the callers */
+    struct acu_client *shared;  /* the default client; NULL: none lives */
+    unsigned programs;          /* that are compiled for the device; acu_place_device_keep() */
+    acu_place_device *next;     /* under the lock of the list of all devices */
+};
+
+/* Returns the device of a place, opened at the first call. A failure is recorded for `call`. */
+acu_result acu_place_open(const char *call, acu_place place, acu_place_device **device);
+
+/* Counts what keeps the device open at the end of the process beside its clients: whoever has a
+ * program of the device adds 1, and -1 when it has given the program back. */
+void acu_place_device_keep(acu_place_device *device, int programs);
+
+/* How many times the process was forked since its first device was opened: what was made before
+ * cannot be used in the child, which has neither the threads nor the driver's state. Atomic. */
+extern unsigned acu_place_forks;
+
+/* Makes the failure of a back end's function a failure of `call` on an object: the words of
+ * acu_backend_fail(), or the code's name. Returns the code, or ACU_ERROR_STATE where it is no
+ * acu_result. `object` is "" or a description. */
+acu_result acu_backend_failed(const char *call, const char *object, acu_result code) ACU_COLD;
+/* Takes the words of the thread's last acu_backend_fail(), or the code's name, without recording a
+ * failure; returns the code that the caller shall see. */
+acu_result acu_backend_take_words(acu_result code, char *words, size_t size) ACU_COLD;
+
+#endif
