@@ -37,9 +37,9 @@ static float between(uint64_t *state, float low, float high) {
 /* Turns, stretches and shifts the points of a digit. */
 static path place(const char *stroke, uint64_t *state) {
     path p = {.count = (strlen(stroke) + 1) / 3};
-    const float angle = between(state, -0.25f, 0.25f);
+    const float angle = between(state, -0.2f, 0.2f);
     const float width = between(state, 1.1f, 1.7f), height = between(state, 1.1f, 1.5f);
-    const float left = between(state, 4.5f, 7.5f), up = between(state, 4.5f, 7.5f);
+    const float left = between(state, 5.25f, 6.75f), up = between(state, 5.25f, 6.75f);
     for (size_t i = 0; i < p.count; i++) {
         const float x = (float)(stroke[3 * i] - '2') * width;
         const float y = (float)(stroke[3 * i + 1] - '3') * height;

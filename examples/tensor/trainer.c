@@ -7,7 +7,7 @@
 
 /* Whole batches, so that none goes over the end. */
 enum { TRAINING = 64 * NETWORK_BATCH, TESTING = 16 * NETWORK_BATCH };
-static const float RATE = 0.1f;
+static const float RATE = 0.2f;
 
 /* What is drawn for the training or for the test, on the host. */
 typedef struct pictures {

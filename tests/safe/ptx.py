@@ -159,7 +159,7 @@ def number(value: int) -> float:
 
 
 def bits(value: float) -> int:
-    """The bits of the float next to a number, which Python computed as a double: rounding twice changes nothing here."""
+    """The bits of the float next to a number, which is a double: being rounded twice changes none of these sums."""
     return int.from_bytes(struct.pack("<f", value), "little")
 
 
