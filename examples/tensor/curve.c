@@ -111,9 +111,9 @@ static void draw_losses(FILE *file, const curve *curves, size_t count) {
 }
 
 static void draw_differences(FILE *file, const curve *curves, size_t count, double bound) {
-    const panel p = {400, 520, -9, -1, curves[0].steps};
+    const panel p = {400, 520, -9, -3, curves[0].steps};
     char label[CURVE_NAME + 40];
-    for (int power = -8; power <= -2; power += 2) {
+    for (int power = -8; power <= -4; power += 2) {
         (void)snprintf(label, sizeof label, "1e%d", power);
         draw_level(file, &p, power, label);
     }
