@@ -65,14 +65,18 @@ acu_result acu_client_lock(const char *call, acu_client *client);
 static inline void acu_client_unlock(acu_client *client) {
     pthread_mutex_unlock(&client->lock);
 }
-/* Returns whether this thread records with the client; needs no lock. */
-bool acu_client_is_recorded_here(const acu_client *client);
 
 /* ---- waiting; without any lock ---- */
 
 /* Waits for all work that the client was given so far. An error of it is kept as a late error.
  * Returns 0 even then. */
 void acu_client_wait_for_all(acu_client *client);
+
+/* Remembers, under the client's lock, that all its later work comes after another client's work up
+ * to a number. */
+void acu_client_note_seen(acu_client *client, const acu_client *other, uint64_t number);
+/* Returns whether that is so; under the client's lock. false also where it was forgotten. */
+bool acu_client_has_seen(const acu_client *client, const acu_client *other, uint64_t number);
 
 /* Keeps an error of queued work, with the back end's words, until something can return it; under
  * the lock. Returns the number of the error. */

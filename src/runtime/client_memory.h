@@ -34,6 +34,10 @@ acu_result acu_client_allocate(const char *call, acu_client *client, uint64_t by
 /* Takes a piece back, which work of the client's queue may still use and no other does, from a
  * block of `bytes` bytes; under the lock. */
 void acu_client_take_back(acu_client *client, acu_piece *piece, uint64_t bytes);
+/* Makes released memory usable again, unless the memory is still frozen; under the lock. */
+void acu_client_thaw(acu_client *client);
+/* Calls the program's hook for a new block, or for one that was freed. Without any lock. */
+void acu_client_call_hook(acu_client *client, bool is_new, acu_block *block, uint64_t bytes);
 /* Gives all pieces to the place; at the end of the client, under the lock. */
 void acu_client_free_memory(acu_client *client);
 

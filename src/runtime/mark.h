@@ -15,6 +15,10 @@ struct acu_mark {
     acu_late_error error;   /* of the work, where `mark` is NULL; does not change */
 };
 
+/* Waits for the work before a mark, and keeps its error as a late error of the mark's client.
+ * Without any lock. */
+void acu_mark_wait(acu_mark *mark);
+
 /* The epoch of the newest mark of the process: a write that came after a mark has at least the
  * mark's epoch. Atomic. */
 extern uint64_t acu_mark_epoch;

@@ -22,6 +22,10 @@ struct acu_place_device {
     acu_place_device *next;     /* under the lock of the list of all devices */
 };
 
+/* Counts the devices of a runtime. A failure, also that this program does not have the runtime, is
+ * recorded for `call`. */
+acu_result acu_place_count_devices(const char *call, int runtime, int *count);
+
 /* Returns the device of a place, opened at the first call. A failure is recorded for `call`. */
 acu_result acu_place_open(const char *call, acu_place place, acu_place_device **device);
 
@@ -32,13 +36,5 @@ void acu_place_device_keep(acu_place_device *device, int programs);
 /* How many times the process was forked since its first device was opened: what was made before
  * cannot be used in the child, which has neither the threads nor the driver's state. Atomic. */
 extern unsigned acu_place_forks;
-
-/* Makes the failure of a back end's function a failure of `call` on an object: the words of
- * acu_backend_fail(), or the code's name. Returns the code, or ACU_ERROR_STATE where it is no
- * acu_result. `object` is "" or a description. */
-acu_result acu_backend_failed(const char *call, const char *object, acu_result code) ACU_COLD;
-/* Takes the words of the thread's last acu_backend_fail(), or the code's name, without recording a
- * failure; returns the code that the caller shall see. */
-acu_result acu_backend_take_words(acu_result code, char *words, size_t size) ACU_COLD;
 
 #endif

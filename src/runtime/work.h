@@ -7,7 +7,7 @@
  *     typedef struct fill_work { acu_work work; acu_block_use use; uint64_t at, bytes; … }
  * fill_work; static acu_result perform_fill(acu_client *client, const acu_work *work) { …
  * table->fill … } static const acu_work_kind fill_kind = {"acu_block_fill", perform_fill,
- * keep_fill, NULL};
+ * keep_fill, NULL, false};
  *
  *     fill_work fill = {.work = {&fill_kind, &fill.use, 1, NULL}, .use = {block, NULL, true}, …};
  *     return acu_work_give(client, &fill.work);
@@ -46,6 +46,8 @@ typedef struct acu_work_kind {
     acu_work *(*keep)(const acu_work *work);
     /* Gives up the handles that keep() added an owner to, and frees the copy. NULL: free(). */
     void (*drop)(acu_work *work);
+    /* The work is part of an object's life, and done at once though the thread records. */
+    bool at_once;
 } acu_work_kind;
 
 struct acu_work {
@@ -54,6 +56,10 @@ struct acu_work {
     unsigned use_count;
     acu_work *next; /* in a recording */
 };
+
+/* Returns a copy of a struct of `size` bytes that begins with acu_work and has all its uses in it,
+ * as acu_work_kind.keep() does; NULL where the host has no memory. */
+acu_work *acu_work_copy(const acu_work *work, size_t size);
 
 /*
  * Gives work to a client, at once or into the replay that this thread records. The handles are

@@ -1,0 +1,49 @@
+/* What back ends say when they fail. */
+#include "runtime/backend.h"
+
+#include "core/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The last failure that a back end explained on this thread. */
+static _Thread_local struct {
+    acu_result code; /* 0: none */
+    char words[ACU_BACKEND_WORDS];
+} explained;
+
+/* Returns whether the code is one that a function of this library may return. */
+static bool is_result(acu_result code) {
+    enum { LAST_OF_CUDA = 10000 }; /* cudaErrorApiFailureBase */
+    return code >= ACU_ERROR_LIMIT && code <= LAST_OF_CUDA && code != ACU_SUCCESS;
+}
+
+static acu_result valid(acu_result code) {
+    return is_result(code) ? code : ACU_ERROR_STATE;
+}
+
+acu_result acu_backend_fail(acu_result code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(explained.words, sizeof explained.words, format, args);
+    va_end(args);
+    explained.code = valid(code);
+    return explained.code;
+}
+
+acu_result acu_backend_take_words(acu_result code, char *words, size_t size) {
+    code = valid(code);
+    if (explained.code == code && *explained.words)
+        (void)snprintf(words, size, "%s", explained.words);
+    else
+        (void)snprintf(words, size, "the back end gives no reason but %s (%d)",
+                       acu_result_name(code), code);
+    explained.code = 0;
+    return code;
+}
+
+acu_result acu_backend_failed(const char *call, const char *object, acu_result code) {
+    char words[ACU_BACKEND_WORDS];
+    code = acu_backend_take_words(code, words, sizeof words);
+    return acu_fail(call, object, code, "%s", words);
+}
