@@ -76,7 +76,8 @@ static void draw_level(FILE *file, const panel *p, double value, const char *lab
     write_text(file, LEFT - 8, y + 4, "end", label);
 }
 
-/* Draws a curve; with `from` the decimal logarithm of how far it is from that one. */
+/* Draws a curve; with `from` the decimal logarithm of how far it is from that one, so that equal
+ * losses are below the panel and drawn at its bottom. */
 static void draw_line(FILE *file, const panel *p, const curve *c, const curve *from,
                       const struct style *style) {
     fprintf(file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\" d=\"", style->colour,
@@ -113,6 +114,7 @@ static void draw_losses(FILE *file, const curve *curves, size_t count) {
 static void draw_differences(FILE *file, const curve *curves, size_t count, double bound) {
     const panel p = {400, 520, -9, -3, curves[0].steps};
     char label[CURVE_NAME + 40];
+    draw_level(file, &p, p.low, "0");
     for (int power = -8; power <= -4; power += 2) {
         (void)snprintf(label, sizeof label, "1e%d", power);
         draw_level(file, &p, power, label);
@@ -135,7 +137,7 @@ bool curve_draw(const char *path, const curve *curves, size_t count, double boun
         return false;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"13\">\n"
+            "font-family=\"sans-serif\" font-size=\"13\" stroke-linejoin=\"round\">\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
             WIDTH, HEIGHT, WIDTH, WIDTH, HEIGHT);
     draw_losses(file, curves, count);

@@ -31,7 +31,8 @@ static const char usage[] =
     "  --curve FILE    write the losses as a table (CSV)\n"
     "  --drawing FILE  draw the losses (SVG)\n"
     "\n"
-    "Returns 0; 1 where a place fails, or its loss is more than 0.0001 from the CPU's; 2 for wrong\n"
+    "Returns 0; 1 where a place fails, or its loss is more than 0.0001 from the CPU's; 2 for "
+    "wrong\n"
     "arguments; 77 where a place that was named cannot be used.\n";
 
 enum { MOST_PLACES = 16, CANNOT_BE_USED = 77 };
