@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -58,6 +59,15 @@ def test_example(folder: Path, name: str) -> None:
     said = done.stdout.replace("\n      ", " ")  # where a sentence goes on
     assert SAYS[name] in said, done.stdout
     assert [line for line in done.stdout.splitlines()[1:] if len(line) > 80] == []  # the first has the folder's path
+
+
+def test_the_places_train_alike(folder: Path) -> None:
+    done = make_demo(folder, "DEMO=tensor_train", ANYCUDA_WEBGPU="/nonexistent/libwgpu_native.so")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cuda:0, anycuda simulator: the loss differs by 0 at most from the CPU's" in done.stdout
+    assert "webgpu:0 cannot be used: " in done.stdout and "/nonexistent/libwgpu_native.so" in done.stdout
+    recognised = [float(text) for text in re.findall(r"recognised: (\S+) %", done.stdout)]
+    assert len(recognised) == 2 and min(recognised) > 90
 
 
 def test_an_example_says_why_it_cannot_run(folder: Path) -> None:
