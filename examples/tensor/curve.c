@@ -97,9 +97,9 @@ static void draw_losses(FILE *file, const curve *curves, size_t count) {
     for (size_t i = 0; i < curves[0].steps; i++)
         p.high = fmax(p.high, (double)curves[0].loss[i]);
     p.high = p.high > 0 ? ceil(p.high * 2) / 2 : 1;
-    for (double level = 0; level <= p.high; level += 0.5) {
-        (void)snprintf(label, sizeof label, "%.1f", level);
-        draw_level(file, &p, level, label);
+    for (int half = 0; half <= 2 * p.high; half++) {
+        (void)snprintf(label, sizeof label, "%.1f", half / 2.0);
+        draw_level(file, &p, half / 2.0, label);
     }
     for (size_t c = 0; c < count; c++) {
         draw_line(file, &p, &curves[c], NULL, style_of(c));

@@ -27,7 +27,7 @@ typedef struct path {
 
 float digits_random(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (float)(*state >> 40) / (float)(1 << 24);
+    return (float)(*state >> 40) / 16777216; /* 24 bits, as many as a float has */
 }
 
 static float between(uint64_t *state, float low, float high) {
@@ -62,8 +62,8 @@ static void draw(const char *stroke, uint64_t *state, float *image) {
     const path p = place(stroke, state);
     const float pen = between(state, 0.9f, 1.4f), ink = between(state, 0.6f, 1);
     for (size_t pixel = 0; pixel < DIGITS_PIXELS; pixel++) {
-        const float x = (float)(pixel % DIGITS_SIDE) + 0.5f;
-        const float y = (float)(pixel / DIGITS_SIDE) + 0.5f;
+        const size_t column = pixel % DIGITS_SIDE, row = pixel / DIGITS_SIDE;
+        const float x = (float)column + 0.5f, y = (float)row + 0.5f;
         float nearest = DIGITS_SIDE;
         for (size_t i = 0; i + 1 < p.count; i++)
             nearest = fminf(nearest, distance(&p, i, x, y));

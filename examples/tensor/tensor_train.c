@@ -188,7 +188,8 @@ static int compare(const curves *all) {
         const bool good = difference <= ALLOWED; /* false also where it is no number */
         printf("%s: the loss differs by %.2g at most from the CPU's; %s %g\n", c->name, difference,
                good ? "allowed is" : "that is more than", ALLOWED);
-        result |= !good;
+        if (!good)
+            result = 1;
     }
     return result;
 }
