@@ -27,7 +27,7 @@ typedef struct path {
 
 float digits_random(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (float)(*state >> 40) / 16777216; /* 24 bits, as many as a float has */
+    return (float)(*state >> 40U) / 16777216; /* 24 bits, as many as a float has */
 }
 
 static float between(uint64_t *state, float low, float high) {
