@@ -28,7 +28,8 @@ typedef enum acu_dlpack_device {
     ACU_DLPACK_CPU = 1,
     ACU_DLPACK_CUDA = 2,
     ACU_DLPACK_CUDA_HOST = 3, /* pinned */
-    ACU_DLPACK_CUDA_MANAGED = 13
+    ACU_DLPACK_CUDA_MANAGED = 13,
+    ACU_DLPACK_WEBGPU = 15 /* of blocks only: <anycuda/block_dlpack.h> */
 } acu_dlpack_device;
 
 /** Bits of acu_dlpack_options.flags and acu_dlpack_info.flags, with DLPack's numbers. */
@@ -59,6 +60,7 @@ typedef struct acu_dlpack_info {
     acu_dlpack_device device;
     int device_id;  /* ordinal; 0 where the device is ACU_DLPACK_CPU */
     unsigned flags; /* acu_dlpack_flag bits */
+    acu_dtype dtype;
 } acu_dlpack_info;
 
 /* ---- exporting ---- */

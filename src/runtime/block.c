@@ -135,23 +135,20 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
     return create(__func__, client, bytes, block);
 }
 
-acu_result acu_block_wrap(acu_client *client, void *memory, uint64_t bytes,
-                          void (*drop)(void *data), void *data, acu_block **out) {
-    ACU_NEED_HANDLE(client, acu_client_class);
-    ACU_NEED_ADDRESS(memory);
-    ACU_NEED_ADDRESS(out);
+acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,
+                              void (*drop)(void *data), void *data, acu_block **out) {
     if (!(client->device->info.can & ACU_CAN_WRAP))
-        return acu_client_fail(__func__, client, client, ACU_NOT_SUPPORTED,
+        return acu_client_fail(call, client, client, ACU_NOT_SUPPORTED,
                                "the place cannot use memory that it did not allocate");
-    ACU_TRY(check_size(__func__, client, bytes));
-    acu_block *block = acu_handle_new(__func__, &acu_block_class, sizeof *block);
+    ACU_TRY(check_size(call, client, bytes));
+    acu_block *block = acu_handle_new(call, &acu_block_class, sizeof *block);
     if (!block)
         return ACU_ERROR_HOST_MEMORY;
     acu_result code =
         client->table->memory_wrap(client->device->device, memory, bytes, &block->memory);
     if (code) {
         acu_handle_discard(block);
-        return acu_client_failed(__func__, client, client, code);
+        return acu_client_failed(call, client, client, code);
     }
     block->client = acu_handle_add_owner(client);
     block->bytes = bytes;
@@ -159,6 +156,14 @@ acu_result acu_block_wrap(acu_client *client, void *memory, uint64_t bytes,
     block->drop_data = data;
     *out = block;
     return ACU_SUCCESS;
+}
+
+acu_result acu_block_wrap(acu_client *client, void *memory, uint64_t bytes,
+                          void (*drop)(void *data), void *data, acu_block **block) {
+    ACU_NEED_HANDLE(client, acu_client_class);
+    ACU_NEED_ADDRESS(memory);
+    ACU_NEED_ADDRESS(block);
+    return acu_block_wrap_for(__func__, client, memory, bytes, drop, data, block);
 }
 
 acu_block *acu_block_retain(acu_block *block) {

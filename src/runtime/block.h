@@ -36,6 +36,10 @@ struct acu_block {
 acu_result acu_block_check(const char *call, const acu_client *client, const acu_block *block,
                            uint64_t at, uint64_t bytes);
 
+/* Does the work of acu_block_wrap() for another call, with arguments that are checked. */
+acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,
+                              void (*drop)(void *data), void *data, acu_block **out);
+
 /* Waits for all uses of a block, or for the writes alone, except those by one client, which may be
  * NULL. Errors of that work are kept as late errors. Without any lock. */
 void acu_block_wait(acu_block *block, bool writes, const acu_client *but);

@@ -280,8 +280,7 @@ acu_result acu_client_get_raw(acu_client *client, acu_raw *raw) {
 
 /* ---- failures ---- */
 
-/* A recording in which a call failed gives no replay. */
-static acu_result note_failure(const acu_client *client, acu_result code) {
+acu_result acu_client_note_failure(const acu_client *client, acu_result code) {
     acu_recording *recording = acu_recording_find(client);
     if (recording && !recording->failed)
         recording->failed = code;
@@ -301,14 +300,14 @@ acu_result acu_client_fail(const char *call, const acu_client *client, const voi
     va_start(args, format);
     (void)acu_vfail(call, describe_any(handle, text), code, format, args);
     va_end(args);
-    return note_failure(client, code);
+    return acu_client_note_failure(client, code);
 }
 
 acu_result acu_client_failed(const char *call, const acu_client *client, const void *handle,
                              acu_result code) {
     char text[ACU_OBJECT_TEXT];
     code = acu_backend_failed(call, describe_any(handle, text), code);
-    return note_failure(client, code);
+    return acu_client_note_failure(client, code);
 }
 
 acu_result acu_client_refuse_recording(const char *call, const acu_client *client) {

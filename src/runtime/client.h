@@ -94,6 +94,9 @@ acu_result acu_client_fail(const char *call, const acu_client *client, const voi
 /* The same for a function of the back end that returned `code`. */
 acu_result acu_client_failed(const char *call, const acu_client *client, const void *handle,
                              acu_result code) ACU_COLD;
+/* Notes that a call on the client failed, where something else recorded the failure: a replay that
+ * this thread records with the client then fails, too. Returns the code. Takes no lock. */
+acu_result acu_client_note_failure(const acu_client *client, acu_result code) ACU_COLD;
 /* Refuses what waits or reads while this thread records: ACU_ERROR_CAPTURE; else returns 0. */
 acu_result acu_client_refuse_recording(const char *call, const acu_client *client);
 

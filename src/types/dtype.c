@@ -59,6 +59,11 @@ size_t acu_dtype_group(acu_dtype dtype) {
     return one ? one->elements : acu_dtype_size(dtype) != 0;
 }
 
+size_t acu_dtype_alignment(acu_dtype dtype) {
+    const size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
+    return is_bytes(dtype) ? 1 : lowest;
+}
+
 static const char any[] = "any", unknown[] = "unknown";
 
 const char *acu_dtype_name(acu_dtype dtype) {

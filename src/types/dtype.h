@@ -26,6 +26,9 @@ extern ACU_OURS acu_registered_dtype acu_registered_dtypes[ACU_REGISTERED_TYPES]
 
 /* Returns the registered type with the number; NULL where there is none. */
 const acu_registered_dtype *acu_dtype_find_registered(acu_dtype dtype);
+/* Returns the bytes that an address of such elements must be a multiple of: the largest power of
+ * two that divides their size; 1 of raw bytes. */
+size_t acu_dtype_alignment(acu_dtype dtype);
 /* Returns whether a type that everybody has is called so, or what acu_dtype_name() says of numbers
  * that are none. */
 bool acu_dtype_is_taken(const char *name);

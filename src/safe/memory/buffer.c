@@ -176,12 +176,6 @@ acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, con
     return code;
 }
 
-size_t acu_buffer_alignment(acu_dtype dtype) {
-    size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
-    bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
-    return raw ? 1 : lowest;
-}
-
 int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (!buffer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
@@ -190,7 +184,7 @@ int acu_buffer_new_on(const char *call, const acu_storage_request *r, acu_buffer
     if (!r->given && r->count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
     const size_t size = acu_dtype_size(r->dtype);
-    if (size > 0 && (uintptr_t)r->given % acu_buffer_alignment(r->dtype) != 0)
+    if (size > 0 && (uintptr_t)r->given % acu_dtype_alignment(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
     if (size > 0 && r->count > (UINTPTR_MAX - (uintptr_t)r->given) / size)
@@ -348,7 +342,7 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
     size_t bytes = acu_buffer_bytes(buffer);
     if (size == 0)
         return acu_refuse_dtype(__func__, dtype);
-    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % acu_buffer_alignment(dtype) == 0,
+    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % acu_dtype_alignment(dtype) == 0,
                    ACU_ERROR_DTYPE, "the memory is not aligned for %s", acu_dtype_name(dtype));
     if (buffer->pitched)
         return ((const acu_pitched_buffer *)buffer)->reinterpret(__func__, buffer, dtype, view);

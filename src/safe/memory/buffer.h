@@ -20,9 +20,6 @@ int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
  * Memory of a graph has no stream of its own. */
 int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on);
 
-/* Returns the bytes that an address of such elements must be a multiple of: the largest power of
- * two that divides their size; 1 of raw bytes. */
-size_t acu_buffer_alignment(acu_dtype dtype);
 /* Makes a buffer of memory that is allocated; returns 0, or a failure recorded for `call`. */
 int acu_buffer_new(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
                    const acu_buffer_options *options, acu_buffer **buffer);

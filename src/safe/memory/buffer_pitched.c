@@ -148,7 +148,7 @@ acu_result acu_buffer_reinterpret_pitched(acu_buffer *buffer, const acu_pitched_
     ACU_REQUIRE_OF(buffer, end <= buffer->count * size, ACU_ERROR_RANGE,
                    "the view ends at byte %zu, but the buffer has %zu bytes", end,
                    buffer->count * size);
-    ACU_REQUIRE_OF(buffer, rows.pitch % acu_buffer_alignment(buffer->dtype) == 0, ACU_ERROR_DTYPE,
+    ACU_REQUIRE_OF(buffer, rows.pitch % acu_dtype_alignment(buffer->dtype) == 0, ACU_ERROR_DTYPE,
                    "rows %zu bytes apart are not aligned for %s", rows.pitch,
                    acu_dtype_name(buffer->dtype));
     const acu_pitched_layout complete = {layout->extent, rows.pitch,
@@ -169,7 +169,7 @@ static int reinterpret_rows(const char *call, const acu_buffer *buffer, acu_dtyp
         return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
                            "rows of %zu bytes are no whole number of %s", row,
                            acu_dtype_name(dtype));
-    if (l.row_pitch % acu_buffer_alignment(dtype) != 0)
+    if (l.row_pitch % acu_dtype_alignment(dtype) != 0)
         return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
                            "rows %zu bytes apart are not aligned for %s", l.row_pitch,
                            acu_dtype_name(dtype));

@@ -1,7 +1,6 @@
 /* DLPack: buffers as tensors for other frameworks. */
-#include "safe/memory/dlpack.h"
-
-#include <stdlib.h>
+#include "safe/memory/buffer.h"
+#include "types/dlpack.h"
 
 /* ---- the device ---- */
 
@@ -84,64 +83,22 @@ acu_result acu_buffer_get_dlpack_device(acu_buffer *buffer, acu_dlpack_device *d
 
 /* ---- the tensor ---- */
 
-/* What an export needs until its deleter runs. */
-typedef struct export {
-    union {
-        struct DLManagedTensorVersioned versioned;
-        struct DLManagedTensor unversioned;
-    } tensor;
-    acu_buffer *buffer; /* with references to it and to its memory */
-    int64_t shape[ACU_MAX_RANK], strides[ACU_MAX_RANK];
-} export;
-
-/* The thread's last error stays as it is, and a failure is kept for acu_release_error(). */
-static void end_export(export *e) {
+/* Ends a tensor. The thread's last error stays as it is, and a failure is kept for
+ * acu_release_error(). */
+static void end_export(void *owner) {
     acu_destroy_deferred();
-    (void)acu_buffer_give_up_memory("acu_buffer_release", e->buffer);
-    free(e);
+    (void)acu_buffer_give_up_memory("acu_buffer_release", owner);
 }
-
-static void delete_versioned(struct DLManagedTensorVersioned *tensor) {
-    if (tensor)
-        end_export(tensor->context);
-}
-
-static void delete_unversioned(struct DLManagedTensor *tensor) {
-    if (tensor)
-        end_export(tensor->context);
-}
-
-/* ---- the layout ---- */
 
 /* Checks that all elements lie in the buffer. */
 static int check_layout(const char *call, const acu_buffer *buffer, const acu_tensor_layout *l) {
-    acu_tensor_reach reach;
-    int64_t low, high;
-    if (l->rank > ACU_MAX_RANK)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "layout.rank is %u, but a tensor has at most %d dimensions", l->rank,
-                        ACU_MAX_RANK);
-    if (!acu_tensor_find_reach(l, &reach))
-        return acu_fail(call, "", ACU_ERROR_OVERFLOW,
-                        "the layout's elements lie where nothing can be addressed");
-    if (reach.count == 0)
-        return acu_buffer_check_range(call, buffer, l->at, 0);
-    if (l->at < buffer->count && !__builtin_add_overflow((int64_t)l->at, reach.low, &low) &&
-        !__builtin_add_overflow((int64_t)l->at, reach.high, &high) && low >= 0 &&
-        (uint64_t)high < buffer->count)
-        return 0;
-    return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
-                       "some elements of the layout lie outside of the buffer, which has %zu",
-                       buffer->count);
-}
-
-static void copy_layout(export *e, const acu_tensor_layout *l) {
-    (void)acu_tensor_pack(l->rank, l->shape, e->strides);
-    for (unsigned i = 0; i < l->rank; i++) {
-        e->shape[i] = (int64_t)l->shape[i];
-        if (l->strided)
-            e->strides[i] = l->strides[i];
-    }
+    bool inside = false;
+    ACU_TRY(acu_tensor_check(call, l, buffer->count, &inside));
+    return inside ? 0
+                  : acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                                "some elements of the layout lie outside of the buffer, which has "
+                                "%zu",
+                                buffer->count);
 }
 
 /* Returns the address of the first element, as the device knows it. */
@@ -156,33 +113,35 @@ static char *address_of(const acu_buffer *buffer, acu_dlpack_device device, size
 
 /* ---- exporting ---- */
 
-static int new_export(const char *call, acu_buffer *buffer, const acu_tensor_layout *layout,
-                      const acu_dlpack_options *options, export **out, acu_dlpack_tensor *tensor) {
-    const acu_tensor_layout whole = {.rank = 1, .shape = {buffer->count}};
-    const acu_tensor_layout *l = layout ? layout : &whole;
+static const acu_tensor_layout *layout_of(const acu_buffer *buffer, const acu_tensor_layout *layout,
+                                          acu_tensor_layout *whole) {
+    *whole = (acu_tensor_layout){.rank = 1, .shape = {buffer->count}};
+    return layout ? layout : whole;
+}
+
+/* Checks an export, and waits where the host may read at once. Returns 0 or a recorded failure. */
+static int begin_export(const char *call, acu_buffer *buffer, const acu_tensor_layout *l,
+                        const acu_dlpack_options *options, acu_dlpack_made *made) {
     acu_dlpack_device device = options ? options->device : ACU_DLPACK_DEFAULT;
-    acu_dlpack_dtype dtype = {0};
     ACU_TRY(choose_device(call, buffer, &device));
-    ACU_TRY(acu_dlpack_from_dtype(call, buffer->dtype, &dtype));
+    ACU_TRY(acu_dlpack_from_dtype(call, buffer->dtype, &made->tensor.dtype));
     ACU_TRY(check_layout(call, buffer, l));
     if (is_of_host(device))
         ACU_TRY(acu_outcome(call, buffer, acu_storage_synchronize(buffer->storage)));
-    export *e = calloc(1, sizeof *e);
-    if (!e) {
-        acu_fail_on(call, buffer, ACU_ERROR_HOST_MEMORY, "the host has no memory for a tensor");
-        return ACU_ERROR_HOST_MEMORY;
-    }
-    copy_layout(e, l);
-    e->buffer = buffer;
+    made->tensor.data = address_of(buffer, device, l->at);
+    made->tensor.device_type = (int32_t)device;
+    made->tensor.device_id = id_of(buffer, device);
+    made->owner = buffer;
+    made->end = end_export;
+    return 0;
+}
+
+/* Keeps the buffer for the tensor that was made; a failure where there was no memory for it. */
+static int end_exporting(const char *call, acu_buffer *buffer, const void *tensor) {
+    if (!tensor)
+        return acu_fail_on(call, buffer, ACU_ERROR_HOST_MEMORY,
+                           "the host has no memory for a tensor");
     acu_buffer_keep_memory(buffer);
-    *tensor = (acu_dlpack_tensor){.data = address_of(buffer, device, l->at),
-                                  .device_type = (int32_t)device,
-                                  .device_id = id_of(buffer, device),
-                                  .rank = (int32_t)l->rank,
-                                  .dtype = dtype,
-                                  .shape = e->shape,
-                                  .strides = e->strides};
-    *out = e;
     return 0;
 }
 
@@ -190,39 +149,34 @@ acu_result acu_buffer_export_dlpack(acu_buffer *buffer, const acu_tensor_layout 
                                     const acu_dlpack_options *options,
                                     struct DLManagedTensorVersioned **tensor) {
     const unsigned flags = options ? options->flags : 0;
-    export *e = NULL;
-    acu_dlpack_tensor t;
+    acu_tensor_layout whole;
+    acu_dlpack_made made = {0};
     ACU_NEED_POINTER(tensor);
     *tensor = NULL;
     acu_destroy_deferred();
     ACU_NEED(buffer, acu_buffer_class);
-    ACU_REQUIRE(!(flags & ~(unsigned)(ACU_DLPACK_READ_ONLY + ACU_DLPACK_COPIED)),
-                ACU_ERROR_ARGUMENT, "a tensor has no flags 0x%x", flags);
-    ACU_TRY(new_export(__func__, buffer, layout, options, &e, &t));
-    *tensor = &e->tensor.versioned;
-    **tensor = (struct DLManagedTensorVersioned){.major = ACU_DLPACK_MAJOR,
-                                                 .minor = ACU_DLPACK_MINOR,
-                                                 .context = e,
-                                                 .deleter = delete_versioned,
-                                                 .flags = flags,
-                                                 .tensor = t};
-    return 0;
+    ACU_REQUIRE(!(flags & ~ACU_DLPACK_FLAGS), ACU_ERROR_ARGUMENT, "a tensor has no flags 0x%x",
+                flags);
+    layout = layout_of(buffer, layout, &whole);
+    ACU_TRY(begin_export(__func__, buffer, layout, options, &made));
+    *tensor = acu_dlpack_make(&made, layout, flags);
+    return end_exporting(__func__, buffer, *tensor);
 }
 
 acu_result acu_buffer_export_dlpack_unversioned(acu_buffer *buffer, const acu_tensor_layout *layout,
                                                 const acu_dlpack_options *options,
                                                 struct DLManagedTensor **tensor) {
     const unsigned flags = options ? options->flags : 0;
-    export *e = NULL;
-    acu_dlpack_tensor t;
+    acu_tensor_layout whole;
+    acu_dlpack_made made = {0};
     ACU_NEED_POINTER(tensor);
     *tensor = NULL;
     acu_destroy_deferred();
     ACU_NEED(buffer, acu_buffer_class);
     ACU_REQUIRE(!flags, ACU_ERROR_ARGUMENT,
                 "options.flags is 0x%x, but a tensor from before DLPack 1.0 has no flags", flags);
-    ACU_TRY(new_export(__func__, buffer, layout, options, &e, &t));
-    *tensor = &e->tensor.unversioned;
-    **tensor = (struct DLManagedTensor){.tensor = t, .context = e, .deleter = delete_unversioned};
-    return 0;
+    layout = layout_of(buffer, layout, &whole);
+    ACU_TRY(begin_export(__func__, buffer, layout, options, &made));
+    *tensor = acu_dlpack_make_unversioned(&made, layout);
+    return end_exporting(__func__, buffer, *tensor);
 }

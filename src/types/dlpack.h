@@ -7,7 +7,7 @@
 
 #include <anycuda/dlpack.h>
 
-#include "safe/memory/buffer.h"
+#include "core/record.h"
 
 enum { ACU_DLPACK_MAJOR = 1, ACU_DLPACK_MINOR = 1 /* which has the types of 8 bits */ };
 
@@ -64,6 +64,9 @@ _Static_assert(sizeof(acu_dlpack_dtype) == 4 && sizeof(acu_dlpack_tensor) == 48 
                "a struct does not have DLPack's size");
 #endif
 
+/* Returns the name of a device type; "an unknown one" where it has none. */
+const char *acu_dlpack_device_name(int type);
+
 /* ---- types ---- */
 
 /* Finds DLPack's type for ours; returns 0 or a failure recorded for `call`. */
@@ -83,5 +86,60 @@ typedef struct acu_tensor_reach {
 bool acu_tensor_pack(unsigned rank, const size_t *shape, int64_t *strides);
 /* Computes where the elements lie; returns false where that cannot be addressed. */
 bool acu_tensor_find_reach(const acu_tensor_layout *layout, acu_tensor_reach *reach);
+/* Finds whether a layout lies in so many elements, for an export; returns 0 or a failure recorded
+ * for `call`, where the layout is none. */
+int acu_tensor_check(const char *call, const acu_tensor_layout *layout, uint64_t count,
+                     bool *inside);
+
+/* ---- tensors that are made for others ---- */
+
+#define ACU_DLPACK_FLAGS ((unsigned)ACU_DLPACK_READ_ONLY | (unsigned)ACU_DLPACK_COPIED)
+
+/* What a tensor is made of. */
+typedef struct acu_dlpack_made {
+    acu_dlpack_tensor tensor; /* without rank, shape and strides, which are the layout's */
+    void *owner;
+    void (*end)(void *owner); /* called by the tensor's deleter */
+} acu_dlpack_made;
+
+/* Make a tensor whose layout was checked; NULL where the host has no memory. */
+struct DLManagedTensorVersioned *acu_dlpack_make(const acu_dlpack_made *made,
+                                                 const acu_tensor_layout *layout, unsigned flags);
+struct DLManagedTensor *acu_dlpack_make_unversioned(const acu_dlpack_made *made,
+                                                    const acu_tensor_layout *layout);
+
+/* ---- tensors that are taken over ---- */
+
+/* A tensor that another framework exported: one of the two, the other is NULL. */
+typedef struct acu_dlpack_taken {
+    struct DLManagedTensorVersioned *versioned;
+    struct DLManagedTensor *unversioned;
+} acu_dlpack_taken;
+
+static inline const acu_dlpack_tensor *acu_dlpack_tensor_of(const acu_dlpack_taken *taken) {
+    return taken->versioned ? &taken->versioned->tensor : &taken->unversioned->tensor;
+}
+/* Calls the tensor's deleter. What that does is not known, and may be CUDA's: the thread's last
+ * error stays as it is. */
+void acu_dlpack_delete(const acu_dlpack_taken *taken);
+/* Refuses another major version, of which nothing but the deleter is known; returns 0 or a failure
+ * recorded for `call`. */
+int acu_dlpack_check_version(const char *call, const acu_dlpack_taken *taken);
+/* Reads shape and strides as a layout; returns 0 or a failure recorded for `call`. */
+int acu_dlpack_read_layout(const char *call, const acu_dlpack_tensor *tensor,
+                           acu_tensor_layout *layout, acu_tensor_reach *reach);
+/* Reads all that acu_dlpack_info has. `found->layout.at` is the first element as counted from the
+ * lowest one. Returns 0 or a failure recorded for `call`. */
+int acu_dlpack_read(const char *call, const acu_dlpack_taken *taken, acu_dlpack_info *found,
+                    acu_tensor_reach *reach);
+/* Finds the address of the lowest element, of `size` bytes, and how many lie from there to the
+ * highest; 0 where there are none. Returns 0 or a failure recorded for `call`. */
+int acu_dlpack_find_memory(const char *call, const acu_dlpack_tensor *tensor,
+                           const acu_tensor_reach *reach, size_t size, uintptr_t *lowest,
+                           size_t *count);
+/* Refuses a tensor that the caller cannot use without `info`; returns 0 or a failure recorded for
+ * `call`. */
+int acu_dlpack_check_info(const char *call, const acu_dlpack_info *info,
+                          const acu_dlpack_info *found);
 
 #endif
