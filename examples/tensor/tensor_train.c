@@ -11,6 +11,7 @@
 #include <anycuda/load.h>
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,14 @@ typedef struct arguments {
 
 /* ---- the command line ---- */
 
-static _Noreturn void refuse(const char *what, const char *text) {
-    fprintf(stderr, "error: %s '%s'; tensor_train --help has the list\n", what, text);
+/* Ends the program because of an argument. */
+__attribute__((format(printf, 1, 2))) static _Noreturn void refuse(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("error: ", stderr);
+    (void)vfprintf(stderr, format, args);
+    fputs("; tensor_train --help has the list\n", stderr);
+    va_end(args);
     exit(2);
 }
 
@@ -56,13 +63,13 @@ static uint64_t number(const char *option, const char *text, uint64_t low) {
     errno = 0;
     const uint64_t value = text ? strtoull(text, &end, 10) : 0;
     if (!text || end == text || *end || errno || *text == '-' || value < low || value > 1000000)
-        refuse("a number from 1 (--seed: 0) to 1000000 must follow", option);
+        refuse("a number from %d to 1000000 must follow '%s'", (int)low, option);
     return value;
 }
 
 static const char *file(const char *option, const char *text) {
     if (!text)
-        refuse("a file must follow", option);
+        refuse("a file must follow '%s'", option);
     return text;
 }
 
@@ -86,9 +93,12 @@ static bool take_option(arguments *a, const char *option, const char *value) {
 static void take_place(arguments *a, const char *text) {
     if (strcmp(text, "all") == 0)
         return;
-    if (*text == '-' || a->place_count == MOST_PLACES ||
-        acu_place_parse(text, &a->places[a->place_count]))
-        refuse("this is no option, no place, or one place too many:", text);
+    if (*text == '-')
+        refuse("there is no option '%s'", text);
+    if (a->place_count == MOST_PLACES)
+        refuse("'%s' is one place too many", text);
+    if (acu_place_parse(text, &a->places[a->place_count]))
+        refuse("%s", acu_last_error_message());
     a->place_count++;
 }
 

@@ -148,7 +148,8 @@ static acu_result run(trainer *t, acu_place place, const trainer_settings *setti
     size_t right = 0;
     ACU_TRY(prepare(t, place, settings));
     printf("  a step is %s%s\n",
-           acu_replay_is_real(t->step) ? "one replay of the device" : "replayed call by call: ",
+           acu_replay_is_real(t->step) ? "one piece of work for the place"
+                                       : "replayed call by call: ",
            acu_replay_why(t->step));
     const double start = now();
     ACU_TRY(train(t, settings, loss));
