@@ -131,7 +131,14 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
     uint64_t bytes;
     ACU_NEED_HANDLE(client, acu_client_class);
     ACU_NEED_ADDRESS(block);
-    ACU_TRY(acu_dtype_storage(dtype, count, &bytes));
+    acu_result code = acu_dtype_storage(dtype, count, &bytes);
+    if (code)
+        return code == ACU_ERROR_OVERFLOW
+                   ? acu_client_fail(__func__, client, client, code,
+                                     "%llu elements of %s are more than can be addressed",
+                                     (unsigned long long)count, acu_dtype_name(dtype))
+                   : acu_client_fail(__func__, client, client, code, "0x%x is no type of elements",
+                                     dtype);
     return create(__func__, client, bytes, block);
 }
 

@@ -19,7 +19,7 @@ void acu_gpu_poll(acu_gpu *gpu) {
     wgpuInstanceProcessEvents(gpu->instance);
 }
 
-static bool is_lost(acu_gpu *gpu) {
+bool acu_gpu_is_lost(acu_gpu *gpu) {
     pthread_mutex_lock(&gpu->late_lock);
     const bool lost = gpu->lost.code != 0;
     pthread_mutex_unlock(&gpu->late_lock);
@@ -27,12 +27,12 @@ static bool is_lost(acu_gpu *gpu) {
 }
 
 /* The flag is read again after the device is seen lost, because the last callbacks run then. */
-void acu_gpu_wait(acu_gpu *gpu, const bool *done) {
+void acu_gpu_wait(acu_gpu *gpu, const bool *done, WGPUSubmissionIndex submission) {
     const struct timespec pause = {.tv_nsec = 50000};
     while (!__atomic_load_n(done, __ATOMIC_ACQUIRE)) {
-        const bool lost = is_lost(gpu);
+        const bool lost = acu_gpu_is_lost(gpu);
         if (gpu->can_poll)
-            (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, NULL);
+            (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, submission ? &submission : NULL);
         wgpuInstanceProcessEvents(gpu->instance);
         if (lost)
             return;
@@ -48,6 +48,18 @@ acu_result acu_gpu_synchronize(acu_gpu *gpu) {
     const acu_result result = acu_gpu_mark_wait_for(mark, call);
     acu_gpu_mark_release(mark);
     return result;
+}
+
+void acu_gpu_trim(acu_gpu *gpu) {
+    pthread_mutex_lock(&gpu->lock);
+    acu_gpu_transfer_drop_spare(gpu);
+    if (gpu->scratch)
+        wgpuBufferRelease(gpu->scratch);
+    gpu->scratch = NULL;
+    gpu->scratch_size = 0;
+    pthread_mutex_unlock(&gpu->lock);
+    if (gpu->can_poll) /* memory is free once the work that uses it is done */
+        (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, NULL);
 }
 
 /* ---- opening ---- */
@@ -134,7 +146,7 @@ acu_result acu_gpu_open(const acu_gpu_adapters *adapters, size_t index, acu_gpu 
     wgpuInstanceAddRef(gpu->instance);
     gpu->scratch_step = UINT64_C(16) * 1024 * 1024;
     gpu->can_poll = acu_webgpu_can_poll();
-    snprintf(gpu->name, sizeof gpu->name, "WebGPU device %s", adapters->list[index].name);
+    snprintf(gpu->name, sizeof gpu->name, ACU_GPU_NAME "%s", adapters->list[index].name);
     const acu_result result = start(gpu, &adapters->list[index]);
     if (result)
         acu_gpu_close(gpu);

@@ -16,10 +16,22 @@
 
 /* The result of operations on a lost device: CUDA's cudaErrorDevicesUnavailable. */
 enum { ACU_GPU_LOST = 46 };
+#define ACU_GPU_NAME "WebGPU device "
+enum { ACU_GPU_NAME_PREFIX = sizeof ACU_GPU_NAME - 1 };
 enum { ACU_GPU_TEXT = 512, ACU_GPU_PARAMETERS = 4096 };
 
-/* The layer's own kernels (gpu_kernels.c). */
-enum { ACU_GPU_MERGE, ACU_GPU_FILL, ACU_GPU_COPY, ACU_GPU_KERNELS };
+/* The layer's own kernels (gpu_kernels.c); of strided copies, one for words of 4, 8 and 16 bytes,
+ * or of 1 and 2. */
+enum {
+    ACU_GPU_MERGE,
+    ACU_GPU_FILL,
+    ACU_GPU_COPY,
+    ACU_GPU_STRIDED_WORDS,
+    ACU_GPU_STRIDED_TILES = ACU_GPU_STRIDED_WORDS + 3,
+    ACU_GPU_STRIDED_PACKED = ACU_GPU_STRIDED_TILES + 3,
+    ACU_GPU_STRIDED_BYTES = ACU_GPU_STRIDED_PACKED + 2,
+    ACU_GPU_KERNELS
+};
 
 struct acu_gpu_pipeline;
 struct acu_gpu_transfer;
@@ -49,8 +61,7 @@ typedef struct acu_gpu {
     /* Held between begin and end. */
     pthread_mutex_t lock;
     struct acu_gpu_pipeline *pipelines; /* owned: a list, the last used first */
-    bool prepared;                      /* atomic: the layer's own kernels are compiled */
-    const struct acu_gpu_pipeline *kernels[ACU_GPU_KERNELS];
+    const struct acu_gpu_pipeline *kernels[ACU_GPU_KERNELS]; /* NULL: not needed so far */
     WGPUBuffer parameters; /* owned: ACU_GPU_PARAMETERS bytes; written before each launch */
     WGPUBuffer scratch;    /* owned: for copies within one block; NULL at first */
     uint64_t scratch_size;
@@ -58,6 +69,8 @@ typedef struct acu_gpu {
     struct acu_gpu_transfer *spare; /* owned: a list of staging buffers that no transfer uses */
     unsigned spare_count;
     struct acu_gpu_transfer *forgotten; /* owned: a lost device may still call back for them */
+    WGPUSubmissionIndex submitted;      /* atomic: the last one; 0: none, or the library has none */
+    uint64_t unsent;                    /* bytes that were written since the last submission */
     acu_gpu_scope scope;
     acu_gpu_late
         failed; /* the first error of the operation under way, as far as it was asked for */
@@ -70,6 +83,10 @@ typedef struct acu_gpu {
 /* Opens a device with all limits of its adapter, and with the features above where the adapter has
  * them. The caller closes it. */
 ACU_CHECKED acu_result acu_gpu_open(const acu_gpu_adapters *adapters, size_t index, acu_gpu **out);
+/* Returns the name of the adapter, a part of the device's own. */
+static inline const char *acu_gpu_adapter_name(const acu_gpu *gpu) {
+    return gpu->name + ACU_GPU_NAME_PREFIX;
+}
 /* Waits for the work and gives up the device; all blocks and transfers must be gone. NULL is fine.
  */
 void acu_gpu_close(acu_gpu *gpu);
@@ -78,8 +95,13 @@ void acu_gpu_close(acu_gpu *gpu);
 ACU_CHECKED acu_result acu_gpu_synchronize(acu_gpu *gpu);
 /* Lets callbacks of this device run in this thread, without waiting for work. */
 void acu_gpu_poll(acu_gpu *gpu);
-/* Waits until the callback that sets `*done` has run, or the device is lost. */
-void acu_gpu_wait(acu_gpu *gpu, const bool *done);
+/* Waits until the callback that sets `*done` has run, or the device is lost. The callback comes
+ * with the end of this submission, so that later ones need not be waited for. */
+void acu_gpu_wait(acu_gpu *gpu, const bool *done, WGPUSubmissionIndex submission);
+/* Returns whether the device is known to be lost. */
+bool acu_gpu_is_lost(acu_gpu *gpu);
+/* Gives back what the device keeps for later: staging buffers and scratch memory. */
+void acu_gpu_trim(acu_gpu *gpu);
 
 /* Ends the device, as a driver's reset does: every later operation fails. For tests. */
 void acu_gpu_lose(acu_gpu *gpu);
@@ -102,6 +124,11 @@ WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu);
 /* Ends an encoder and sends its commands, unless the operation has an error by now: wgpu-native
  * ends the process when it is given invalid commands, or those of a lost device. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder);
+/* Writes whole words into a buffer as a part of an operation. The library keeps them until the next
+ * submission; there is one after some MiB. */
+void acu_gpu_write(acu_gpu *gpu, WGPUBuffer to, uint64_t at, const void *bytes, size_t size);
+/* Submits what was written and not yet sent. */
+void acu_gpu_flush(acu_gpu *gpu);
 /* Fails the operation if the device is lost; what would end the process otherwise comes after this.
  */
 bool acu_gpu_is_alive(acu_gpu *gpu);

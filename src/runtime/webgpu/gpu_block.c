@@ -45,6 +45,52 @@ acu_result acu_gpu_block_create(acu_gpu *gpu, uint64_t size, acu_gpu_block **out
     return result;
 }
 
+/* ---- blocks of buffers that exist ---- */
+
+static const WGPUBufferUsage needed =
+    WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+static const char wrap[] = "acu_gpu_block_wrap";
+
+static acu_result check_buffer(const acu_gpu *gpu, WGPUBuffer buffer, uint64_t size) {
+    if (!buffer)
+        return acu_fail(wrap, gpu->name, ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    const WGPUBufferUsage usage = wgpuBufferGetUsage(buffer);
+    const uint64_t room = wgpuBufferGetSize(buffer);
+    if ((usage & needed) != needed)
+        return acu_fail(wrap, gpu->name, ACU_ERROR_ARGUMENT,
+                        "the buffer has the usages 0x%" PRIx64
+                        "; Storage, CopySrc and CopyDst, 0x%" PRIx64 ", are needed",
+                        (uint64_t)usage, (uint64_t)needed);
+    if (room < size)
+        return acu_fail(wrap, gpu->name, ACU_ERROR_RANGE,
+                        "the buffer has %" PRIu64 " bytes, not %" PRIu64, room, size);
+    if (room % WORD)
+        return acu_fail(wrap, gpu->name, ACU_ERROR_ARGUMENT,
+                        "the buffer has %" PRIu64
+                        " bytes, which are no whole words: WebGPU copies words of %d bytes",
+                        room, WORD);
+    return 0;
+}
+
+/* The block has the whole buffer, whose bytes behind `size` are not this block's to change. A write
+ * of no bytes fails where the buffer is another device's. */
+acu_result acu_gpu_block_wrap(acu_gpu *gpu, WGPUBuffer buffer, uint64_t size, acu_gpu_block **out) {
+    *out = NULL;
+    ACU_TRY(check_buffer(gpu, buffer, size));
+    ACU_TRY(acu_gpu_begin(gpu, wrap));
+    wgpuQueueWriteBuffer(gpu->queue, buffer, 0, "", 0);
+    ACU_TRY(acu_gpu_end(gpu, wrap, gpu->name));
+    acu_gpu_block *block = calloc(1, sizeof *block);
+    if (!block)
+        return acu_fail(wrap, gpu->name, ACU_ERROR_HOST_MEMORY, "no memory for a block");
+    *block = (acu_gpu_block){.gpu = gpu, .buffer = buffer, .size = wgpuBufferGetSize(buffer)};
+    snprintf(block->name, sizeof block->name, "block of a buffer of %" PRIu64 " bytes",
+             block->size);
+    wgpuBufferAddRef(buffer);
+    *out = block;
+    return 0;
+}
+
 void acu_gpu_block_release(acu_gpu_block *block) {
     if (!block)
         return;
@@ -86,7 +132,7 @@ static void write_tail(acu_gpu_block *block, uint64_t offset, const unsigned cha
         return;
     }
     memcpy(word, data, size);
-    wgpuQueueWriteBuffer(block->gpu->queue, block->buffer, offset, word, sizeof word);
+    acu_gpu_write(block->gpu, block->buffer, offset, word, sizeof word);
 }
 
 acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void *data,
@@ -94,7 +140,6 @@ acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void
     static const char call[] = "acu_gpu_block_write";
     acu_gpu *gpu = block->gpu;
     ACU_TRY(acu_gpu_block_check(block, call, offset, size));
-    ACU_TRY(acu_gpu_kernels_prepare(gpu));
     ACU_TRY(acu_gpu_begin(gpu, call));
     const unsigned char *at = data;
     size_t head = (size_t)(-offset % WORD);
@@ -103,7 +148,7 @@ acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void
     if (head)
         merge(gpu, block->buffer, offset, at, head);
     if (body)
-        wgpuQueueWriteBuffer(gpu->queue, block->buffer, offset + head, at + head, body);
+        acu_gpu_write(gpu, block->buffer, offset + head, at + head, body);
     if (tail)
         write_tail(block, offset + head + body, at + head + body, tail);
     return acu_gpu_end(gpu, call, block->name);
@@ -118,7 +163,6 @@ acu_result acu_gpu_block_fill(acu_gpu_block *block, uint64_t offset, uint64_t si
         return acu_fail(call, block->name, ACU_ERROR_ARGUMENT,
                         "an element has 1 to 16 bytes, not %zu", element_size);
     ACU_TRY(acu_gpu_block_check(block, call, offset, size));
-    ACU_TRY(acu_gpu_kernels_prepare(block->gpu));
     ACU_TRY(acu_gpu_begin(block->gpu, call));
     if (size)
         acu_gpu_kernels_fill(block->gpu, block->buffer, acu_gpu_block_room(block), offset, size,
@@ -128,8 +172,29 @@ acu_result acu_gpu_block_fill(acu_gpu_block *block, uint64_t offset, uint64_t si
 
 /* ---- reading ---- */
 
+/* Large reads go through staging buffers of this size, two at a time: the host copies the bytes of
+ * one while the device fills the other. */
+static const size_t piece = 16 * 1024 * 1024;
+
 acu_result acu_gpu_block_read(acu_gpu_block *block, uint64_t offset, void *data, size_t size) {
-    acu_gpu_transfer *transfer = NULL;
-    ACU_TRY(acu_gpu_transfer_begin(block, offset, size, &transfer));
-    return acu_gpu_transfer_end(transfer, data);
+    acu_gpu_transfer *before = NULL, *now = NULL;
+    size_t taken = 0, asked = 0;
+    acu_result result = acu_gpu_block_check(block, "acu_gpu_block_read", offset, size);
+    if (result)
+        return result;
+    do {
+        const size_t part = size - asked < piece ? size - asked : piece;
+        result = acu_gpu_transfer_begin(block, offset + asked, part, &now);
+        asked += part;
+        if (before) { /* which ends in any case */
+            const acu_result ended = acu_gpu_transfer_end(before, (char *)data + taken);
+            result = result ? result : ended;
+            taken += piece;
+        }
+        before = now;
+    } while (!result && asked < size);
+    if (!before)
+        return result;
+    const acu_result ended = acu_gpu_transfer_end(before, result ? NULL : (char *)data + taken);
+    return result ? result : ended;
 }

@@ -20,6 +20,12 @@ typedef struct acu_gpu_block {
 /* The contents are zero. Fails with ACU_ERROR_LIMIT above the largest size, and with
  * ACU_OUT_OF_MEMORY. */
 ACU_CHECKED acu_result acu_gpu_block_create(acu_gpu *gpu, uint64_t size, acu_gpu_block **out);
+/*
+ * Makes a block of a buffer that exists, of this device, and adds an owner to it. Fails unless the
+ * buffer has `size` bytes, whole words, and the usages that copies and kernels need.
+ */
+ACU_CHECKED acu_result acu_gpu_block_wrap(acu_gpu *gpu, WGPUBuffer buffer, uint64_t size,
+                                          acu_gpu_block **out);
 /* Work that is queued may still use the block. NULL is fine. */
 void acu_gpu_block_release(acu_gpu_block *block);
 /* Returns the largest size of a block of this device. */

@@ -29,8 +29,7 @@ static void copy_words(acu_gpu *gpu, WGPUBuffer to, uint64_t to_offset, WGPUBuff
     acu_gpu_submit(gpu, encoder);
 }
 
-/* Makes the device's scratch buffer large enough; work that is queued keeps the old one. */
-static bool reserve(acu_gpu *gpu, uint64_t size) {
+bool acu_gpu_reserve(acu_gpu *gpu, uint64_t size) {
     if (gpu->scratch && gpu->scratch_size >= size)
         return true;
     if (gpu->scratch)
@@ -57,7 +56,7 @@ static void move(acu_gpu_block *block, uint64_t to_offset, uint64_t from_offset,
     acu_gpu *gpu = block->gpu;
     const uint64_t begin = from_offset & ~(uint64_t)(WORD - 1);
     const uint64_t bytes = rounded_up(from_offset + size) - begin;
-    if (!reserve(gpu, bytes))
+    if (!acu_gpu_reserve(gpu, bytes))
         return;
     copy_words(gpu, gpu->scratch, 0, block->buffer, begin, bytes);
     if (words)
@@ -87,7 +86,6 @@ acu_result acu_gpu_block_copy(acu_gpu_block *to, uint64_t to_offset, acu_gpu_blo
         return acu_fail(copy, to->name, ACU_ERROR_DEVICE, "the blocks are of different devices");
     ACU_TRY(acu_gpu_block_check(to, copy, to_offset, size));
     ACU_TRY(acu_gpu_block_check(from, copy, from_offset, size));
-    ACU_TRY(acu_gpu_kernels_prepare(gpu));
     const bool words = is_of_words(to, to_offset, from, from_offset, size);
     ACU_TRY(acu_gpu_begin(gpu, copy));
     if (!size || (to == from && to_offset == from_offset))

@@ -193,6 +193,15 @@ bool acu_gpu_is_good(acu_gpu *gpu) {
     return !gpu->failed.code;
 }
 
+static void send(acu_gpu *gpu, size_t count, const WGPUCommandBuffer *commands) {
+    if (gpu->can_poll)
+        __atomic_store_n(&gpu->submitted, wgpuQueueSubmitForIndex(gpu->queue, count, commands),
+                         __ATOMIC_RELEASE);
+    else
+        wgpuQueueSubmit(gpu->queue, count, commands);
+    gpu->unsent = 0;
+}
+
 /* Asked twice: wgpu-native keeps command buffers with errors for ever, so none is made if that can
  * be helped. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder) {
@@ -204,8 +213,25 @@ void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder) {
     if (!commands)
         return;
     if (acu_gpu_is_good(gpu))
-        wgpuQueueSubmit(gpu->queue, 1, &commands);
+        send(gpu, 1, &commands);
     wgpuCommandBufferRelease(commands);
+}
+
+void acu_gpu_flush(acu_gpu *gpu) {
+    if (gpu->unsent && acu_gpu_is_good(gpu))
+        send(gpu, 0, NULL);
+}
+
+void acu_gpu_write(acu_gpu *gpu, WGPUBuffer to, uint64_t at, const void *bytes, size_t size) {
+    enum { STEP = 16 * 1024 * 1024 };
+    for (size_t done = 0; done < size && (done == 0 || acu_gpu_is_good(gpu));) {
+        const size_t now = size - done < STEP ? size - done : STEP;
+        wgpuQueueWriteBuffer(gpu->queue, to, at + done, (const char *)bytes + done, now);
+        gpu->unsent += now;
+        done += now;
+        if (gpu->unsent >= STEP)
+            acu_gpu_flush(gpu);
+    }
 }
 
 /* A write of no bytes does nothing, but an error where the device is lost. */

@@ -2,6 +2,7 @@
 
 #include "runtime/webgpu/gpu_launch.h"
 #include "runtime/webgpu/gpu_pipeline.h"
+#include "runtime/webgpu/gpu_strided.h"
 
 #include <string.h>
 
@@ -61,19 +62,24 @@ static const char copy_text[] =
     "    put(word, p.to_offset, end, value << (skipped * 8u));\n"
     "}\n";
 
-static const char *const texts[] = {merge_text, fill_text, copy_text};
+static const char *const texts[ACU_GPU_STRIDED_WORDS] = {merge_text, fill_text, copy_text};
 
-acu_result acu_gpu_kernels_prepare(acu_gpu *gpu) {
-    enum { TEXTS = sizeof texts / sizeof *texts };
-    if (__atomic_load_n(&gpu->prepared, __ATOMIC_ACQUIRE))
-        return 0;
-    for (int i = 0; i < TEXTS; i++) {
-        const acu_gpu_pipeline *pipeline = NULL;
-        ACU_TRY(acu_gpu_pipeline_get(gpu, texts[i], NULL, &pipeline));
-        __atomic_store_n(&gpu->kernels[i], pipeline, __ATOMIC_RELEASE);
-    }
-    __atomic_store_n(&gpu->prepared, true, __ATOMIC_RELEASE);
-    return 0;
+const acu_gpu_pipeline *acu_gpu_kernels_get(acu_gpu *gpu, int kernel) {
+    char strided[ACU_GPU_STRIDED_TEXT];
+    if (gpu->kernels[kernel])
+        return gpu->kernels[kernel];
+    const char *text = kernel < ACU_GPU_STRIDED_WORDS ? texts[kernel] : strided;
+    if (text == strided)
+        acu_gpu_strided_text(kernel, strided);
+    return gpu->kernels[kernel] = acu_gpu_pipeline_part(gpu, text, "main");
+}
+
+/* Launches a kernel if there is one. */
+static void run(acu_gpu *gpu, int kernel, const acu_gpu_binding *bindings, size_t count,
+                const uint32_t *parameters, size_t size, acu_gpu_groups groups) {
+    const acu_gpu_pipeline *pipeline = acu_gpu_kernels_get(gpu, kernel);
+    if (pipeline)
+        acu_gpu_launch_part(gpu, pipeline, bindings, count, parameters, size, groups);
 }
 
 void acu_gpu_kernels_merge(acu_gpu *gpu, WGPUBuffer buffer, uint64_t word, uint32_t value,
@@ -83,8 +89,7 @@ void acu_gpu_kernels_merge(acu_gpu *gpu, WGPUBuffer buffer, uint64_t word, uint3
     const uint64_t begin = word * WORD / step * step;
     const uint32_t p[4] = {(uint32_t)((word * WORD - begin) / WORD), value, mask, 0};
     const acu_gpu_binding to = {buffer, begin, word * WORD + WORD - begin};
-    acu_gpu_launch_part(gpu, gpu->kernels[ACU_GPU_MERGE], &to, 1, p, sizeof p,
-                        (acu_gpu_groups){1, 1, 1});
+    run(gpu, ACU_GPU_MERGE, &to, 1, p, sizeof p, (acu_gpu_groups){1, 1, 1});
 }
 
 /* A part of a buffer that may be bound: `begin` is where the device allows a binding to begin. */
@@ -128,8 +133,7 @@ void acu_gpu_kernels_fill(acu_gpu *gpu, WGPUBuffer buffer, uint64_t room, uint64
         p[0] = to.offset;
         p[1] = (uint32_t)now;
         p[2] = (uint32_t)(done % element_size);
-        acu_gpu_launch_part(gpu, gpu->kernels[ACU_GPU_FILL], &bound, 1, p, sizeof p,
-                            groups_for(gpu, now));
+        run(gpu, ACU_GPU_FILL, &bound, 1, p, sizeof p, groups_for(gpu, now));
         done += now;
     }
 }
@@ -143,8 +147,7 @@ void acu_gpu_kernels_copy(acu_gpu *gpu, WGPUBuffer to, uint64_t to_room, uint64_
         const part b = part_of(gpu, from_room, from_offset + done, now);
         const acu_gpu_binding bound[2] = {{to, a.begin, a.bytes}, {from, b.begin, b.bytes}};
         const uint32_t p[4] = {a.offset, (uint32_t)now, b.offset, 0};
-        acu_gpu_launch_part(gpu, gpu->kernels[ACU_GPU_COPY], bound, 2, p, sizeof p,
-                            groups_for(gpu, now));
+        run(gpu, ACU_GPU_COPY, bound, 2, p, sizeof p, groups_for(gpu, now));
         done += now;
     }
 }

@@ -7,8 +7,13 @@
 
 #include "runtime/webgpu/gpu.h"
 
-/* Compiles the kernels, once; before the operation begins. */
-ACU_CHECKED acu_result acu_gpu_kernels_prepare(acu_gpu *gpu);
+/* Returns one of the layer's own kernels, compiling it the first time; NULL, and fails the
+ * operation, if that is not possible. */
+const struct acu_gpu_pipeline *acu_gpu_kernels_get(acu_gpu *gpu, int kernel);
+
+/* Makes the device's scratch buffer large enough (gpu_copy.c); work that is queued keeps the old
+ * one. Returns false, and fails the operation, if there is no memory. */
+bool acu_gpu_reserve(acu_gpu *gpu, uint64_t size);
 
 /* Replaces the bits of `mask` in one word. */
 void acu_gpu_kernels_merge(acu_gpu *gpu, WGPUBuffer buffer, uint64_t word, uint32_t value,

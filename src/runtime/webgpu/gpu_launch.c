@@ -73,39 +73,45 @@ static acu_result check_groups(const acu_gpu *gpu, acu_gpu_groups groups) {
                     groups.x, groups.y, groups.z, most);
 }
 
-static acu_result check_block(const acu_gpu *gpu, const acu_gpu_block *block) {
-    if (block->gpu != gpu)
-        return acu_fail(launch, block->name, ACU_ERROR_DEVICE, "the block is of another device");
-    if (acu_gpu_block_room(block) <= gpu->limits.maxStorageBufferBindingSize)
-        return 0;
-    return acu_fail(launch, block->name, ACU_ERROR_LIMIT,
-                    "a kernel of this device can use %" PRIu64 " bytes of a block",
-                    gpu->limits.maxStorageBufferBindingSize);
-}
-
-static acu_result check(const acu_gpu *gpu, acu_gpu_block *const *blocks, size_t count, size_t size,
-                        acu_gpu_groups groups) {
+static acu_result check_counts(const acu_gpu *gpu, size_t count, size_t size) {
     const uint32_t most = gpu->limits.maxStorageBuffersPerShaderStage;
+    const uint64_t bytes = gpu->limits.maxUniformBufferBindingSize;
     if (count > most || count > ACU_GPU_BINDINGS)
         return acu_fail(launch, gpu->name, ACU_ERROR_LIMIT,
                         "%zu blocks; a kernel of this device takes %" PRIu32, count,
                         most < ACU_GPU_BINDINGS ? most : ACU_GPU_BINDINGS);
-    if (size > ACU_GPU_PARAMETERS || size > gpu->limits.maxUniformBufferBindingSize)
+    if (size > ACU_GPU_PARAMETERS || size > bytes)
         return acu_fail(launch, gpu->name, ACU_ERROR_LIMIT,
-                        "%zu bytes of parameters; a launch takes %d", size, ACU_GPU_PARAMETERS);
+                        "%zu bytes of parameters; a launch takes %" PRIu64, size,
+                        bytes < ACU_GPU_PARAMETERS ? bytes : (uint64_t)ACU_GPU_PARAMETERS);
+    return 0;
+}
+
+acu_result acu_gpu_launch_bound(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
+                                const acu_gpu_binding *bindings, size_t count,
+                                const void *parameters, size_t size, acu_gpu_groups groups) {
+    ACU_TRY(check_counts(gpu, count, size));
     for (size_t i = 0; i < count; i++)
-        ACU_TRY(check_block(gpu, blocks[i]));
-    return check_groups(gpu, groups);
+        if (bindings[i].size > gpu->limits.maxStorageBufferBindingSize)
+            return acu_fail(launch, gpu->name, ACU_ERROR_LIMIT,
+                            "block %zu has %" PRIu64
+                            " bytes; a kernel of this device can use %" PRIu64 " bytes of a block",
+                            i, bindings[i].size, gpu->limits.maxStorageBufferBindingSize);
+    ACU_TRY(check_groups(gpu, groups));
+    ACU_TRY(acu_gpu_begin(gpu, launch));
+    acu_gpu_launch_part(gpu, pipeline, bindings, count, parameters, size, groups);
+    return acu_gpu_end(gpu, launch, gpu->name);
 }
 
 acu_result acu_gpu_launch(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                           acu_gpu_block *const *blocks, size_t count, const void *parameters,
                           size_t size, acu_gpu_groups groups) {
     acu_gpu_binding bindings[ACU_GPU_BINDINGS];
-    ACU_TRY(check(gpu, blocks, count, size, groups));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && i < ACU_GPU_BINDINGS; i++) {
+        if (blocks[i]->gpu != gpu)
+            return acu_fail(launch, blocks[i]->name, ACU_ERROR_DEVICE,
+                            "the block is of another device");
         bindings[i] = (acu_gpu_binding){blocks[i]->buffer, 0, acu_gpu_block_room(blocks[i])};
-    ACU_TRY(acu_gpu_begin(gpu, launch));
-    acu_gpu_launch_part(gpu, pipeline, bindings, count, parameters, size, groups);
-    return acu_gpu_end(gpu, launch, gpu->name);
+    }
+    return acu_gpu_launch_bound(gpu, pipeline, bindings, count, parameters, size, groups);
 }

@@ -10,6 +10,14 @@ typedef struct acu_gpu_groups {
     uint32_t x, y, z;
 } acu_gpu_groups;
 
+/* A part of a buffer, of whole words. */
+typedef struct acu_gpu_binding {
+    WGPUBuffer buffer;
+    uint64_t offset, size;
+} acu_gpu_binding;
+
+enum { ACU_GPU_BINDINGS = 32 };
+
 /*
  * Launches work groups of a pipeline. Block i is `@group(0) @binding(i)`, a storage buffer of whole
  * words; the parameters, if there are any, are a uniform buffer at the binding after the last
@@ -20,18 +28,12 @@ typedef struct acu_gpu_groups {
 ACU_CHECKED acu_result acu_gpu_launch(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                                       acu_gpu_block *const *blocks, size_t count,
                                       const void *parameters, size_t size, acu_gpu_groups groups);
-
-/* ---- for the layer's own kernels ---- */
-
-/* A part of a buffer. */
-typedef struct acu_gpu_binding {
-    WGPUBuffer buffer;
-    uint64_t offset, size;
-} acu_gpu_binding;
-
-enum { ACU_GPU_BINDINGS = 32 };
-
-/* The same as a part of an operation, on parts of buffers, without checks. */
+/* The same on parts of buffers. */
+ACU_CHECKED acu_result acu_gpu_launch_bound(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
+                                            const acu_gpu_binding *bindings, size_t count,
+                                            const void *parameters, size_t size,
+                                            acu_gpu_groups groups);
+/* The same as a part of an operation, without checks. */
 void acu_gpu_launch_part(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                          const acu_gpu_binding *bindings, size_t count, const void *parameters,
                          size_t size, acu_gpu_groups groups);

@@ -8,6 +8,8 @@ typedef struct acu_gpu_mark acu_gpu_mark;
 
 /* Marks what is queued by now, by any thread. */
 ACU_CHECKED acu_result acu_gpu_mark_create(acu_gpu *gpu, acu_gpu_mark **out);
+/* Returns the device. */
+acu_gpu *acu_gpu_mark_device(const acu_gpu_mark *mark);
 /* Returns whether the work is done, without waiting. */
 bool acu_gpu_mark_is_done(acu_gpu_mark *mark);
 /* Waits for the work; returns the error of work that failed since the last operation. */

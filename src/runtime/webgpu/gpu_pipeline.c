@@ -3,6 +3,7 @@
 
 #include "core/fail.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,33 @@ static acu_gpu_pipeline *make(const char *source, const char *entry, uint64_t ha
     return NULL;
 }
 
+static acu_gpu_pipeline *compiled(acu_gpu *gpu, const char *source, const char *entry,
+                                  uint64_t hash) {
+    acu_gpu_pipeline *p = make(source, entry, hash);
+    if (!p) {
+        gpu->failed.code = ACU_ERROR_HOST_MEMORY;
+        snprintf(gpu->failed.text, sizeof gpu->failed.text, "no memory for a pipeline");
+        return NULL;
+    }
+    compile(gpu, p);
+    if (!acu_gpu_is_good(gpu)) {
+        drop(p);
+        return NULL;
+    }
+    p->next = gpu->pipelines;
+    return gpu->pipelines = p;
+}
+
+const acu_gpu_pipeline *acu_gpu_pipeline_part(acu_gpu *gpu, const char *source, const char *entry) {
+    const uint64_t hash = hash_of(source, entry);
+    acu_gpu_pipeline *p = find(gpu, hash, source, entry);
+    if (!p)
+        p = compiled(gpu, source, entry, hash);
+    if (p)
+        p->users++;
+    return p;
+}
+
 /* What is wrong with a text is found by validation. */
 static acu_result as_compilation(acu_result result) {
     return result == ACU_ERROR_ARGUMENT ? acu_record_recode(result, ACU_ERROR_COMPILE) : result;
@@ -82,36 +110,27 @@ static acu_result as_compilation(acu_result result) {
 
 acu_result acu_gpu_pipeline_get(acu_gpu *gpu, const char *source, const char *entry,
                                 const acu_gpu_pipeline **out) {
-    entry = entry ? entry : "";
-    const uint64_t hash = hash_of(source, entry);
     *out = NULL;
     ACU_TRY(acu_gpu_begin(gpu, get));
-    acu_gpu_pipeline *p = find(gpu, hash, source, entry);
-    if (p) {
-        *out = p;
-        return acu_gpu_end(gpu, get, gpu->name);
-    }
-    p = make(source, entry, hash);
-    if (!p)
-        return acu_gpu_cancel(
-            gpu, acu_fail(get, gpu->name, ACU_ERROR_HOST_MEMORY, "no memory for a pipeline"));
-    compile(gpu, p);
+    const acu_gpu_pipeline *p = acu_gpu_pipeline_part(gpu, source, entry ? entry : "");
     const acu_result result = acu_gpu_end(gpu, get, gpu->name);
-    if (result) {
-        drop(p);
-        return as_compilation(result);
-    }
+    if (!result)
+        *out = p;
+    return as_compilation(result);
+}
+
+void acu_gpu_pipeline_put(acu_gpu *gpu, const acu_gpu_pipeline *pipeline) {
     pthread_mutex_lock(&gpu->lock);
-    acu_gpu_pipeline *twin = find(gpu, hash, source, entry); /* another thread was faster */
-    if (!twin) {
-        p->next = gpu->pipelines;
-        gpu->pipelines = p;
-    }
+    acu_gpu_pipeline **at = &gpu->pipelines;
+    while (*at && *at != pipeline)
+        at = &(*at)->next;
+    acu_gpu_pipeline *p = *at;
+    const bool last = p && --p->users == 0;
+    if (last)
+        *at = p->next;
     pthread_mutex_unlock(&gpu->lock);
-    if (twin)
+    if (last)
         drop(p);
-    *out = twin ? twin : p;
-    return 0;
 }
 
 size_t acu_gpu_pipeline_count(acu_gpu *gpu) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { WORD = 4, SPARE = 8 };
-static const uint64_t smallest = 4096;
+static const uint64_t smallest = 4096, largest = 32 * 1024 * 1024; /* of what is kept */
 static const char end[] = "acu_gpu_transfer_end";
 
 struct acu_gpu_transfer {
@@ -16,7 +16,8 @@ struct acu_gpu_transfer {
     WGPUBuffer staging;
     uint64_t room;
     size_t skip, size; /* the bytes in the staging buffer */
-    bool done;         /* atomic: the callback has run */
+    WGPUSubmissionIndex submission;
+    bool done; /* atomic: the callback has run */
     bool mapped;
     char text[ACU_GPU_TEXT]; /* why it is not mapped */
 };
@@ -77,6 +78,7 @@ static void queue(acu_gpu_transfer *transfer, WGPUBuffer from, uint64_t begin, u
     if (encoder) {
         wgpuCommandEncoderCopyBufferToBuffer(encoder, from, begin, transfer->staging, 0, bytes);
         acu_gpu_submit(gpu, encoder);
+        transfer->submission = gpu->submitted;
     }
     if (!acu_gpu_is_good(gpu)) {
         transfer->done = true;
@@ -132,7 +134,7 @@ bool acu_gpu_transfer_is_done(acu_gpu_transfer *transfer) {
 static void keep(acu_gpu_transfer *transfer) {
     acu_gpu *gpu = transfer->gpu;
     pthread_mutex_lock(&gpu->lock);
-    const bool room = gpu->spare_count < SPARE;
+    const bool room = gpu->spare_count < SPARE && transfer->room <= largest;
     if (room) {
         transfer->next = gpu->spare;
         gpu->spare = transfer;
@@ -172,7 +174,7 @@ static acu_result not_mapped(acu_gpu *gpu, const char *text) {
 acu_result acu_gpu_transfer_end(acu_gpu_transfer *transfer, void *data) {
     acu_gpu *gpu = transfer->gpu;
     char text[ACU_GPU_TEXT] = "the device did not answer";
-    acu_gpu_wait(gpu, &transfer->done);
+    acu_gpu_wait(gpu, &transfer->done, transfer->submission);
     if (!__atomic_load_n(&transfer->done, __ATOMIC_ACQUIRE)) {
         forget(transfer);
         return not_mapped(gpu, text);
@@ -201,6 +203,7 @@ static void drop_list(acu_gpu_transfer *transfer) {
 void acu_gpu_transfer_drop_spare(acu_gpu *gpu) {
     drop_list(gpu->spare);
     gpu->spare = NULL;
+    gpu->spare_count = 0;
 }
 
 void acu_gpu_transfer_drop_forgotten(acu_gpu *gpu) {
