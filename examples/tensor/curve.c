@@ -104,9 +104,9 @@ static void draw_losses(FILE *file, const curve *curves, size_t count) {
     for (size_t c = 0; c < count; c++) {
         draw_line(file, &p, &curves[c], NULL, style_of(c));
         const double y = 70 + 20 * (double)c;
-        fprintf(file, "<path d=\"M430 %.1fh40\" stroke=\"%s\" stroke-width=\"%.1f\"/>\n", y - 4,
+        fprintf(file, "<path d=\"M330 %.1fh40\" stroke=\"%s\" stroke-width=\"%.1f\"/>\n", y - 4,
                 style_of(c)->colour, style_of(c)->width);
-        write_text(file, 480, y, "start", curves[c].name);
+        write_text(file, 380, y, "start", curves[c].name);
     }
     write_text(file, LEFT, 32, "start", "loss of each step of training");
 }

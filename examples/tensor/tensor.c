@@ -56,8 +56,9 @@ acu_result tensor_open(acu_place place, tensor_context *context) {
 
 void tensor_close(tensor_context *context) {
     for (int i = 0; i < TENSOR_PROGRAMS; i++)
-        acu_program_cleanup(&context->programs[i]);
-    acu_client_cleanup(&context->client);
+        (void)acu_program_release(context->programs[i]);
+    (void)acu_client_release(context->client);
+    *context = (tensor_context){0};
 }
 
 /* ---- tensors ---- */
@@ -88,7 +89,8 @@ acu_result tensor_create(const tensor_context *context, uint32_t rows, uint32_t 
 }
 
 void tensor_drop(tensor *t) {
-    acu_block_cleanup(&t->block);
+    (void)acu_block_release(t->block);
+    t->block = NULL;
 }
 
 tensor tensor_transposed(const tensor *t) {

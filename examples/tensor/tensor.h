@@ -35,7 +35,8 @@ typedef struct tensor_context {
 
 /* Opens a context of its own client on a place. After a failure the context is empty. */
 ACU_CHECKED acu_result tensor_open(acu_place place, tensor_context *context);
-/* Gives up the client and the programs; tensors that live keep what they need. */
+/* Gives up the client and the programs; tensors that live keep what they need. As everywhere here,
+ * acu_release_error() has what failed of that. */
 void tensor_close(tensor_context *context);
 
 /* Returns why this thread's last call failed: shapes that do not fit, or what anycuda says. */

@@ -216,6 +216,15 @@ static int write_files(const arguments *a, const curves *all) {
     return 0;
 }
 
+/* Returns 1 where something was released wrongly, or the last of its work failed. */
+static int check_releases(void) {
+    acu_error error;
+    if (acu_release_error(&error) == 0)
+        return 0;
+    fprintf(stderr, "error: %s\n", error.message);
+    return 1;
+}
+
 int main(int count, char **texts) {
     static curves all;
     acu_runtime_add_all();
@@ -230,6 +239,8 @@ int main(int count, char **texts) {
         result = write_files(&a, &all);
     if (!result)
         result = compare(&all);
+    if (!result)
+        result = check_releases();
     for (size_t i = 0; i < all.count; i++)
         free(all.list[i].loss);
     return result;

@@ -63,10 +63,10 @@ static acu_result prepare(trainer *t, acu_place place, const trainer_settings *s
 
 static void drop(trainer *t) {
     for (int i = 0; i < 2; i++) {
-        acu_mark_cleanup(&t->marks[i]);
+        (void)acu_mark_release(t->marks[i]);
         tensor_drop(&t->losses[i]);
     }
-    acu_replay_cleanup(&t->step);
+    (void)acu_replay_release(t->step);
     tensor_drop(&t->images);
     tensor_drop(&t->targets);
     network_drop(&t->network);
@@ -95,7 +95,8 @@ static acu_result report(trainer *t, size_t stretch, const trainer_settings *set
     const int i = (int)(stretch % 2);
     ACU_TRY(acu_block_read_after(t->context.client, t->marks[i], t->losses[i].block, 0,
                                  loss + first, count * sizeof *loss));
-    acu_mark_cleanup(&t->marks[i]);
+    (void)acu_mark_release(t->marks[i]);
+    t->marks[i] = NULL;
     printf("  step %5zu: loss %.4f\n", first + count, (double)loss[first + count - 1]);
     return ACU_SUCCESS;
 }
