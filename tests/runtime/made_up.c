@@ -309,7 +309,8 @@ static acu_result fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_
     job *j = new_job(bytes);
     j->to = (char *)to + at;
     j->bytes = bytes;
-    for (uint64_t i = 0; i < bytes; i++)
+    memset(j->data, *(const char *)element, bytes);
+    for (uint64_t i = 0; element_bytes > 1 && i < bytes; i++)
         j->data[i] = ((const char *)element)[i % element_bytes];
     put(queue, j);
     leave(queue);
