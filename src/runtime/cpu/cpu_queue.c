@@ -12,6 +12,7 @@ static acu_backend_queue *queues; /* all of them */
 static acu_backend_queue *listed; /* those that threads may work for, the most urgent first */
 static unsigned fresh;            /* how many of them no thread was told of */
 static acu_cpu_task *finished;    /* tasks that are given back when the lock is given back */
+static acu_cpu_task *abandoned;   /* tasks that threads were in when the process was forked */
 
 static void lock(void) {
     pthread_mutex_lock(&acu_cpu_lock);
@@ -355,8 +356,12 @@ void acu_cpu_queue_destroy(acu_backend_queue *queue) {
 static void forget(acu_backend_queue *queue) {
     (void)pthread_cond_init(&queue->progress, NULL);
     queue->lost = queue->lost || queue->first;
-    if (queue->workers > 0)
-        queue->first = queue->first->next;
+    if (queue->workers > 0) {
+        acu_cpu_task *task = queue->first;
+        queue->first = task->next;
+        task->next = abandoned;
+        abandoned = task;
+    }
     queue->sleepers = queue->workers = 0;
     queue->listed = false;
     queue->waiting = NULL;
