@@ -6,8 +6,8 @@
  * exports acu_backend_entry(), which acu_runtime_open() calls. docs/users/backend.md has one in 200
  * lines.
  *
- * What the callers promise: offsets and sizes are inside of the memory, and not 0. A queue, with its
- * memory and marks, is used by one thread at a time, except where a comment says otherwise;
+ * What the callers promise: offsets and sizes are inside of the memory, and not 0. A queue, with
+ * its memory and marks, is used by one thread at a time, except where a comment says otherwise;
  * different queues, and functions that are given a device or nothing, by several threads at once.
  * Memory and programs are given back when no work uses them, marks at any time. A device is opened
  * once, and closed after everything on it.

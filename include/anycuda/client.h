@@ -128,8 +128,8 @@ typedef struct acu_memory_hooks {
  * Sets the functions that are called from now on; `hooks` is copied, and NULL means none.
  *
  * They are called without a lock by the thread that allocates or frees, and may use the client. The
- * block that was freed is a dead handle by then. out_of_memory() is not called for what it allocates
- * itself.
+ * block that was freed is a dead handle by then. out_of_memory() is not called for what it
+ * allocates itself.
  */
 ACU_CHECKED acu_result acu_client_set_memory_hooks(acu_client *client,
                                                    const acu_memory_hooks *hooks);
