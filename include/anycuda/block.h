@@ -103,8 +103,9 @@ ACU_CHECKED acu_result acu_block_read_after(acu_client *client, acu_mark *mark, 
 /**
  * Copies bytes, also to another place, and within one block, where the ranges may overlap.
  *
- * `client` is of one of the two places, and its order decides. Between two places that cannot reach
- * each other the bytes go through the host, and the call waits. Errors: ACU_ERROR_DEVICE where the
+ * `client` is of one of the two places, and its order decides. Between two places the call may wait
+ * for the earlier work of both blocks' clients, and the bytes go through the host unless both can
+ * ACU_CAN_COPY_PEERS. Errors: ACU_ERROR_DEVICE where the
  * client is of neither place; ACU_ERROR_CAPTURE while a replay is recorded, between two places.
  */
 ACU_CHECKED acu_result acu_block_copy(acu_client *client, acu_block *to, uint64_t to_at,

@@ -32,7 +32,7 @@ typedef struct acu_named_block {
  * that failed, also where it returns 0: there is no replay then; ACU_ERROR_CAPTURE in the function
  * for what waits or reads to the host, for marks, and for copies to another place; ACU_ERROR_STATE
  * where this thread records with the client already; ACU_ERROR_ARGUMENT where two blocks have one
- * name.
+ * name; ACU_ERROR_DEVICE where a named block is of another place.
  */
 ACU_CHECKED acu_result acu_replay_record(acu_client *client,
                                          acu_result (*function)(acu_client *client, void *data),
