@@ -109,7 +109,8 @@ ACU_CHECKED acu_result acu_client_thaw_memory(acu_client *client);
 /**
  * Gives all memory back and begins the statistics again; the limit and the hooks stay.
  *
- * Errors: ACU_ERROR_STATE while a block of the client lives, or its memory is frozen.
+ * Errors: ACU_ERROR_STATE while a block lives that has memory of the client, or the memory is
+ * frozen.
  */
 ACU_CHECKED acu_result acu_client_reset_memory(acu_client *client);
 
