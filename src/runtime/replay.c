@@ -303,7 +303,8 @@ acu_result acu_replay_record(acu_client *client,
     acu_recording recording = {0};
     ACU_NEED_HANDLE(client, acu_client_class);
     ACU_NEED_ADDRESS(function);
-    ACU_NEED_ADDRESS(out);
+    if (!out)
+        return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'replay' is NULL");
     if (acu_recording_find(client))
         return acu_client_fail(__func__, client, client, ACU_ERROR_STATE,
                                "a replay is already being recorded with the client");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, EVERYTHING = 127 };
+enum { DEVICES = 2, EVERYTHING = 127, MOST_ARGS = ACU_MAX_ARGUMENTS };
 
 made_up_behaviour made_up = {.can = EVERYTHING, .max_rank = ACU_MAX_RANK};
 
@@ -97,8 +97,8 @@ typedef struct job {
     acu_part_function *function; /* of a program, with the addresses after it */
     size_t items[3];
     unsigned count;
-    void *args[16];
-    unsigned char values[16][16];
+    void *args[MOST_ARGS];
+    unsigned char values[MOST_ARGS][16];
     char data[]; /* of a write */
 } job;
 
@@ -309,7 +309,8 @@ static acu_result fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_
     job *j = new_job(bytes);
     j->to = (char *)to + at;
     j->bytes = bytes;
-    for (uint64_t i = 0; i < bytes; i++)
+    memset(j->data, *(const char *)element, bytes);
+    for (uint64_t i = 0; element_bytes > 1 && i < bytes; i++)
         j->data[i] = ((const char *)element)[i % element_bytes];
     put(queue, j);
     leave(queue);
@@ -438,7 +439,7 @@ static acu_result run(acu_backend_queue *queue, acu_backend_program *program, co
     job *j = new_job(0);
     j->function = program->function;
     memcpy(j->items, items, sizeof j->items);
-    for (size_t i = 0; i < count && i < 16; i++) {
+    for (size_t i = 0; i < count && i < MOST_ARGS; i++) {
         j->args[i] = args[i].memory ? (void *)args[i].memory : j->values[i];
         if (!args[i].memory)
             memcpy(j->values[i], args[i].value, args[i].size < 16 ? args[i].size : 16);
@@ -488,7 +489,7 @@ static acu_result replay_run(acu_backend_queue *queue, acu_backend_replay *repla
         const size_t data = j->from || j->other || j->function ? 0 : j->bytes;
         job *copy = new_job(data);
         memcpy(copy, j, sizeof *j + data);
-        for (unsigned i = 0; i < 16; i++) /* values lie in the job itself */
+        for (unsigned i = 0; i < MOST_ARGS; i++) /* values lie in the job itself */
             if ((const void *)copy->args[i] == j->values[i])
                 copy->args[i] = copy->values[i];
         put(queue, copy);
