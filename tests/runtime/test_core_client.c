@@ -100,6 +100,7 @@ static void wrong_handles_are_refused(void **state) {
     acu_memory_stats stats;
     acu_raw raw;
     acu_block *out = NULL;
+    acu_mark *made = NULL;
     ACU_AUTO(acu_client) *client = new_client(place);
     ACU_AUTO(acu_block) *block = new_block(client, 16, 0);
     acu_client *wrong = (acu_client *)(void *)block, *dead = new_client(place);
@@ -122,7 +123,7 @@ static void wrong_handles_are_refused(void **state) {
         FAILS(codes[i], words[i], acu_client_thaw_memory(c));
         FAILS(codes[i], words[i], acu_client_reset_memory(c));
         FAILS(codes[i], words[i], acu_client_set_memory_hooks(c, NULL));
-        FAILS(codes[i], words[i], acu_mark_create(c, &mark));
+        FAILS(codes[i], words[i], acu_mark_create(c, &made));
         FAILS(codes[i], words[i], acu_block_create(c, 1, &out));
         FAILS(codes[i], words[i], acu_block_create_for(c, ACU_F32, 1, &out));
         FAILS(codes[i], words[i], acu_block_wrap(c, &raw, 1, NULL, NULL, &out));

@@ -391,10 +391,10 @@ static suite_program *find_program(const char *name) {
     abort();
 }
 
-/* A place without programs of its own lets the CPU run them. */
+/* A place without programs of its own lets the CPU run them, also where it is the other place. */
 acu_program_source source_of(const char *name) {
     acu_program_source source = find_program(name)->source;
-    if (!has_programs())
+    if (!has_programs() || is_cpu())
         source.flags = ACU_PROGRAM_ON_CPU;
     return source;
 }
