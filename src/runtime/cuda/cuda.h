@@ -27,6 +27,9 @@ struct acu_backend_queue {
     acu_stream *reader; /* which reads beside it; NULL: it was not needed yet */
     int priority;       /* of both */
     bool captures;      /* from capture_begin() on */
+    /* Held by the thread that captures, and while a mark is made for a thread that synchronizes:
+     * CUDA breaks the capture of a stream that another thread waits for. */
+    pthread_mutex_t capture_lock;
 };
 
 struct acu_backend_mark {

@@ -21,8 +21,10 @@ acu_result acu_cuda_queue_create(acu_backend_device *device,
         return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "the host has no memory for a queue");
     queue->device = device;
     queue->priority = options->priority;
+    pthread_mutex_init(&queue->capture_lock, NULL);
     const acu_result code = make_stream(device, queue->priority, &queue->stream);
     if (code) {
+        pthread_mutex_destroy(&queue->capture_lock);
         free(queue);
         return acu_cuda_explain(code);
     }
@@ -63,12 +65,22 @@ void acu_cuda_queue_destroy(acu_backend_queue *queue) {
     free_marks(idle);
     (void)acu_stream_release(queue->reader);
     (void)acu_stream_release(queue->stream);
+    pthread_mutex_destroy(&queue->capture_lock);
     free(queue);
 }
 
-/* Nothing is left on the reader: who reads there waits. */
+/* Waits for a mark and not for the stream, which another thread may begin to capture meanwhile.
+ * Nothing is left on the reader: who reads there waits. */
 acu_result acu_cuda_queue_synchronize(acu_backend_queue *queue) {
-    return acu_cuda_outcome(acu_stream_synchronize(queue->stream));
+    acu_backend_mark *mark = NULL;
+    pthread_mutex_lock(&queue->capture_lock);
+    acu_result code = acu_cuda_mark_create(queue, &mark);
+    pthread_mutex_unlock(&queue->capture_lock);
+    if (code)
+        return code;
+    code = acu_cuda_mark_synchronize(mark);
+    acu_cuda_mark_destroy(mark);
+    return code;
 }
 
 acu_result acu_cuda_queue_get_raw(acu_backend_queue *queue, acu_raw *raw) {

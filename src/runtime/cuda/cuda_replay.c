@@ -4,16 +4,26 @@
 #include <anycuda/capture.h>
 
 acu_result acu_cuda_capture_begin(acu_backend_queue *queue) {
-    ACU_TRY(acu_cuda_outcome(acu_stream_begin_capture(queue->stream, NULL)));
-    queue->captures = true;
-    return 0;
+    pthread_mutex_lock(&queue->capture_lock);
+    const acu_result code = acu_cuda_outcome(acu_stream_begin_capture(queue->stream, NULL));
+    queue->captures = code == 0;
+    if (code)
+        pthread_mutex_unlock(&queue->capture_lock);
+    return code;
+}
+
+/* Ends the stream's capture; the caller owns the graph. */
+static acu_result end_capture(acu_backend_queue *queue, acu_graph **graph) {
+    queue->captures = false;
+    const acu_result code = acu_stream_end_capture(queue->stream, graph);
+    pthread_mutex_unlock(&queue->capture_lock);
+    return code;
 }
 
 /* The executable graph keeps what the graph kept. */
 static acu_result end(acu_backend_queue *queue, acu_exec **exec) {
     ACU_AUTO(acu_graph) *graph = NULL;
-    queue->captures = false;
-    ACU_TRY(acu_stream_end_capture(queue->stream, &graph));
+    ACU_TRY(end_capture(queue, &graph));
     return acu_graph_instantiate(graph, NULL, exec);
 }
 
@@ -27,9 +37,8 @@ acu_result acu_cuda_capture_end(acu_backend_queue *queue, acu_backend_replay **o
 /* A capture that a failed call has broken ends with an error, which says nothing new. */
 void acu_cuda_capture_cancel(acu_backend_queue *queue) {
     acu_graph *graph = NULL;
-    if (queue->captures && !acu_stream_end_capture(queue->stream, &graph))
+    if (queue->captures && !end_capture(queue, &graph))
         (void)acu_graph_release(graph);
-    queue->captures = false;
 }
 
 acu_result acu_cuda_replay_run(acu_backend_queue *queue, acu_backend_replay *replay) {
