@@ -240,7 +240,9 @@ static acu_result memory_allocate(acu_backend_queue *queue, uint64_t bytes,
     leave(queue);
     TELL(MEMORY_ALLOCATE);
     uint64_t used = __atomic_add_fetch(&device->used, bytes, __ATOMIC_RELAXED);
-    if ((!made_up.memory || used <= made_up.memory) && (*out = malloc(bytes))) {
+    /* AddressSanitizer ends a program that asks malloc() for much more. */
+    const bool fits = bytes <= PTRDIFF_MAX >> 24 && (!made_up.memory || used <= made_up.memory);
+    if (fits && (*out = malloc(bytes))) {
         memset(*out, 0xcd, bytes);
         ADD(memories, 1);
         ADD(used, bytes);
