@@ -77,7 +77,8 @@ typedef struct acu_dtype_options {
 } acu_dtype_options;
 
 /**
- * Registers a type, which stays registered; acu_dtype_size() of it is the size of a group.
+ * Registers a type, which stays registered; acu_dtype_size() of it is the size of a group, and the
+ * elements of a buffer (<anycuda/buffer.h>) of such a type are groups.
  *
  * The same name with the same numbers gives the same type again. Errors: ACU_ERROR_ARGUMENT where
  * the name is another type's or a number is invalid; ACU_ERROR_LIMIT beyond 64 types.

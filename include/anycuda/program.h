@@ -37,15 +37,16 @@ typedef void acu_part_function(const acu_part *part, void *const *args);
 
 /** A form for a registered runtime. */
 typedef struct acu_form {
-    const char *runtime; /* its name */
+    const char *runtime; /* its name, copied */
     const void *code;    /* copied */
-    size_t bytes;
+    size_t bytes;        /* at least 1 */
 } acu_form;
 
 /** Bits of acu_program_source.flags. */
 enum acu_program_flag {
-    /* Where a place has no form of its own, its blocks are copied to the CPU, and back if they are
-     * written to. */
+    /* Where a place has no form of its own, its blocks are copied to the CPU, whose form runs, and
+     * back if they are written to. The run waits for all that, and is one piece of the client's
+     * work: nothing of the client comes between. A replay that has such a run is not a real one. */
     ACU_PROGRAM_ON_CPU = 1
 };
 
@@ -60,30 +61,36 @@ typedef struct acu_program_source {
     const acu_form *forms; /* for registered runtimes */
     size_t form_count;
     size_t group[3]; /* items of a thread block or work group; 0: 256, 1, 1. WGSL
-                        says the same as @workgroup_size. */
+                        says the same as @workgroup_size. The CPU has no groups. */
     unsigned flags;  /* acu_program_flag bits */
 } acu_program_source;
 
 /**
  * Makes a program, which the caller owns. Nothing is compiled yet.
  *
- * Errors: ACU_ERROR_ARGUMENT without a name or any form.
+ * Errors: ACU_ERROR_ARGUMENT without a name or any form, where ACU_PROGRAM_ON_CPU is set without a
+ * form for the CPU, or where one of `forms` is incomplete, is for a runtime that has a field of its
+ * own, or for the same one as another.
  */
 ACU_CHECKED acu_result acu_program_create(const acu_program_source *source, acu_program **program);
 
 /**
- * Compiles the program for a place now, which its first run does otherwise.
+ * Compiles the program for a place now, which its first run does otherwise; where it runs on the
+ * CPU instead (ACU_PROGRAM_ON_CPU), for that. Threads that come at once wait for one of them.
  *
  * Errors: ACU_NOT_SUPPORTED where it has no form for the place, ACU_ERROR_COMPILE with the
- * compiler's words.
+ * compiler's words, ACU_ERROR_LIMIT where its group is larger than the place allows; those of
+ * acu_client_get_default().
  */
 ACU_CHECKED acu_result acu_program_prepare(acu_program *program, acu_place place);
 
 /** Adds an owner and returns the program; NULL where the handle is not a program. */
 acu_program *acu_program_retain(acu_program *program);
 
-/** Takes an owner away; work that uses the program, and replays, are owners, too. Everything else
- * is as for acu_client_release(). */
+/**
+ * Takes an owner away; replays are owners, too. The last release waits for the work of the clients
+ * that ran the program. Everything else is as for acu_client_release().
+ */
 acu_result acu_program_release(acu_program *program);
 
 void acu_program_cleanup(acu_program **program);
@@ -115,10 +122,12 @@ static inline acu_size3 acu_items_3d(size_t x, size_t y, size_t z) {
 /**
  * Runs a program over items, and does not wait; without items nothing runs.
  *
- * `args` and what they point to are not needed after the call. Errors that are found before
+ * `args` and what they point to are not needed after the call; there are up to ACU_MAX_ARGUMENTS.
+ * A block that the program writes to may be given more than once. Errors that are found before
  * anything is done: ACU_ERROR_ARGUMENT where an argument is of another kind than a block or a
  * value, ACU_ERROR_DEVICE where a block is of another place, ACU_ERROR_LIMIT above a limit of the
- * place, and those of acu_program_prepare().
+ * place, ACU_ERROR_OVERFLOW where the items cannot be counted, and those of
+ * acu_program_prepare().
  */
 ACU_CHECKED acu_result acu_run_args(acu_client *client, acu_program *program, acu_size3 items,
                                     const acu_arg *args, size_t count);

@@ -9,6 +9,7 @@
 #define ACU_RUNTIME_H
 
 #include <anycuda/block.h>
+#include <anycuda/block_dlpack.h>
 #include <anycuda/client.h>
 #include <anycuda/mark.h>
 #include <anycuda/place.h>

@@ -121,17 +121,24 @@ static acu_result create(const char *call, acu_client *client, uint64_t bytes, a
 }
 
 acu_result acu_block_create(acu_client *client, uint64_t bytes, acu_block **block) {
+    ACU_NEED_PLACE_FOR(block);
     ACU_NEED_HANDLE(client, acu_client_class);
-    ACU_NEED_ADDRESS(block);
     return create(__func__, client, bytes, block);
 }
 
 acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t count,
                                 acu_block **block) {
     uint64_t bytes;
+    ACU_NEED_PLACE_FOR(block);
     ACU_NEED_HANDLE(client, acu_client_class);
-    ACU_NEED_ADDRESS(block);
-    ACU_TRY(acu_dtype_storage(dtype, count, &bytes));
+    acu_result code = acu_dtype_storage(dtype, count, &bytes);
+    if (code)
+        return code == ACU_ERROR_OVERFLOW
+                   ? acu_client_fail(__func__, client, client, code,
+                                     "%llu elements of %s are more than can be addressed",
+                                     (unsigned long long)count, acu_dtype_name(dtype))
+                   : acu_client_fail(__func__, client, client, code, "0x%x is no type of elements",
+                                     dtype);
     return create(__func__, client, bytes, block);
 }
 
@@ -160,9 +167,9 @@ acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory
 
 acu_result acu_block_wrap(acu_client *client, void *memory, uint64_t bytes,
                           void (*drop)(void *data), void *data, acu_block **block) {
+    ACU_NEED_PLACE_FOR(block);
     ACU_NEED_HANDLE(client, acu_client_class);
     ACU_NEED_ADDRESS(memory);
-    ACU_NEED_ADDRESS(block);
     return acu_block_wrap_for(__func__, client, memory, bytes, drop, data, block);
 }
 

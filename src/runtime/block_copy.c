@@ -86,7 +86,7 @@ acu_result acu_block_read(acu_client *client, acu_block *from, uint64_t at, void
 
 typedef struct copy_work {
     acu_work work;
-    acu_block_use uses[3]; /* the destination, the source; between devices perhaps one more */
+    acu_block_use uses[3]; /* the destination, the source; for perform_peer() one before */
     uint64_t to_at, from_at, bytes;
 } copy_work;
 
@@ -137,12 +137,13 @@ static const acu_work_kind detour_kind = {.call = "acu_block_copy", .perform = p
  * left to wait for. */
 static acu_result perform_peer(acu_client *client, const acu_work *work) {
     const copy_work *w = (const copy_work *)work;
-    acu_client *to = w->uses[2].by;
+    const acu_block *to_block = w->uses[1].block, *from_block = w->uses[2].block;
+    acu_client *to = w->uses[0].by;
     acu_result code = to->table->queue_synchronize(to->queue);
     if (code)
         (void)acu_client_keep_error(to, code);
-    return client->table->copy_peer(client->queue, to->queue, w->uses[0].block->memory, w->to_at,
-                                    w->uses[1].block->memory, w->from_at, w->bytes);
+    return client->table->copy_peer(client->queue, to->queue, to_block->memory, w->to_at,
+                                    from_block->memory, w->from_at, w->bytes);
 }
 
 static const acu_work_kind peer_kind = {.call = "acu_block_copy", .perform = perform_peer};
@@ -154,7 +155,9 @@ static acu_result copy_between(acu_client *to, acu_client *from, copy_work *w) {
     if (to->table == from->table && from->device->info.can & ACU_CAN_COPY_PEERS) {
         w->work.kind = &peer_kind;
         w->work.use_count = 3;
-        w->uses[2] = (acu_block_use){w->uses[0].block, to, false};
+        w->uses[2] = w->uses[1];
+        w->uses[1] = w->uses[0]; /* written by the source's queue */
+        w->uses[0] = (acu_block_use){w->uses[1].block, to, false}; /* so that it is locked */
         acu_client_wait_for_all(to);
     } else {
         w->work.kind = &detour_kind;

@@ -105,7 +105,7 @@ acu_result acu_client_create(acu_place place, const acu_client_options *options,
                              acu_client **client) {
     acu_place_device *device;
     acu_client_options copy;
-    ACU_NEED_ADDRESS(client);
+    ACU_NEED_PLACE_FOR(client);
     ACU_TRY(copy_options(__func__, options, &copy));
     ACU_TRY(acu_place_open(__func__, place, &device));
     return make(__func__, device, &copy, client);
@@ -136,7 +136,7 @@ acu_result acu_client_get_default(acu_place place, acu_client **client) {
     static const acu_client_options none;
     acu_place_device *device;
     acu_client *made;
-    ACU_NEED_ADDRESS(client);
+    ACU_NEED_PLACE_FOR(client);
     ACU_TRY(acu_place_open(__func__, place, &device));
     acu_client *shared = find_shared(device);
     if (!shared) {

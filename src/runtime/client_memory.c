@@ -136,7 +136,9 @@ static acu_piece *take_from_place(acu_client *client, attempt *a, uint64_t bytes
 static acu_piece *try_once(acu_client *client, attempt *a) {
     const uint64_t whole = rounded(client, a->bytes);
     pthread_mutex_lock(&client->lock);
-    acu_piece *piece = take_from_place(client, a, whole);
+    acu_piece *piece = take(&client->memory, whole);
+    if (!piece)
+        piece = take_from_place(client, a, whole);
     if (!piece && (!a->code || a->code == ACU_OUT_OF_MEMORY) && a->bytes && a->bytes < whole)
         piece = take_from_place(client, a, a->bytes);
     pthread_mutex_unlock(&client->lock);
@@ -207,8 +209,14 @@ ACU_COLD static acu_piece *make_room(acu_client *client, attempt *a) {
         give_back_others(client);
         piece = try_once(client, a);
     }
-    if (!piece && is_out_of_memory(a) && ask_program(client, a->bytes))
-        piece = try_once(client, a);
+    if (!piece && is_out_of_memory(a) && ask_program(client, a->bytes)) {
+        piece = try_once(client, a); /* what was released may fit */
+        if (!piece && !limited) {
+            give_back(client);
+            give_back_others(client);
+            piece = try_once(client, a);
+        }
+    }
     return piece;
 }
 
@@ -228,7 +236,7 @@ ACU_COLD static acu_result fail(const char *call, acu_client *client, const atte
 }
 
 static acu_result allocate_new(const char *call, acu_client *client, uint64_t bytes,
-                               acu_piece **piece) {
+                               acu_piece **piece, bool *is_hit) {
     attempt a = {.bytes = bytes, .piece = calloc(1, sizeof *a.piece)};
     if (!a.piece)
         return acu_client_fail(call, client, client, ACU_ERROR_HOST_MEMORY,
@@ -239,6 +247,7 @@ static acu_result allocate_new(const char *call, acu_client *client, uint64_t by
     if (!*piece && is_out_of_memory(&a))
         *piece = make_room(client, &a);
     acu_record_restore(&before);
+    *is_hit = a.piece != NULL; /* the cache had it after all */
     free(a.piece);
     return *piece ? ACU_SUCCESS : fail(call, client, &a);
 }
@@ -262,9 +271,10 @@ acu_result acu_client_allocate(const char *call, acu_client *client, uint64_t by
         return ACU_SUCCESS;
     }
     acu_client_unlock(client);
-    ACU_TRY(allocate_new(call, client, bytes, piece));
+    bool is_hit;
+    ACU_TRY(allocate_new(call, client, bytes, piece, &is_hit));
     pthread_mutex_lock(&client->lock);
-    count_block(&client->memory.stats, bytes, false);
+    count_block(&client->memory.stats, bytes, is_hit);
     pthread_mutex_unlock(&client->lock);
     return ACU_SUCCESS;
 }

@@ -125,7 +125,7 @@ acu_result acu_handle_release(const char *call, void *handle, const acu_handle_c
 
 /* ---- checking ---- */
 
-acu_result acu_handle_refuse(const char *call, const void *handle, const acu_handle_class *kind) {
+static acu_result refuse(const char *call, const void *handle, const acu_handle_class *kind) {
     const acu_handle *h = handle;
     char text[ACU_OBJECT_TEXT];
     if (!h)
@@ -136,6 +136,10 @@ acu_result acu_handle_refuse(const char *call, const void *handle, const acu_han
         return acu_fail(call, text, ACU_ERROR_HANDLE, "%s %s is given where %s %s is needed",
                         article(really), really->name, article(kind), kind->name);
     return acu_fail(call, text, ACU_ERROR_HANDLE, "the %s was released already", h->was->name);
+}
+
+acu_result acu_handle_refuse(const char *call, const void *handle, const acu_handle_class *kind) {
+    return acu_recording_note(refuse(call, handle, kind));
 }
 
 /* ---- describing ---- */

@@ -79,6 +79,10 @@ static inline bool acu_handle_is(const void *handle, const acu_handle_class *kin
         handle && __atomic_load_n(&((const acu_handle *)handle)->kind, __ATOMIC_RELAXED) == kind);
 }
 
+/* Notes the code of a call that failed before its client was known: the replays that this thread
+ * records fail, too, whatever their functions make of it. Returns the code. (recording.c) */
+acu_result acu_recording_note(acu_result code) ACU_COLD;
+
 /* Records what is wrong with a handle that is not of this class; returns the code. */
 acu_result acu_handle_refuse(const char *call, const void *handle,
                              const acu_handle_class *kind) ACU_COLD;
@@ -94,7 +98,16 @@ acu_result acu_handle_refuse(const char *call, const void *handle,
 #define ACU_NEED_ADDRESS(pointer)                                                                  \
     do {                                                                                           \
         if (!(pointer))                                                                            \
-            return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL");           \
+            return acu_recording_note(                                                             \
+                acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL"));             \
+    } while (0)
+
+/* Returns from a public function if there is no place for a new handle; else stores NULL there,
+ * which stays if the function fails. */
+#define ACU_NEED_PLACE_FOR(handle)                                                                 \
+    do {                                                                                           \
+        ACU_NEED_ADDRESS(handle);                                                                  \
+        *(handle) = NULL;                                                                          \
     } while (0)
 
 /* ---- describing ---- */

@@ -45,8 +45,8 @@ static void wait_at_once(acu_mark *mark) {
 }
 
 acu_result acu_mark_create(acu_client *client, acu_mark **mark) {
+    ACU_NEED_PLACE_FOR(mark);
     ACU_NEED_HANDLE(client, acu_client_class);
-    ACU_NEED_ADDRESS(mark);
     ACU_TRY(acu_client_refuse_recording(__func__, client));
     acu_mark *made = acu_handle_new(__func__, &acu_mark_class, sizeof *made);
     if (!made)

@@ -147,7 +147,7 @@ acu_result acu_program_compile(const char *call, acu_program *program, acu_place
 acu_result acu_program_compile_for_cpu(const char *call, acu_program *program, acu_compiled **cpu) {
     acu_place_device *device = NULL;
     *cpu = NULL;
-    if (!(program->source.flags & ACU_PROGRAM_ON_CPU))
+    if (!(program->source.flags & (unsigned)ACU_PROGRAM_ON_CPU))
         return 0;
     ACU_TRY(acu_place_open(call, acu_place_cpu(), &device));
     return acu_program_compile(call, program, device, cpu);
@@ -175,7 +175,7 @@ static acu_client *next_user(acu_place_device *device, uint64_t users, uint64_t 
     acu_client *found = NULL;
     pthread_mutex_lock(&device->lock);
     for (acu_client *one = device->clients; one; one = one->next)
-        if ((users >> one->id % 64 & 1) && one->id > after && (!found || one->id < found->id))
+        if ((users >> one->id % 64 & 1u) && one->id > after && (!found || one->id < found->id))
             found = one;
     *dying = found && !acu_handle_try_add_owner(found);
     pthread_mutex_unlock(&device->lock);

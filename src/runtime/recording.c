@@ -28,6 +28,12 @@ void acu_recording_end(acu_recording *recording) {
     recordings = recording->outer;
 }
 
+acu_result acu_recording_note(acu_result code) {
+    for (acu_recording *r = recordings; r; r = r->outer)
+        r->failed = r->failed ? r->failed : code;
+    return code;
+}
+
 acu_result acu_recording_add(acu_recording *recording, const acu_work *work) {
     if (!work->kind->keep)
         return ACU_ERROR_CAPTURE;

@@ -137,9 +137,9 @@ const char *acu_replay_why(const acu_replay *replay) {
 }
 
 acu_result acu_replay_get_block(acu_replay *replay, const char *name, acu_block **block) {
+    ACU_NEED_PLACE_FOR(block);
     ACU_NEED_HANDLE(replay, acu_replay_class);
     ACU_NEED_ADDRESS(name);
-    ACU_NEED_ADDRESS(block);
     for (size_t i = 0; i < replay->name_count; i++)
         if (strcmp(replay->names[i].name, name) == 0) {
             *block = replay->names[i].block;
@@ -299,26 +299,26 @@ static acu_result finish(acu_replay *replay, const acu_named_block *named, size_
 
 acu_result acu_replay_record(acu_client *client,
                              acu_result (*function)(acu_client *client, void *data), void *data,
-                             const acu_named_block *named, size_t count, acu_replay **out) {
+                             const acu_named_block *named, size_t count, acu_replay **replay) {
     acu_recording recording = {0};
+    ACU_NEED_PLACE_FOR(replay);
     ACU_NEED_HANDLE(client, acu_client_class);
     ACU_NEED_ADDRESS(function);
-    ACU_NEED_ADDRESS(out);
     if (acu_recording_find(client))
         return acu_client_fail(__func__, client, client, ACU_ERROR_STATE,
                                "a replay is already being recorded with the client");
     ACU_TRY(check_named(__func__, client, named, count));
-    acu_replay *replay = acu_handle_new(__func__, &acu_replay_class, sizeof *replay);
-    if (!replay)
+    acu_replay *made = acu_handle_new(__func__, &acu_replay_class, sizeof *made);
+    if (!made)
         return ACU_ERROR_HOST_MEMORY;
-    replay->client = acu_handle_add_owner(client);
+    made->client = acu_handle_add_owner(client);
     acu_result code = record(client, function, data, &recording);
-    replay->first = recording.first;
+    made->first = recording.first;
     if (!code)
-        code = finish(replay, named, count);
+        code = finish(made, named, count);
     if (code)
-        (void)acu_handle_release(__func__, replay, &acu_replay_class);
+        (void)acu_handle_release(__func__, made, &acu_replay_class);
     else
-        *out = replay;
+        *replay = made;
     return code;
 }

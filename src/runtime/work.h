@@ -52,7 +52,9 @@ typedef struct acu_work_kind {
 
 struct acu_work {
     const acu_work_kind *kind;
-    acu_block_use *uses; /* each block once or more often; keep() makes it point into the copy */
+    /* Each block once or more often; of one that several clients use, the write comes last. keep()
+     * makes the pointer lead into the copy. */
+    acu_block_use *uses;
     unsigned use_count;
     acu_work *next; /* in a recording */
 };

@@ -85,11 +85,10 @@ typedef struct acu_tensor_reach {
 /* Writes the steps of densely packed elements. Returns false where the shape has too many. */
 bool acu_tensor_pack(unsigned rank, const size_t *shape, int64_t *strides);
 /* Computes where the elements lie; returns false where that cannot be addressed. */
-bool acu_tensor_find_reach(const acu_tensor_layout *layout, acu_tensor_reach *reach);
+bool acu_tensor_find_reach(const acu_tensor_layout *l, acu_tensor_reach *reach);
 /* Finds whether a layout lies in so many elements, for an export; returns 0 or a failure recorded
  * for `call`, where the layout is none. */
-int acu_tensor_check(const char *call, const acu_tensor_layout *layout, uint64_t count,
-                     bool *inside);
+int acu_tensor_check(const char *call, const acu_tensor_layout *l, uint64_t count, bool *inside);
 
 /* ---- tensors that are made for others ---- */
 
@@ -126,15 +125,15 @@ void acu_dlpack_delete(const acu_dlpack_taken *taken);
  * recorded for `call`. */
 int acu_dlpack_check_version(const char *call, const acu_dlpack_taken *taken);
 /* Reads shape and strides as a layout; returns 0 or a failure recorded for `call`. */
-int acu_dlpack_read_layout(const char *call, const acu_dlpack_tensor *tensor,
-                           acu_tensor_layout *layout, acu_tensor_reach *reach);
+int acu_dlpack_read_layout(const char *call, const acu_dlpack_tensor *t, acu_tensor_layout *l,
+                           acu_tensor_reach *reach);
 /* Reads all that acu_dlpack_info has. `found->layout.at` is the first element as counted from the
  * lowest one. Returns 0 or a failure recorded for `call`. */
 int acu_dlpack_read(const char *call, const acu_dlpack_taken *taken, acu_dlpack_info *found,
                     acu_tensor_reach *reach);
 /* Finds the address of the lowest element, of `size` bytes, and how many lie from there to the
  * highest; 0 where there are none. Returns 0 or a failure recorded for `call`. */
-int acu_dlpack_find_memory(const char *call, const acu_dlpack_tensor *tensor,
+int acu_dlpack_find_memory(const char *call, const acu_dlpack_tensor *t,
                            const acu_tensor_reach *reach, size_t size, uintptr_t *lowest,
                            size_t *count);
 /* Refuses a tensor that the caller cannot use without `info`; returns 0 or a failure recorded for

@@ -95,9 +95,8 @@ int acu_dlpack_read_layout(const char *call, const acu_dlpack_tensor *t, acu_ten
 }
 
 int acu_dlpack_find_memory(const char *call, const acu_dlpack_tensor *t,
-                           const acu_tensor_reach *reach, size_t element, uintptr_t *lowest,
+                           const acu_tensor_reach *reach, size_t size, uintptr_t *lowest,
                            size_t *count) {
-    const int64_t size = (int64_t)element;
     int64_t span = 0, bytes = 0, down = 0;
     uintptr_t first = 0;
     *lowest = *count = 0;
@@ -107,8 +106,9 @@ int acu_dlpack_find_memory(const char *call, const acu_dlpack_tensor *t,
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "the tensor has elements, but its data is NULL");
     if (__builtin_sub_overflow(reach->high, reach->low, &span) ||
-        __builtin_add_overflow(span, 1, &span) || __builtin_mul_overflow(span, size, &bytes) ||
-        __builtin_mul_overflow(reach->low, size, &down) ||
+        __builtin_add_overflow(span, 1, &span) ||
+        __builtin_mul_overflow(span, (int64_t)size, &bytes) ||
+        __builtin_mul_overflow(reach->low, (int64_t)size, &down) ||
         __builtin_add_overflow((uintptr_t)t->data, t->byte_offset, &first) ||
         __builtin_add_overflow(first, down, &first) || first > UINTPTR_MAX - (uintptr_t)bytes)
         return acu_fail(call, "", ACU_ERROR_OVERFLOW,

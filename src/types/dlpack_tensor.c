@@ -117,7 +117,7 @@ int acu_dlpack_check_info(const char *call, const acu_dlpack_info *info,
                           const acu_dlpack_info *found) {
     if (info)
         return 0;
-    if (!found->layout.strided && !(found->flags & ACU_DLPACK_READ_ONLY))
+    if (!found->layout.strided && !(found->flags & (unsigned)ACU_DLPACK_READ_ONLY))
         return 0;
     acu_fail_hint("give an acu_dlpack_info, which says how the tensor is");
     return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'info' is NULL, but the tensor %s",

@@ -76,7 +76,7 @@ def test_all_headers_together(name: str, dialect: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dialect", ALL_DIALECTS)
 def test_beside_dlpacks_header(name: str, dialect: str, tmp_path: Path) -> None:
     """Before and after a header that declares DLPack's structs by their own names."""
-    stand_in = Path(__file__).resolve().parents[1] / "safe" / "dlpack_abi.h"
+    stand_in = Path(__file__).resolve().parents[1] / "dlpack_abi.h"
     ours, theirs = "#include <anycuda/dlpack.h>\n", f'#include "{stand_in}"\n'
     use = "acu_result use(acu_buffer *b, DLManagedTensorVersioned **t);\nacu_result use(acu_buffer *b, "
     use += "DLManagedTensorVersioned **t) { return acu_buffer_export_dlpack(b, 0, 0, t); }\n"

@@ -1,19 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cpu_test.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <time.h>
-
-/* Until the core has it. */
-__attribute__((weak)) acu_result acu_backend_fail(acu_result code, const char *format, ...) {
-    va_list more;
-    va_start(more, format);
-    (void)vfprintf(stderr, format, more);
-    va_end(more);
-    (void)fputc('\n', stderr);
-    return code;
-}
 
 static acu_backend_device *device(void) {
     acu_backend_device *opened = NULL;

@@ -8,9 +8,7 @@
 desk_counters desk_counted;
 static int desk = -1, bare = -1;
 
-static void count(int *counter) {
-    __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-}
+#define COUNT(what) __atomic_add_fetch(&desk_counted.what, 1, __ATOMIC_RELAXED)
 
 /* ---- devices and queues ---- */
 
@@ -76,7 +74,7 @@ static acu_result write_bytes(acu_backend_queue *queue, acu_backend_memory *to, 
                               const void *from, size_t bytes) {
     (void)queue;
     memcpy((char *)to + at, from, bytes);
-    count(&desk_counted.written);
+    COUNT(written);
     return ACU_SUCCESS;
 }
 
@@ -84,7 +82,7 @@ static acu_result read_bytes(acu_backend_queue *queue, acu_backend_memory *from,
                              void *to, size_t bytes) {
     (void)queue;
     memcpy(to, (char *)from + at, bytes);
-    count(&desk_counted.read);
+    COUNT(read);
     return ACU_SUCCESS;
 }
 
@@ -109,7 +107,7 @@ static acu_result program_create(acu_backend_device *device, const acu_backend_s
         return acu_backend_fail(ACU_NOT_SUPPORTED, "a desk needs a form of its own");
     assert_int_equal(source->form->bytes, sizeof form);
     memcpy(&form, source->form->code, sizeof form);
-    count(&desk_counted.created);
+    COUNT(created);
     nanosleep(&(struct timespec){0, 20000000}, NULL); /* so that other threads come meanwhile */
     if (form.code)
         return acu_backend_fail(form.code, "line 3 of \"%s\" is wrong", source->source->name);
@@ -120,7 +118,7 @@ static acu_result program_create(acu_backend_device *device, const acu_backend_s
 }
 
 static void program_destroy(acu_backend_program *program) {
-    count(&desk_counted.destroyed);
+    COUNT(destroyed);
     free(program);
 }
 
@@ -134,7 +132,7 @@ static acu_result run(acu_backend_queue *queue, acu_backend_program *program, co
     for (size_t i = 0; i < number; i++)
         pointers[i] = args[i].memory ? (void *)args[i].memory : (void *)(uintptr_t)args[i].value;
     program->function(&part, pointers);
-    count(&desk_counted.ran);
+    COUNT(ran);
     return ACU_SUCCESS;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES = 2, EVERYTHING = 127 };
+enum { DEVICES = 2, EVERYTHING = 127, MOST_ARGS = ACU_MAX_ARGUMENTS };
 
 made_up_behaviour made_up = {.can = EVERYTHING, .max_rank = ACU_MAX_RANK};
 
@@ -29,6 +29,11 @@ void made_up_reset(void) {
     made_up.largest_block = made_up.memory = 0;
     made_up.late = 0;
     made_up.trims = made_up.cancels = made_up.shared_queue_uses = 0;
+}
+
+void made_up_lose(acu_result code) {
+    for (int i = 0; i < MADE_UP_ENTRIES; i++)
+        made_up.fail[i] = code;
 }
 
 /* Counts a call, and returns what it was told to return; 0 mostly. */
@@ -73,8 +78,7 @@ static void device_close(acu_backend_device *device) {
 static acu_result device_get_info(acu_backend_device *device, acu_place_info *info) {
     TELL(DEVICE_GET_INFO);
     memset(info->name, 'x', sizeof info->name); /* a lie: it does not end */
-    snprintf(info->name, 16, "made up %d", device->number);
-    info->name[15] = 'x';
+    info->name[0] = (char)(48 + device->number);
     info->can = made_up.can;
     info->max_rank = made_up.max_rank;
     info->largest_block = made_up.largest_block;
@@ -93,20 +97,23 @@ typedef struct job {
     acu_part_function *function; /* of a program, with the addresses after it */
     size_t items[3];
     unsigned count;
-    void *args[16];
-    unsigned char values[16][16];
+    void *args[MOST_ARGS];
+    unsigned char values[MOST_ARGS][16];
     char data[]; /* of a write */
 } job;
 
 struct acu_backend_queue {
     acu_backend_device *device;
-    pthread_mutex_t lock;
+    unsigned owners; /* the client, and work of other queues that waits for this one's */
     job *first, **end;
     uint64_t given, done;
     acu_result error; /* of work that was done; returned once */
     acu_backend_replay *capture;
     int users; /* atomic: threads that call functions for one at a time */
 };
+
+/* One lock of all queues, because work of one waits for work of others. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct acu_backend_replay {
     job *first, **end;
@@ -133,50 +140,61 @@ static acu_result queue_create(acu_backend_device *device, const acu_backend_que
     acu_backend_queue *queue = calloc(1, sizeof *queue);
     queue->device = device;
     queue->end = &queue->first;
-    pthread_mutex_init(&queue->lock, NULL);
+    queue->owners = 1;
     ADD(queues, 1);
     *out = queue;
     return ACU_SUCCESS;
 }
 
-static void work_off(acu_backend_queue *queue, uint64_t number);
+static void disown(acu_backend_queue *queue) {
+    if (--queue->owners == 0)
+        free(queue);
+}
+
+static void work_off_locked(acu_backend_queue *queue, uint64_t number);
 
 static void do_job(job *j) {
-    if (j->other)
-        work_off(j->other, j->other_number);
-    else if (j->function) {
+    if (j->other) {
+        work_off_locked(j->other, j->other_number);
+        disown(j->other);
+    } else if (j->function) {
         acu_part part = {{0, 0, 0},
                          {j->items[0], j->items[1], j->items[2]},
                          {j->items[0], j->items[1], j->items[2]},
                          0};
         j->function(&part, j->args);
-    } else
+    } else {
         memmove(j->to, j->from ? j->from : j->data, j->bytes);
+    }
 }
 
-/* Does the queue's work up to a number. */
-static void work_off(acu_backend_queue *queue, uint64_t number) {
-    pthread_mutex_lock(&queue->lock);
+static void work_off_locked(acu_backend_queue *queue, uint64_t number) {
     while (queue->first && queue->first->number <= number) {
         job *j = queue->first;
-        do_job(j);
         queue->first = j->next;
         if (!queue->first)
             queue->end = &queue->first;
+        do_job(j);
         queue->done = j->number;
         free(j);
         acu_result late = __atomic_exchange_n(&made_up.late, 0, __ATOMIC_RELAXED);
         if (late)
             queue->error = late;
     }
-    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Does the queue's work up to a number. */
+static void work_off(acu_backend_queue *queue, uint64_t number) {
+    pthread_mutex_lock(&lock);
+    work_off_locked(queue, number);
+    pthread_mutex_unlock(&lock);
 }
 
 static acu_result take_error(acu_backend_queue *queue) {
-    pthread_mutex_lock(&queue->lock);
+    pthread_mutex_lock(&lock);
     const acu_result error = queue->error;
     queue->error = 0;
-    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_unlock(&lock);
     return error ? FAIL(error, "work was told to fail") : ACU_SUCCESS;
 }
 
@@ -187,11 +205,11 @@ static void put(acu_backend_queue *queue, job *j) {
         queue->capture->end = &j->next;
         return;
     }
-    pthread_mutex_lock(&queue->lock);
+    pthread_mutex_lock(&lock);
     j->number = ++queue->given;
     *queue->end = j;
     queue->end = &j->next;
-    pthread_mutex_unlock(&queue->lock);
+    pthread_mutex_unlock(&lock);
 }
 
 static acu_result queue_synchronize(acu_backend_queue *queue) {
@@ -201,11 +219,14 @@ static acu_result queue_synchronize(acu_backend_queue *queue) {
 }
 
 static void queue_destroy(acu_backend_queue *queue) {
+    pthread_mutex_lock(&lock);
     if (queue->first)
         abort(); /* its work is not done */
-    pthread_mutex_destroy(&queue->lock);
+    pthread_mutex_unlock(&lock);
     ADD(queues, -1u);
-    free(queue);
+    pthread_mutex_lock(&lock);
+    disown(queue);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- memory: an address; what is freed is filled, so that later uses show ---- */
@@ -288,7 +309,8 @@ static acu_result fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_
     job *j = new_job(bytes);
     j->to = (char *)to + at;
     j->bytes = bytes;
-    for (uint64_t i = 0; i < bytes; i++)
+    memset(j->data, *(const char *)element, bytes);
+    for (uint64_t i = 0; element_bytes > 1 && i < bytes; i++)
         j->data[i] = ((const char *)element)[i % element_bytes];
     put(queue, j);
     leave(queue);
@@ -324,7 +346,10 @@ static acu_result copy_peer(acu_backend_queue *queue, acu_backend_queue *to_queu
                             acu_backend_memory *to, uint64_t to_at, acu_backend_memory *from,
                             uint64_t from_at, uint64_t bytes) {
     TELL(COPY_PEER);
-    if (to_queue->first || to_queue->device == queue->device)
+    pthread_mutex_lock(&lock);
+    const bool idle = !to_queue->first;
+    pthread_mutex_unlock(&lock);
+    if (!idle || to_queue->device == queue->device)
         abort(); /* its earlier work is not done */
     return copy_bytes(queue, to, to_at, from, from_at, bytes);
 }
@@ -358,9 +383,9 @@ static void mark_destroy(acu_backend_mark *mark) {
 
 static acu_result mark_query(acu_backend_mark *mark) {
     TELL(MARK_QUERY);
-    pthread_mutex_lock(&mark->queue->lock);
+    pthread_mutex_lock(&lock);
     const bool done = mark->queue->done >= mark->number;
-    pthread_mutex_unlock(&mark->queue->lock);
+    pthread_mutex_unlock(&lock);
     return done ? ACU_SUCCESS : ACU_NOT_READY;
 }
 
@@ -376,6 +401,9 @@ static acu_result queue_wait(acu_backend_queue *queue, acu_backend_mark *mark) {
     job *j = new_job(0);
     j->other = mark->queue;
     j->other_number = mark->number;
+    pthread_mutex_lock(&lock);
+    mark->queue->owners++;
+    pthread_mutex_unlock(&lock);
     put(queue, j);
     leave(queue);
     return ACU_SUCCESS;
@@ -411,7 +439,7 @@ static acu_result run(acu_backend_queue *queue, acu_backend_program *program, co
     job *j = new_job(0);
     j->function = program->function;
     memcpy(j->items, items, sizeof j->items);
-    for (size_t i = 0; i < count && i < 16; i++) {
+    for (size_t i = 0; i < count && i < MOST_ARGS; i++) {
         j->args[i] = args[i].memory ? (void *)args[i].memory : j->values[i];
         if (!args[i].memory)
             memcpy(j->values[i], args[i].value, args[i].size < 16 ? args[i].size : 16);
@@ -461,7 +489,7 @@ static acu_result replay_run(acu_backend_queue *queue, acu_backend_replay *repla
         const size_t data = j->from || j->other || j->function ? 0 : j->bytes;
         job *copy = new_job(data);
         memcpy(copy, j, sizeof *j + data);
-        for (unsigned i = 0; i < 16; i++) /* values lie in the job itself */
+        for (unsigned i = 0; i < MOST_ARGS; i++) /* values lie in the job itself */
             if ((const void *)copy->args[i] == j->values[i])
                 copy->args[i] = copy->values[i];
         put(queue, copy);

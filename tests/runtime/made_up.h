@@ -70,6 +70,9 @@ extern const acu_backend made_up_backend;
 /* Sets everything as it is at first; what lives is still counted. */
 void made_up_reset(void);
 
+/* Loses the device: each function fails with this code from now on. */
+void made_up_lose(acu_result code);
+
 /* Registers a copy of the table under another name; `change` may be NULL. Returns the place of its
  * first device. */
 acu_place made_up_register(void (*change)(acu_backend *table));

@@ -237,7 +237,7 @@ static void test_rings_of_marks(void **state) {
 
 static void test_reading_beside_later_work(void **state) {
     (void)state;
-    enum { LARGE = 5 << 20 };
+    enum { LARGE = 20 << 20 };
     static unsigned char host[LARGE];
     acu_backend_queue *queue = cpu_queue(NULL);
     acu_backend_memory *memory = cpu_memory(queue, LARGE);

@@ -108,6 +108,35 @@ static void test_copies_behind_running_work(void **state) {
     end();
 }
 
+/* So large that several threads work on each. */
+static void test_large_copies(void **state) {
+    (void)state;
+    enum { LARGE = (20 << 20) + 7, FROM = 3, PART = LARGE - 10 };
+    unsigned char *host = malloc(LARGE), *expected = malloc(LARGE);
+    queue = cpu_queue(NULL);
+    acu_backend_memory *a = cpu_memory(queue, LARGE), *b = cpu_memory(queue, LARGE);
+    for (size_t i = 0; i < LARGE; i++)
+        expected[i] = (unsigned char)(i ^ (i >> 8u) ^ (i >> 16u));
+    OK(cpu->write(queue, a, 0, expected, LARGE));
+    OK(cpu->fill(queue, b, 1, LARGE - 1, "abc", 3));
+    OK(cpu->copy(queue, b, 5, a, FROM, PART));
+    OK(cpu->read(queue, b, 5, host, PART));
+    assert_memory_equal(host, expected + FROM, PART);
+    OK(cpu->copy(queue, b, 0, b, 9, LARGE - 9)); /* overlaps */
+    OK(cpu->read(queue, b, 0, host, PART - 4));
+    assert_memory_equal(host, expected + FROM + 4, PART - 4);
+    OK(cpu->fill(queue, b, 1, LARGE - 1, "abc", 3));
+    OK(cpu->read(queue, b, 1, host, LARGE - 1));
+    for (size_t i = 0; i < LARGE - 1; i++)
+        if (host[i] != (unsigned char)"abc"[i % 3])
+            fail_msg("byte %zu is %d", i, host[i]);
+    cpu->memory_free(queue, a, LARGE);
+    cpu->memory_free(queue, b, LARGE);
+    cpu_queue_end(queue);
+    free(host);
+    free(expected);
+}
+
 /* The queue keeps some bytes of the host; a write of more waits. */
 static void test_writes_that_are_too_many_to_keep(void **state) {
     (void)state;
@@ -293,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copies_at_random),
         cmocka_unit_test(test_copies_behind_running_work),
+        cmocka_unit_test(test_large_copies),
         cmocka_unit_test(test_writes_that_are_too_many_to_keep),
         cmocka_unit_test(test_strided_at_random),
         cmocka_unit_test(test_transpositions),

@@ -1,5 +1,5 @@
 /* DLPack: buffers exported as tensors, and tensors imported as buffers. */
-#include "dlpack_abi.h"
+#include "../dlpack_abi.h"
 #include "kernels.h"
 
 static acu_stream *stream;

@@ -1,5 +1,5 @@
 /* Misuse of devices, streams, captures, events, memory and code. */
-#include "dlpack_abi.h"
+#include "../dlpack_abi.h"
 #include "misuse.h"
 
 /* ---- devices and streams ---- */

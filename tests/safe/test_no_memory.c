@@ -2,7 +2,7 @@
  * Each allocation on the host fails once. The call that met it says so, nothing crashes or is lost,
  * and the same works afterwards. CUDA is a fake one, so that all allocations are ours.
  */
-#include "dlpack_abi.h"
+#include "../dlpack_abi.h"
 #include "fake_cuda.h"
 #include "safe.h"
 

@@ -54,11 +54,14 @@ static void write_name(char *name, size_t size) {
     (void)fclose(file);
 }
 
+/* acu_place_can bits */
+static const unsigned can = ACU_CAN_CAPTURE + ACU_CAN_RUN_AHEAD + ACU_CAN_ADDRESS +
+                            ACU_CAN_USE_HOST + ACU_CAN_WRAP + ACU_CAN_READ_BESIDE;
+
 static acu_result device_get_info(acu_backend_device *device, acu_place_info *info) {
     (void)device;
     *info = (acu_place_info){
-        .can = ACU_CAN_CAPTURE | ACU_CAN_RUN_AHEAD | ACU_CAN_ADDRESS | ACU_CAN_USE_HOST |
-               ACU_CAN_WRAP | ACU_CAN_READ_BESIDE,
+        .can = can,
         .alignment = ACU_CPU_ALIGNMENT,
         .largest_block = PTRDIFF_MAX,
         .memory = acu_cpu_memory_of_host(),

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that the thread which gives the work copies at once, if the queue is idle: giving them to
- * other threads costs as much as copying this. */
-static const uint64_t at_once = (uint64_t)256 << 10u;
-/* Bytes of one part of a copy. */
-static const size_t part_bytes = (size_t)512 << 10u;
+/* Bytes that the thread which gives the work copies itself, if the queue is idle: of copies that it
+ * does not wait for, and of those that it waits for. Several threads do not copy so much faster. */
+static const uint64_t at_once = (uint64_t)4 << 20u, waiting = (uint64_t)8 << 20u;
+/* Bytes of one part of a larger copy. */
+static const size_t part_bytes = (size_t)1 << 20u;
 
 static char *address(acu_backend_memory *memory, uint64_t at) {
     return (char *)memory + at;
@@ -35,7 +35,7 @@ static void copy_part(const acu_cpu_task *task, size_t part, unsigned thread) {
 static copy_task copy_of(void *to, const void *from, uint64_t bytes) {
     const uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
     const bool overlaps = a < b ? b - a < bytes : a - b < bytes;
-    const uint64_t step = overlaps || bytes <= at_once ? bytes : part_bytes;
+    const uint64_t step = overlaps || bytes <= waiting ? bytes : part_bytes;
     return (copy_task){.task = {.part = copy_part, .parts = (bytes + step - 1) / step},
                        .to = to,
                        .from = from,
@@ -68,13 +68,13 @@ acu_result acu_cpu_write(acu_backend_queue *queue, acu_backend_memory *to, uint6
     if (queue->recording || (!idle && acu_cpu_queue_may_hold(queue, bytes)))
         return keep(queue, address(to, at), from, bytes);
     const copy_task copy = copy_of(address(to, at), from, bytes);
-    return acu_cpu_queue_give_and_wait(queue, &copy.task, sizeof copy, bytes <= at_once);
+    return acu_cpu_queue_give_and_wait(queue, &copy.task, sizeof copy, bytes <= waiting);
 }
 
 acu_result acu_cpu_read(acu_backend_queue *queue, acu_backend_memory *from, uint64_t at, void *to,
                         size_t bytes) {
     const copy_task copy = copy_of(to, address(from, at), bytes);
-    return acu_cpu_queue_give_and_wait(queue, &copy.task, sizeof copy, bytes <= at_once);
+    return acu_cpu_queue_give_and_wait(queue, &copy.task, sizeof copy, bytes <= waiting);
 }
 
 /* Copies by several threads, beside all queues. */
@@ -82,8 +82,7 @@ static acu_result copy_beside(void *to, const void *from, uint64_t bytes) {
     acu_backend_queue *beside = NULL;
     ACU_TRY(acu_cpu_queue_create(NULL, NULL, &beside));
     const copy_task copy = copy_of(to, from, bytes);
-    const acu_result result =
-        acu_cpu_queue_give_and_wait(beside, &copy.task, sizeof copy, bytes <= at_once);
+    const acu_result result = acu_cpu_queue_give_and_wait(beside, &copy.task, sizeof copy, false);
     acu_cpu_queue_destroy(beside);
     return result;
 }
@@ -92,7 +91,7 @@ acu_result acu_cpu_read_after(acu_backend_queue *queue, acu_backend_mark *mark,
                               acu_backend_memory *from, uint64_t at, void *to, size_t bytes) {
     (void)queue;
     ACU_TRY(acu_cpu_mark_synchronize(mark));
-    if (bytes > at_once)
+    if (bytes > waiting)
         return copy_beside(to, address(from, at), bytes);
     memcpy(to, address(from, at), bytes);
     return ACU_SUCCESS;
@@ -119,15 +118,23 @@ static void spread(char *to, size_t bytes, size_t known) {
     }
 }
 
-static void fill_bytes(char *to, size_t bytes, const char *element, size_t element_bytes) {
+/* Fills with an element of 16 bytes. */
+static void fill_lines(char *to, size_t bytes, const char *element) {
+    uint64_t line[2];
+    memcpy(line, element, 16);
+    for (; bytes >= 64; to += 64, bytes -= 64)
+        for (int i = 0; i < 64; i += 16)
+            memcpy(to + i, line, 16);
+    for (; bytes >= 16; to += 16, bytes -= 16)
+        memcpy(to, line, 16);
+    memcpy(to, line, bytes);
+}
+
+/* Fills with an element of any other size. */
+static void fill_pattern(char *to, size_t bytes, const char *element, size_t element_bytes) {
     char pattern[4096];
-    const size_t whole = sizeof pattern / element_bytes * element_bytes;
-    if (bytes <= whole) {
-        const size_t first = bytes < element_bytes ? bytes : element_bytes;
-        memcpy(to, element, first);
-        spread(to, bytes, first);
-        return;
-    }
+    const size_t most = bytes < sizeof pattern ? 256 : sizeof pattern;
+    const size_t whole = most / element_bytes * element_bytes;
     memcpy(pattern, element, element_bytes);
     spread(pattern, whole, element_bytes);
     for (; bytes > whole; to += whole, bytes -= whole)
@@ -142,23 +149,31 @@ static void fill_part(const acu_cpu_task *task, size_t part, unsigned thread) {
     (void)thread;
     if (fill->element_bytes == 1)
         memset(fill->to + at, fill->element[0], bytes);
+    else if (fill->element_bytes == 16)
+        fill_lines(fill->to + at, bytes, fill->element);
     else
-        fill_bytes(fill->to + at, bytes, fill->element, fill->element_bytes);
+        fill_pattern(fill->to + at, bytes, fill->element, fill->element_bytes);
 }
 
-/* Returns the size of an element that does the same: 1 where all bytes are equal. */
-static size_t smallest(const char *element, size_t bytes) {
-    return memcmp(element, element + 1, bytes - 1) == 0 ? 1 : bytes;
+/* Sets an element, or one that does the same: of 1 byte where all its bytes are equal, of 16 where
+ * that is a number of whole ones. */
+static void set_element(fill_task *fill, const char *element, size_t bytes) {
+    memcpy(fill->element, element, bytes);
+    fill->element_bytes = bytes;
+    if (memcmp(element, element + 1, bytes - 1) == 0)
+        fill->element_bytes = 1;
+    else if (16 % bytes == 0)
+        spread(fill->element, fill->element_bytes = 16, bytes);
 }
 
 acu_result acu_cpu_fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_t at,
                         uint64_t bytes, const void *element, size_t element_bytes) {
-    const uint64_t step = bytes <= at_once ? bytes : part_bytes / element_bytes * element_bytes;
-    fill_task fill = {.task = {.part = fill_part, .parts = (bytes + step - 1) / step},
-                      .to = address(to, at),
-                      .bytes = bytes,
-                      .step = step,
-                      .element_bytes = smallest(element, element_bytes)};
-    memcpy(fill.element, element, element_bytes);
+    const uint64_t step = bytes <= waiting ? bytes : part_bytes / element_bytes * element_bytes;
+    fill_task fill;
+    fill.task = (acu_cpu_task){.part = fill_part, .parts = (bytes + step - 1) / step};
+    fill.to = address(to, at);
+    fill.bytes = bytes;
+    fill.step = step;
+    set_element(&fill, element, element_bytes);
     return acu_cpu_queue_give(queue, &fill.task, sizeof fill, bytes <= at_once);
 }

@@ -28,16 +28,14 @@ typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
     static void type##_##name(const acu_cpu_plane *plane) {                                        \
         const size_t columns = plane->columns;                                                     \
         EACH_ROW(plane) {                                                                          \
-            type *restrict target = (type *)(void *)to;                                            \
             const type *restrict source = (const type *)(const void *)from;                        \
             for (size_t i = 0; i < columns; i++)                                                   \
-                target[i] = source[place];                                                         \
+                *(type *)(void *)(to + i * sizeof(type)) = source[place];                          \
         }                                                                                          \
     }
 
 #define LOOPS(type)                                                                                \
     DENSE_LOOP(type, repeat, 0)                                                                    \
-    DENSE_LOOP(type, back, -(ptrdiff_t)i)                                                          \
     DENSE_LOOP(type, second, 2 * i)                                                                \
     DENSE_LOOP(type, third, 3 * i)                                                                 \
     DENSE_LOOP(type, fourth, 4 * i)                                                                \
@@ -47,8 +45,9 @@ typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
         EACH_ROW(plane) {                                                                          \
             char *target = to;                                                                     \
             const char *source = from;                                                             \
-            for (size_t i = 0; i < columns; i++, target += to_step, source += from_step)           \
-                *(type *)(void *)target = *(const type *)(const void *)source;                     \
+            _Pragma("GCC unroll 4") for (size_t i = 0; i < columns;                                \
+                                         i++, target += to_step, source += from_step) *            \
+                (type *)(void *)target = *(const type *)(const void *)source;                      \
         }                                                                                          \
     }                                                                                              \
     static void type##_pair(const acu_cpu_plane *plane) {                                          \
@@ -57,7 +56,8 @@ typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
         EACH_ROW(plane) {                                                                          \
             char *target = to;                                                                     \
             const char *source = from;                                                             \
-            for (size_t i = 0; i < columns; i++, target += to_step, source += from_step) {         \
+            _Pragma("GCC unroll 4") for (size_t i = 0; i < columns;                                \
+                                         i++, target += to_step, source += from_step) {            \
                 const type a = *(const type *)(const void *)source;                                \
                 const type b = *(const type *)(const void *)(source + second);                     \
                 *(type *)(void *)target = a;                                                       \
@@ -83,9 +83,8 @@ static void long_any(const acu_cpu_plane *plane) {
     }
 }
 
-/* ---- transpositions: columns are dense in the destination, and rows in the source ---- */
+/* ---- vectors ---- */
 
-/* The lower or the upper half of two vectors, whose elements take turns. */
 #if defined(__clang__)
 #define SHUFFLE(type, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -95,6 +94,8 @@ typedef uint8_t __attribute__((vector_size(16))) v1;
 typedef uint16_t __attribute__((vector_size(16))) v2;
 typedef uint32_t __attribute__((vector_size(16))) v4;
 typedef uint64_t __attribute__((vector_size(16))) v8;
+
+/* The elements of the lower, or of the upper half of two vectors, in turn. */
 #define v1_LOW(a, b) SHUFFLE(v1, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
 #define v1_HIGH(a, b)                                                                              \
     SHUFFLE(v1, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
@@ -104,6 +105,47 @@ typedef uint64_t __attribute__((vector_size(16))) v8;
 #define v4_HIGH(a, b) SHUFFLE(v4, a, b, 2, 6, 3, 7)
 #define v8_LOW(a, b)  SHUFFLE(v8, a, b, 0, 2)
 #define v8_HIGH(a, b) SHUFFLE(v8, a, b, 1, 3)
+
+/* The elements of a vector, the last one first. */
+static inline v8 v8_reverse(v8 a) {
+    return SHUFFLE(v8, a, a, 1, 0);
+}
+static inline v4 v4_reverse(v4 a) {
+    return SHUFFLE(v4, a, a, 3, 2, 1, 0);
+}
+static inline v2 v2_reverse(v2 a) {
+    return SHUFFLE(v2, a, a, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+static inline v1 v1_reverse(v1 a) {
+    const v2 pairs = v2_reverse((v2)a);
+    return (v1)((pairs << 8) | (pairs >> 8));
+}
+
+/* A row whose elements are dense in both memories, but backwards in the source. */
+#define BACKWARDS(type, element)                                                                   \
+    static void element##_back(const acu_cpu_plane *plane) {                                       \
+        enum { SIDE = 16 / sizeof(element) };                                                      \
+        const size_t whole = plane->columns / SIDE * SIDE;                                         \
+        EACH_ROW(plane) {                                                                          \
+            const element *source = (const element *)(const void *)from;                           \
+            for (size_t i = 0; i < whole; i += SIDE) {                                             \
+                type line;                                                                         \
+                memcpy(&line, source - i - SIDE + 1, 16);                                          \
+                line = type##_reverse(line);                                                       \
+                memcpy(to + i * sizeof(element), &line, 16);                                       \
+            }                                                                                      \
+            for (size_t i = whole; i < plane->columns; i++)                                        \
+                *(element *)(void *)(to + i * sizeof(element)) = *(source - i);                    \
+        }                                                                                          \
+    }
+
+BACKWARDS(v1, e1)
+BACKWARDS(v2, e2)
+BACKWARDS(v4, e4)
+BACKWARDS(v8, e8)
+#define e16_back e16_any
+
+/* ---- transpositions: columns are dense in the destination, and rows in the source ---- */
 
 /*
  * Transposes a square of as many elements as a vector has on each side. When the rows of the upper
@@ -115,18 +157,18 @@ typedef uint64_t __attribute__((vector_size(16))) v8;
         enum { SIDE = 16 / sizeof(element) };                                                      \
         type lines[2][SIDE];                                                                       \
         unsigned now = 0;                                                                          \
-        _Pragma("GCC unroll 16") for (int i = 0; i < SIDE; i++)                                    \
-            memcpy(&lines[0][i], from + i * from_column, 16);                                      \
-        _Pragma("GCC unroll 4") for (int half = 1; half < SIDE; half *= 2) {                       \
-            _Pragma("GCC unroll 8") for (int i = 0; i < SIDE / 2; i++) {                           \
+        _Pragma("GCC unroll 16") for (size_t i = 0; i < SIDE; i++)                                 \
+            memcpy(&lines[0][i], from + (ptrdiff_t)i * from_column, 16);                           \
+        _Pragma("GCC unroll 4") for (size_t half = 1; half < SIDE; half *= 2) {                    \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < SIDE / 2; i++) {                        \
                 const type a = lines[now][i], b = lines[now][i + SIDE / 2];                        \
                 lines[!now][2 * i] = type##_LOW(a, b);                                             \
                 lines[!now][2 * i + 1] = type##_HIGH(a, b);                                        \
             }                                                                                      \
             now = !now;                                                                            \
         }                                                                                          \
-        _Pragma("GCC unroll 16") for (int i = 0; i < SIDE; i++)                                    \
-            memcpy(to + i * to_row, &lines[now][i], 16);                                           \
+        _Pragma("GCC unroll 16") for (size_t i = 0; i < SIDE; i++)                                 \
+            memcpy(to + (ptrdiff_t)i * to_row, &lines[now][i], 16);                                \
     }
 
 SQUARE(v1, e1)

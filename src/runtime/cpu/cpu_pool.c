@@ -1,8 +1,8 @@
 /*
- * A thread has a seat, whose number the programs see. A thread that sleeps inside of a program's
- * function leaves its seat to a guest, which is a thread that is started for this, and gets the
- * seat back before it goes on: so as many threads as there are seats work at once, and no circle of
- * waits can stop them all.
+ * Who works has a seat, whose number the programs see: a thread of the pool, or one that waits for
+ * a queue and works for it meanwhile. A thread that sleeps inside of a program's function leaves
+ * its seat, and gets the same one back before it goes on. One more thread is started meanwhile, a
+ * guest, so that no circle of waits can stop all of them.
  */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "runtime/cpu/cpu_pool.h"
@@ -18,30 +18,34 @@
 enum { MOST_THREADS = 1024 };
 
 typedef struct seat {
-    unsigned number;
-    pthread_t owner;
-    bool started;       /* the owner runs, or is to be joined */
-    bool asleep;        /* the owner sleeps because there is no work */
-    bool leave;         /* the owner ends */
-    bool taken;         /* a thread works here, or looks for work */
-    bool home;          /* the owner waits for the seat, without being inside of a function */
+    bool taken;
     unsigned returning; /* threads inside of functions that wait for the seat */
     pthread_cond_t free;
 } seat;
+
+/* A thread that stays. Each has its own so that the end can join it. */
+typedef struct owner {
+    pthread_t thread;
+    bool started, asleep;
+    bool leave; /* the thread ends */
+} owner;
 
 pthread_mutex_t acu_cpu_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Guarded by acu_cpu_lock. */
 static struct {
-    unsigned threads; /* 0 until they are counted */
-    unsigned started;
+    unsigned count; /* of seats, and of owners at most; 0 until they are counted */
+    seat *seats;
+    owner *owners;
+    unsigned started; /* owners */
+    unsigned guests;
+    unsigned away;  /* threads that left their seats */
     unsigned idle;  /* threads that sleep because there is no work */
     unsigned wakes; /* of those, the ones that were told to look for work */
     pthread_cond_t work;
-    seat *seats;
 } pool = {.work = PTHREAD_COND_INITIALIZER};
 
-static _Thread_local seat *mine; /* NULL in threads that are not of the pool */
+static _Thread_local seat *mine; /* NULL: this thread has none */
 
 /* ---- counting ---- */
 
@@ -71,15 +75,17 @@ static acu_result wanted_threads(unsigned *threads) {
 }
 
 /* Makes the seats; with the lock. */
-static acu_result make_seats(unsigned threads) {
-    pool.seats = calloc(threads, sizeof *pool.seats);
-    if (pool.seats == NULL)
-        return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "no memory for %u threads", threads);
-    for (unsigned i = 0; i < threads; i++) {
-        pool.seats[i].number = i;
-        (void)pthread_cond_init(&pool.seats[i].free, NULL);
+static acu_result make_seats(unsigned count) {
+    pool.seats = calloc(count, sizeof *pool.seats);
+    pool.owners = calloc(count, sizeof *pool.owners);
+    if (pool.seats == NULL || pool.owners == NULL) {
+        free(pool.seats);
+        free(pool.owners);
+        return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "no memory for %u threads", count);
     }
-    pool.threads = threads;
+    for (unsigned i = 0; i < count; i++)
+        (void)pthread_cond_init(&pool.seats[i].free, NULL);
+    pool.count = count;
     return ACU_SUCCESS;
 }
 
@@ -96,10 +102,11 @@ static void after_fork(void) {
 /* A child has one thread only: the pool is started anew when it is next needed. */
 static void in_child(void) {
     mine = NULL;
-    pool.started = pool.idle = pool.wakes = 0;
+    pool.started = pool.guests = pool.away = pool.idle = pool.wakes = 0;
     (void)pthread_cond_init(&pool.work, NULL);
-    for (unsigned i = 0; i < pool.threads; i++) {
-        pool.seats[i] = (seat){.number = i};
+    for (unsigned i = 0; i < pool.count; i++) {
+        pool.owners[i] = (owner){.started = false};
+        pool.seats[i] = (seat){.taken = false};
         (void)pthread_cond_init(&pool.seats[i].free, NULL);
     }
     acu_cpu_queue_forked();
@@ -110,104 +117,115 @@ static void mind_forks(void) {
     (void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
-acu_result acu_cpu_pool_count(unsigned *threads) {
+acu_result acu_cpu_pool_count(unsigned *seats) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, mind_forks);
     acu_result result = ACU_SUCCESS;
     pthread_mutex_lock(&acu_cpu_lock);
-    if (pool.threads == 0) {
+    if (pool.count == 0) {
         unsigned wanted = 0;
         result = wanted_threads(&wanted);
         if (result == ACU_SUCCESS)
             result = make_seats(wanted);
     }
-    *threads = pool.threads;
+    *seats = pool.count;
     pthread_mutex_unlock(&acu_cpu_lock);
     return result;
 }
 
-/* ---- threads; all with the lock ---- */
+/* ---- seats; with the lock ---- */
 
-static bool is_wanted(const seat *self) {
-    return self->leave || self->home || self->returning > 0;
+bool acu_cpu_pool_sit(unsigned *number) {
+    for (unsigned i = 0; i < pool.count && mine == NULL; i++) {
+        seat *one = &pool.seats[i];
+        if (one->taken || one->returning > 0)
+            continue;
+        one->taken = true;
+        mine = one;
+        *number = i;
+        return true;
+    }
+    return false;
 }
 
-static void sleep_for_work(seat *self) {
+void acu_cpu_pool_rise(void) {
+    mine->taken = false;
+    if (mine->returning > 0)
+        pthread_cond_signal(&mine->free);
+    mine = NULL;
+}
+
+/* ---- threads ---- */
+
+/* Works, if there is work and a seat. Returns whether there was. With the lock. */
+static bool work(void) {
+    unsigned number = 0;
+    if (!acu_cpu_queue_has_work() || !acu_cpu_pool_sit(&number))
+        return false;
+    acu_cpu_queue_work(number);
+    acu_cpu_pool_rise();
+    return true;
+}
+
+/* Returns whether a guest has nothing more to do here: the one whose seat it took is back. With the
+ * lock. */
+static bool is_guest_free(const owner *self) {
+    return self == NULL && pool.guests > pool.away;
+}
+
+/* `self` is NULL for a guest. With the lock. */
+static void sleep_for_work(owner *self) {
     pool.idle++;
-    self->asleep = pthread_equal(self->owner, pthread_self());
-    while (pool.wakes == 0 && !is_wanted(self))
+    if (self)
+        self->asleep = true;
+    while (pool.wakes == 0 && !(self && self->leave) && !is_guest_free(self))
         pthread_cond_wait(&pool.work, &acu_cpu_lock);
-    self->asleep = false;
+    if (self)
+        self->asleep = false;
     pool.idle--;
-    if (!is_wanted(self))
+    if (pool.wakes > 0)
         pool.wakes--;
-    else if (pool.wakes > 0)
-        pthread_cond_signal(&pool.work); /* another thread does what this one was woken for */
 }
 
-/* Leaves the seat to those who are inside of functions, and waits until none wants it. */
-static void step_aside(seat *self) {
-    self->taken = false;
-    self->home = true;
-    pthread_cond_broadcast(&self->free);
-    acu_cpu_pool_wake(); /* another thread does what this one would have found */
-    while (self->taken || self->returning > 0)
-        pthread_cond_wait(&self->free, &acu_cpu_lock);
-    self->home = false;
-    self->taken = true;
-}
-
-static void *own(void *data) {
-    seat *self = data;
-    mine = self;
+static void *stay(void *data) {
+    owner *self = data;
     pthread_mutex_lock(&acu_cpu_lock);
     while (!self->leave)
-        if (self->returning > 0)
-            step_aside(self);
-        else if (!acu_cpu_queue_work(self->number))
+        if (!work())
             sleep_for_work(self);
-    self->taken = false;
     pthread_mutex_unlock(&acu_cpu_lock);
     return NULL;
 }
 
-/* Works at a seat until one of those who left it wants it back. */
 static void *visit(void *data) {
-    seat *self = data;
-    mine = self;
     pthread_mutex_lock(&acu_cpu_lock);
-    if (!self->taken) {
-        self->taken = true;
-        while (self->returning == 0 && !self->home)
-            if (!acu_cpu_queue_work(self->number))
-                sleep_for_work(self);
-        self->taken = false;
-        pthread_cond_broadcast(&self->free);
-        acu_cpu_pool_wake();
-    }
+    while (!is_guest_free(NULL))
+        if (!work())
+            sleep_for_work(NULL);
+    pool.guests--;
+    acu_cpu_pool_wake(); /* if this one was told to look for work, another does */
     pthread_mutex_unlock(&acu_cpu_lock);
-    return NULL;
+    return data;
 }
 
 /* Starts a thread that takes no signals, which are the program's. Returns an error number. */
-static int start(pthread_t *thread, const pthread_attr_t *how, void *(*function)(void *),
-                 seat *at) {
+static int start(pthread_t *thread, void *(*function)(void *), void *data) {
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(thread, how, function, at);
+    const int error = pthread_create(thread, NULL, function, data);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 
-/* Starts one more owner. Returns an error number. */
+/* Starts one more owner. Returns an error number. With the lock. */
 static int start_owner(void) {
-    seat *self = pool.seats;
-    while (self->started)
-        self++;
-    const int error = start(&self->owner, NULL, own, self);
+    owner *one = pool.owners;
+    while (one->started)
+        one++;
+    const int error = start(&one->thread, stay, one);
     if (error == 0) {
-        self->started = self->taken = true;
+        one->started = true;
         pool.started++;
     }
     return error;
@@ -225,45 +243,44 @@ void acu_cpu_pool_wake(void) {
     if (pool.idle > pool.wakes) {
         pool.wakes++;
         pthread_cond_signal(&pool.work);
-    } else if (pool.started < pool.threads) {
-        (void)start_owner(); /* those that run will do the work */
+    } else if (pool.started < pool.count) {
+        (void)start_owner(); /* without it, those that run do the work */
     }
 }
 
-/* ---- waiting inside of a program's function ---- */
+/* ---- waiting inside of a program's function; with the lock ---- */
 
 acu_result acu_cpu_pool_lend(bool *lent) {
-    seat *self = mine;
-    *lent = false;
-    if (self == NULL)
-        return ACU_SUCCESS;
-    pthread_attr_t detached;
     pthread_t guest;
-    (void)pthread_attr_init(&detached);
-    (void)pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    const int error = start(&guest, &detached, visit, self);
-    (void)pthread_attr_destroy(&detached);
+    *lent = false;
+    if (mine == NULL)
+        return ACU_SUCCESS;
+    const int error = start(&guest, visit, NULL);
     if (error)
         return acu_backend_fail(ACU_ERROR_HOST_MEMORY,
                                 "a program's function waits, and no thread can be started that "
                                 "works in its place: %s",
                                 strerror(error));
-    self->taken = false;
-    pthread_cond_broadcast(&self->free); /* for others who return */
+    (void)pthread_detach(guest);
+    pool.guests++;
+    pool.away++;
+    mine->taken = false;
+    if (mine->returning > 0)
+        pthread_cond_signal(&mine->free);
     *lent = true;
     return ACU_SUCCESS;
 }
 
 void acu_cpu_pool_take_back(bool lent) {
-    seat *self = mine;
     if (!lent)
         return;
-    self->returning++;
-    pthread_cond_broadcast(&pool.work); /* a guest may sleep at the seat */
-    while (self->taken)
-        pthread_cond_wait(&self->free, &acu_cpu_lock);
-    self->returning--;
-    self->taken = true;
+    pool.away--;
+    pthread_cond_broadcast(&pool.work); /* a guest may sleep, and ends now */
+    mine->returning++;
+    while (mine->taken)
+        pthread_cond_wait(&mine->free, &acu_cpu_lock);
+    mine->returning--;
+    mine->taken = true;
 }
 
 /* ---- the end ---- */
@@ -274,17 +291,17 @@ void acu_cpu_pool_take_back(bool lent) {
  */
 __attribute__((destructor)) static void end(void) {
     pthread_mutex_lock(&acu_cpu_lock);
-    for (unsigned i = 0; i < pool.threads; i++)
-        pool.seats[i].leave = pool.seats[i].asleep;
+    for (unsigned i = 0; i < pool.count; i++)
+        pool.owners[i].leave = pool.owners[i].asleep;
     pthread_cond_broadcast(&pool.work);
     pthread_mutex_unlock(&acu_cpu_lock);
-    for (unsigned i = 0; i < pool.threads; i++) {
-        seat *self = &pool.seats[i];
-        if (!self->leave) /* only this function writes it */
+    for (unsigned i = 0; i < pool.count; i++) {
+        owner *one = &pool.owners[i];
+        if (!one->leave) /* only this function writes it */
             continue;
-        (void)pthread_join(self->owner, NULL);
+        (void)pthread_join(one->thread, NULL);
         pthread_mutex_lock(&acu_cpu_lock);
-        self->leave = self->started = false;
+        one->leave = one->started = false;
         pool.started--;
         pthread_mutex_unlock(&acu_cpu_lock);
     }

@@ -89,7 +89,7 @@ acu_result acu_cpu_run(acu_backend_queue *queue, acu_backend_program *program,
     if (run == NULL)
         return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "no memory for %zu bytes of arguments",
                                 bytes);
-    *run = (run_task){.task = {.part = run_part, .numbered = true},
+    *run = (run_task){.task = {.part = run_part},
                       .function = program->function,
                       .items = {items[0], items[1], items[2]}};
     split(run, queue->limit);

@@ -172,12 +172,13 @@ static void work_on(acu_backend_queue *queue, unsigned thread) {
         end_unit(queue);
 }
 
-bool acu_cpu_queue_work(unsigned thread) {
-    if (listed == NULL)
-        return false;
+bool acu_cpu_queue_has_work(void) {
+    return listed != NULL;
+}
+
+void acu_cpu_queue_work(unsigned thread) {
     work_on(listed, thread);
     call_threads(1);
-    return true;
 }
 
 /* ---- giving work ---- */
@@ -255,11 +256,6 @@ acu_result acu_cpu_queue_give_and_wait(acu_backend_queue *queue, const acu_cpu_t
 
 /* ---- waiting ---- */
 
-/* Returns whether a thread that is not of the pool may work for the queue. With the lock. */
-static bool can_help(const acu_backend_queue *queue) {
-    return queue->listed && !queue->unit->numbered;
-}
-
 /* Sleeps until the queue has done so many tasks. With the lock. */
 static acu_result sleep_until(acu_backend_queue *queue, uint64_t number) {
     bool lent = false;
@@ -274,6 +270,21 @@ static acu_result sleep_until(acu_backend_queue *queue, uint64_t number) {
     return ACU_SUCCESS;
 }
 
+/* Works for the queue if it has work, and there is a seat. Returns whether there was. With the
+ * lock.
+ */
+static bool help(acu_backend_queue *queue) {
+    unsigned number = 0;
+    if (!queue->listed || !acu_cpu_pool_sit(&number))
+        return false;
+    work_on(queue, number);
+    acu_cpu_pool_rise();
+    if (listed)
+        fresh++; /* another thread may take the seat */
+    call_threads(0);
+    return true;
+}
+
 acu_result acu_cpu_queue_wait_until(acu_backend_queue *queue, uint64_t number) {
     if (done(queue) >= number)
         return ACU_SUCCESS;
@@ -282,12 +293,8 @@ acu_result acu_cpu_queue_wait_until(acu_backend_queue *queue, uint64_t number) {
     if (queue->lost)
         result = lost();
     while (!result && done(queue) < number)
-        if (can_help(queue)) {
-            work_on(queue, 0);
-            call_threads(0);
-        } else {
+        if (!help(queue))
             result = sleep_until(queue, number);
-        }
     unlock();
     return result;
 }

@@ -20,9 +20,8 @@ struct acu_cpu_task {
     void (*part)(const acu_cpu_task *task, size_t part, unsigned thread);
     /* Gives back what the task keeps, without the lock; NULL: nothing. */
     void (*drop)(acu_cpu_task *task);
-    size_t parts;  /* at least 1 */
-    size_t held;   /* bytes of the host that the task keeps, which count against a limit */
-    bool numbered; /* the parts need a thread's number, which only the pool's threads have */
+    size_t parts; /* at least 1 */
+    size_t held;  /* bytes of the host that the task keeps, which count against a limit */
 };
 
 /* A task that is done when another queue has done so many tasks. */
@@ -98,13 +97,15 @@ acu_result acu_cpu_queue_give(acu_backend_queue *queue, const acu_cpu_task *task
 acu_result acu_cpu_queue_give_and_wait(acu_backend_queue *queue, const acu_cpu_task *task,
                                        size_t bytes, bool at_once);
 
-/* Waits until the queue has done so many tasks, and helps with copies meanwhile. */
+/* Waits until the queue has done so many tasks, and works for it meanwhile. */
 acu_result acu_cpu_queue_wait_until(acu_backend_queue *queue, uint64_t number);
 
 /* ---- with the lock ---- */
 
-/* Works for the queue that is next, if there is one that has work; returns whether there was. */
-bool acu_cpu_queue_work(unsigned thread);
+bool acu_cpu_queue_has_work(void);
+
+/* Works for the queue that is next, of those that have work; `thread` is the number of a seat. */
+void acu_cpu_queue_work(unsigned thread);
 
 /* In the child of a fork: queues that had work to do are lost, and refuse everything. */
 void acu_cpu_queue_forked(void);

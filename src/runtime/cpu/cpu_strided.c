@@ -10,8 +10,10 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 64 << 10, /* bytes that the thread which gives the work copies, on an idle queue */
-    PART_BYTES = 128 << 10, /* of what a thread takes at a time */
+    AT_ONCE = 64 * 1024, /* bytes that the thread which gives the work copies, on an idle queue */
+    PART_BYTES = 128 * 1024, /* of what a thread takes at a time */
+    SMALL_BYTES = 8 * 1024,  /* with what is read and written beside it, stays in the first cache */
+    FEW = 8,                 /* rows or columns that are too few for the inner loop */
     SQUARE = 128 /* columns or rows at least of a piece that is transposed, if there are so many */
 };
 
@@ -26,8 +28,9 @@ typedef struct strided_task {
     acu_cpu_plane plane;
     size_t rows, columns; /* of a piece of the plane */
     size_t pieces, step;  /* of all planes, and of a part */
+    bool cut;             /* the last two of the outer dimensions are pieces of a plane */
     unsigned rank;
-    dimension outer[ACU_MAX_RANK]; /* the last is the fastest; the last two are pieces of a plane */
+    dimension outer[ACU_MAX_RANK]; /* the last is the fastest */
 } strided_task;
 
 static size_t distance(ptrdiff_t step) {
@@ -90,14 +93,26 @@ static unsigned choose_rows(const dimension *all, unsigned rank) {
     return best < rank - 1 ? best : rank - 2;
 }
 
+/* Makes the inner loop that over rows, where there are few columns. */
+static void swap(acu_cpu_plane *plane) {
+    const acu_cpu_plane old = *plane;
+    plane->rows = old.columns;
+    plane->to_row = old.to_column;
+    plane->from_row = old.from_column;
+    plane->columns = old.rows;
+    plane->to_column = old.to_row;
+    plane->from_column = old.from_row;
+}
+
+/* Chooses the plane; the other dimensions are the outer ones. */
 static void set_plane(strided_task *plan, const dimension *all, unsigned rank) {
     acu_cpu_plane *plane = &plan->plane;
-    plane->rows = plane->columns = 1;
-    if (rank > 0) {
-        plane->columns = all[rank - 1].count;
-        plane->to_column = all[rank - 1].to;
-        plane->from_column = all[rank - 1].from;
-    }
+    plane->columns = all[rank - 1].count;
+    plane->to_column = all[rank - 1].to;
+    plane->from_column = all[rank - 1].from;
+    plane->rows = 1;
+    plane->to_row = plane->from_row = 0;
+    plan->rank = 0;
     if (rank < 2)
         return;
     const unsigned rows = choose_rows(all, rank);
@@ -107,6 +122,8 @@ static void set_plane(strided_task *plan, const dimension *all, unsigned rank) {
     for (unsigned i = 0; i < rank - 1; i++)
         if (i != rows)
             plan->outer[plan->rank++] = all[i];
+    if (plane->columns < FEW && plane->rows > plane->columns)
+        swap(plane);
 }
 
 static size_t least(size_t a, size_t b) {
@@ -121,25 +138,41 @@ static size_t piece_of(size_t count, size_t most) {
     return most >= 64 ? most / 64 * 64 : most > 0 ? most : 1;
 }
 
-/* Cuts planes into pieces, which become the last two of the outer dimensions. */
+static dimension pieces_of(size_t count, size_t piece, ptrdiff_t to, ptrdiff_t from) {
+    return (dimension){(count + piece - 1) / piece, (ptrdiff_t)piece * to, (ptrdiff_t)piece * from};
+}
+
+/* Cuts planes into pieces, which become the last two of the outer dimensions. A piece with few rows
+ * is so small that each line of the cache is still there for the next row. */
 static void cut(strided_task *plan) {
     const acu_cpu_plane *plane = &plan->plane;
-    const size_t most = PART_BYTES / plane->element;
+    const size_t most = (plane->rows < FEW ? SMALL_BYTES : PART_BYTES) / plane->element;
     const bool square = plane->rows > 1 && distance(plane->from_row) < distance(plane->from_column);
     plan->columns = piece_of(plane->columns, square ? most / least(plane->rows, SQUARE) : most);
     plan->rows = piece_of(plane->rows, most / plan->columns);
-    const size_t rows = plan->rows, columns = plan->columns;
+    plan->outer[plan->rank++] = pieces_of(plane->rows, plan->rows, plane->to_row, plane->from_row);
     plan->outer[plan->rank++] =
-        (dimension){(plane->rows + rows - 1) / rows, (ptrdiff_t)rows * plane->to_row,
-                    (ptrdiff_t)rows * plane->from_row};
-    plan->outer[plan->rank++] =
-        (dimension){(plane->columns + columns - 1) / columns, (ptrdiff_t)columns * plane->to_column,
-                    (ptrdiff_t)columns * plane->from_column};
+        pieces_of(plane->columns, plan->columns, plane->to_column, plane->from_column);
+    plan->cut = true;
+}
+
+/* Divides the work into pieces and parts. */
+static void divide(strided_task *plan, size_t bytes) {
+    const acu_cpu_plane *plane = &plan->plane;
+    plan->cut = false;
+    plan->rows = plane->rows;
+    plan->columns = plane->columns;
+    if (bytes > SMALL_BYTES)
+        cut(plan);
     plan->pieces = 1;
     for (unsigned i = 0; i < plan->rank; i++)
         plan->pieces *= plan->outer[i].count;
-    const size_t most_pieces = PART_BYTES / (rows * columns * plane->element);
-    plan->step = most_pieces > 0 ? most_pieces : 1;
+    plan->step = plan->pieces;
+    plan->task.parts = 1;
+    if (bytes <= AT_ONCE)
+        return;
+    const size_t pieces = PART_BYTES / (plan->rows * plan->columns * plane->element);
+    plan->step = pieces > 0 ? pieces : 1;
     plan->task.parts = (plan->pieces + plan->step - 1) / plan->step;
 }
 
@@ -184,15 +217,26 @@ static void copy_part(const acu_cpu_task *task, size_t part, unsigned thread) {
     p.piece = plan->plane;
     go_to(&p, plan, first);
     for (size_t i = 0; i < count; i++, go_on(&p, plan)) {
-        const size_t *at = &p.at[plan->rank - 2];
-        p.piece.rows = least(plan->plane.rows - at[0] * plan->rows, plan->rows);
-        p.piece.columns = least(plan->plane.columns - at[1] * plan->columns, plan->columns);
+        if (plan->cut) {
+            const size_t *at = &p.at[plan->rank - 2];
+            p.piece.rows = least(plan->plane.rows - at[0] * plan->rows, plan->rows);
+            p.piece.columns = least(plan->plane.columns - at[1] * plan->columns, plan->columns);
+        }
         plan->loop(&p.piece);
     }
 }
 
+/* Returns the bytes that are copied. */
+static size_t all_bytes(const acu_backend_strided *strided) {
+    size_t bytes = strided->element_bytes;
+    for (unsigned i = 0; i < strided->rank; i++)
+        bytes *= strided->shape[i];
+    return bytes;
+}
+
 acu_result acu_cpu_copy_strided(acu_backend_queue *queue, acu_backend_memory *to,
                                 acu_backend_memory *from, const acu_backend_strided *strided) {
+    const size_t bytes = all_bytes(strided);
     strided_task plan;
     dimension all[ACU_MAX_RANK];
     plan.plane = (acu_cpu_plane){.to = (char *)to + strided->to_at,
@@ -201,12 +245,14 @@ acu_result acu_cpu_copy_strided(acu_backend_queue *queue, acu_backend_memory *to
     const unsigned rank = join(all, sort(strided, all, &plan.plane), &plan.plane.element);
     if (rank == 0)
         return acu_cpu_copy(queue, (acu_backend_memory *)(void *)plan.plane.to, 0,
-                            (acu_backend_memory *)plan.plane.from, 0, plan.plane.element);
+                            (acu_backend_memory *)plan.plane.from, 0, bytes);
     plan.task = (acu_cpu_task){.part = copy_part};
-    plan.rank = 0;
     set_plane(&plan, all, rank);
     plan.loop = acu_cpu_loop_for(&plan.plane);
-    cut(&plan);
-    const size_t bytes = plan.pieces * plan.rows * plan.columns * plan.plane.element;
+    if (plan.rank == 0 && bytes <= AT_ONCE && acu_cpu_queue_is_idle(queue)) {
+        plan.loop(&plan.plane);
+        return ACU_SUCCESS;
+    }
+    divide(&plan, bytes);
     return acu_cpu_queue_give(queue, &plan.task, sizeof plan, bytes <= AT_ONCE);
 }

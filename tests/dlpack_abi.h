@@ -15,7 +15,13 @@ typedef struct DLPackVersion {
     uint32_t major, minor;
 } DLPackVersion;
 
-typedef enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLCUDAManaged = 13 } DLDeviceType;
+typedef enum {
+    kDLCPU = 1,
+    kDLCUDA = 2,
+    kDLCUDAHost = 3,
+    kDLCUDAManaged = 13,
+    kDLWebGPU = 15
+} DLDeviceType;
 
 typedef struct DLDevice {
     DLDeviceType device_type;

@@ -1,0 +1,334 @@
+/* The core: the order of clients that use the same blocks, also on several threads. The made-up
+ * back end does work as late as it can, so that a missing wait shows as wrong data. */
+#include "core_test.h"
+
+static acu_place place, waiting, unmarked, blind; /* blind: nothing optional */
+
+static int setup(void **state) {
+    (void)state;
+    made_up_reset();
+    acu_clear_error();
+    return 0;
+}
+
+static void no_queue_wait(acu_backend *table) {
+    table->queue_wait = NULL;
+}
+
+static void no_marks(acu_backend *table) {
+    table->mark_create = NULL;
+    table->mark_destroy = NULL;
+    table->mark_query = NULL;
+    table->mark_synchronize = NULL;
+    table->queue_wait = NULL;
+    table->read_after = NULL;
+}
+
+static void drop_all(acu_backend *table) {
+    const size_t optional = offsetof(acu_backend, fill);
+    memset((char *)table + optional, 0, sizeof *table - optional);
+}
+
+#define EVERYWHERE(test)                                                                           \
+    static void test##_everywhere(void **state) {                                                  \
+        (void)state;                                                                               \
+        test(place);                                                                               \
+        test(waiting);                                                                             \
+        test(unmarked);                                                                            \
+        test(blind);                                                                               \
+    }
+
+/* ---- two clients ---- */
+
+static void writes_before_reads(acu_place where) {
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(two, 100, 2);
+    OK(acu_block_copy(two, b, 0, a, 0, 100));   /* after the owner's write */
+    OK(acu_block_fill(one, a, 0, 100, "x", 1)); /* after the other's read */
+    assert_int_equal(byte_at(two, b, 99), 1);
+    assert_int_equal(byte_at(one, a, 99), 'x');
+    OK(acu_block_fill(two, a, 0, 100, "y", 1)); /* a foreign write */
+    OK(acu_block_fill(one, a, 50, 50, "z", 1));
+    assert_int_equal(byte_at(two, a, 49), 'y');
+    assert_int_equal(byte_at(two, a, 50), 'z');
+}
+EVERYWHERE(writes_before_reads)
+
+/* Three clients, none of which owns both blocks that it uses. */
+static void three_clients(acu_place where) {
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_client) *three = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(one, 100, 2);
+    for (int i = 0; i < 20; i++) {
+        unsigned char value = (unsigned char)i;
+        OK(acu_block_fill(two, a, 0, 100, &value, 1));
+        OK(acu_block_copy(three, b, 0, a, 0, 100));
+        OK(acu_block_fill(two, a, 0, 100, "-", 1));
+        assert_int_equal(byte_at(i % 3 == 0 ? one : i % 3 == 1 ? two : three, b, 99), i);
+    }
+}
+EVERYWHERE(three_clients)
+
+static void a_block_is_released_while_others_use_it(acu_place where) {
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_block) *to = new_block(two, 100, 0);
+    acu_block *from = new_block(one, 100, 1);
+    OK(acu_block_copy(two, to, 0, from, 0, 100));
+    OK(acu_block_release(from));
+    from = new_block(one, 100, 2); /* the same memory, written to on the first queue */
+    OK(acu_client_synchronize(one));
+    assert_int_equal(byte_at(two, to, 99), 1);
+    OK(acu_block_release(from));
+    OK(acu_client_trim_memory(one, 0));
+}
+EVERYWHERE(a_block_is_released_while_others_use_it)
+
+static void clients_may_be_released_first(acu_place where) {
+    acu_client *one = new_client(where), *two = new_client(where);
+    acu_block *a = new_block(one, 100, 1), *b = new_block(two, 100, 2);
+    OK(acu_block_copy(two, b, 0, a, 0, 100));
+    OK(acu_block_fill(two, a, 0, 100, "x", 1));
+    OK(acu_client_release(one));
+    OK(acu_client_release(two));
+    assert_int_equal(byte_at(acu_block_client(a), b, 99), 1);
+    assert_int_equal(byte_at(acu_block_client(b), a, 99), 'x');
+    OK(acu_block_release(b));
+    OK(acu_block_release(a));
+    assert_int_equal(made_up.queues, 0);
+    assert_int_equal(made_up.memories, 0);
+    assert_int_equal(made_up.marks, 0);
+}
+EVERYWHERE(clients_may_be_released_first)
+
+static void one_wait_is_enough(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *one = new_client(place);
+    ACU_AUTO(acu_client) *two = new_client(place);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(two, 100, 1);
+    for (int i = 0; i < 10; i++)
+        OK(acu_block_copy(two, b, 0, a, 0, 100));
+    assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], 1);
+    OK(acu_block_fill(one, a, 0, 1, "x", 1));
+    assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], 2);
+    OK(acu_client_synchronize(one));
+    OK(acu_block_copy(two, b, 0, a, 0, 100)); /* is over */
+    assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], 2);
+    ACU_AUTO(acu_client) *alone = new_client(place);
+    ACU_AUTO(acu_block) *c = new_block(alone, 100, 1);
+    OK(acu_block_copy(alone, c, 0, c, 50, 50));
+    assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], 2);
+    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], 2);
+}
+
+static void failing_waits_wait(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *one = new_client(place);
+    ACU_AUTO(acu_client) *two = new_client(place);
+    for (int entry = MADE_UP_MARK_CREATE; entry <= MADE_UP_QUEUE_WAIT; entry++) {
+        made_up.fail[entry] = entry == MADE_UP_QUEUE_WAIT ? ACU_NOT_SUPPORTED : 700;
+        ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+        ACU_AUTO(acu_block) *b = new_block(two, 100, 1);
+        OK(acu_block_fill(one, a, 0, 100, "x", 1));
+        OK(acu_block_copy(two, b, 0, a, 0, 100));
+        assert_int_equal(byte_at(two, b, 99), 'x');
+        assert_int_equal(acu_last_error(), 0);
+        made_up.fail[entry] = 0;
+    }
+}
+
+/* ---- marks of other clients ---- */
+
+static void a_client_waits_for_a_mark(acu_place where) {
+    void *address;
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(place);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_mark) *mark = NULL;
+    acu_raw raw;
+    OK(acu_block_fill(one, a, 0, 100, "x", 1));
+    OK(acu_block_get_raw(a, &raw));
+    address = raw.handle;
+    OK(acu_mark_create(one, &mark));
+    OK(acu_client_wait(two, mark));
+    OK(acu_client_wait(one, mark)); /* nothing to do */
+    OK(acu_client_synchronize(two));
+    if (address)
+        assert_int_equal(*(char *)address, 'x');
+}
+EVERYWHERE(a_client_waits_for_a_mark)
+
+/* ---- reading after a mark ---- */
+
+static void reading_beside_work(acu_place where) {
+    char byte = 0;
+    acu_place_info info;
+    OK(acu_place_get_info(where, &info));
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(one, 100, 2);
+    ACU_AUTO(acu_mark) *mark = NULL;
+    ACU_AUTO(acu_mark) *late = NULL;
+    OK(acu_mark_create(one, &mark));
+    OK(acu_block_fill(one, b, 0, 100, "x", 1)); /* later work that is not waited for */
+    OK(acu_block_read_after(one, mark, a, 99, &byte, 1));
+    assert_int_equal(byte, 1);
+    OK(acu_mark_create(one, &late));
+    if (info.can & ACU_CAN_READ_BESIDE)
+        assert_int_equal(acu_mark_query(late), ACU_NOT_READY);
+    else
+        OK(acu_mark_query(late));
+    FAILS(ACU_ERROR_STATE, "is lost", acu_block_read_after(one, mark, b, 99, &byte, 1));
+    OK(acu_block_read_after(one, late, b, 99, &byte, 1));
+    assert_int_equal(byte, 'x');
+    /* Another client's writes: before the mark, and after. */
+    ACU_AUTO(acu_mark) *third = NULL;
+    OK(acu_block_fill(two, a, 0, 100, "y", 1));
+    FAILS(ACU_ERROR_STATE, "is lost", acu_block_read_after(one, late, a, 0, &byte, 1));
+    OK(acu_mark_create(one, &third));
+    OK(acu_block_read_after(one, third, a, 99, &byte, 1));
+    assert_int_equal(byte, 'y');
+    OK(acu_block_read_after(two, third, b, 99, &byte, 1));
+    assert_int_equal(byte, 'x');
+    /* Reads after the mark do no harm. */
+    assert_int_equal(byte_at(two, a, 0), 'y');
+    OK(acu_block_read_after(one, third, a, 99, &byte, 1));
+}
+EVERYWHERE(reading_beside_work)
+
+typedef struct race {
+    acu_client *client;
+    acu_block *block;
+    acu_mark *mark;
+    int failed;
+} race;
+
+static void *read_after_mark(void *data) {
+    race *r = data;
+    unsigned char bytes[100];
+    acu_result code = acu_block_read_after(r->client, r->mark, r->block, 0, bytes, 100);
+    if (code == ACU_ERROR_STATE) /* the writer was faster */
+        return NULL;
+    r->failed = code;
+    for (int i = 0; i < 100; i++)
+        r->failed |= bytes[i] != 7;
+    return NULL;
+}
+
+static void writers_wait_for_readers(acu_place where) {
+    ACU_AUTO(acu_client) *client = new_client(where);
+    ACU_AUTO(acu_client) *other = new_client(where);
+    ACU_AUTO(acu_block) *block = new_block(client, 100, 7);
+    for (int i = 0; i < 50; i++) {
+        pthread_t threads[3];
+        ACU_AUTO(acu_mark) *mark = NULL;
+        OK(acu_block_fill(client, block, 0, 100, "\7", 1));
+        OK(acu_mark_create(client, &mark));
+        race r = {client, block, mark, 0}, s = r, t = r;
+        pthread_create(&threads[0], NULL, read_after_mark, &r);
+        pthread_create(&threads[1], NULL, read_after_mark, &s);
+        pthread_create(&threads[2], NULL, read_after_mark, &t);
+        OK(acu_block_fill(i % 2 ? client : other, block, 0, 100, "-", 1));
+        OK(acu_client_synchronize(i % 2 ? client : other));
+        for (int j = 0; j < 3; j++)
+            pthread_join(threads[j], NULL);
+        assert_int_equal(r.failed | s.failed | t.failed, 0);
+    }
+}
+EVERYWHERE(writers_wait_for_readers)
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 150, BLOCKS = 6, SIZE = 64 };
+
+static struct {
+    acu_client *clients[3];
+    acu_block *blocks[BLOCKS];
+} shared;
+
+/* Each block has equal bytes at all times: a torn read is a missing wait. */
+static void *mix(void *data) {
+    unsigned seed = *(unsigned *)data;
+    unsigned char bytes[SIZE];
+    for (int i = 0; i < ROUNDS; i++) {
+        seed = seed * 1103515245u + 12345u;
+        acu_client *client = shared.clients[seed / 65536 % 3];
+        acu_block *a = shared.blocks[seed / 7 % BLOCKS], *b = shared.blocks[seed / 1024 % BLOCKS];
+        unsigned char value = (unsigned char)seed;
+        acu_result code = 0;
+        switch (seed / 16 % 4) {
+        case 0:
+            code = acu_block_fill(client, a, 0, SIZE, &value, 1);
+            break;
+        case 1:
+            code = acu_block_copy(client, a, 0, b, 0, SIZE);
+            break;
+        case 2:
+            code = acu_client_synchronize(client);
+            break;
+        default:
+            code = acu_block_read(client, a, 0, bytes, SIZE);
+            for (int j = 1; j < SIZE; j++)
+                if (bytes[j] != bytes[0])
+                    return data;
+        }
+        acu_block *own = NULL; /* memory that goes back and forth */
+        if (code || acu_block_create(client, SIZE, &own) ||
+            acu_block_copy(shared.clients[seed % 3], own, 0, a, 0, SIZE) || acu_block_release(own))
+            return data;
+    }
+    return NULL;
+}
+
+static void threads_and_clients(acu_place where) {
+    pthread_t threads[THREADS];
+    unsigned seeds[THREADS];
+    for (int i = 0; i < 3; i++)
+        shared.clients[i] = new_client(where);
+    for (int i = 0; i < BLOCKS; i++)
+        shared.blocks[i] = new_block(shared.clients[i % 3], SIZE, i);
+    for (unsigned i = 0; i < THREADS; i++) {
+        seeds[i] = i * 99991u + 5;
+        pthread_create(&threads[i], NULL, mix, &seeds[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        if (failed)
+            print_message("%s\n", acu_last_error_message());
+        assert_null(failed);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        OK(acu_block_release(shared.blocks[i]));
+    for (int i = 0; i < 3; i++)
+        OK(acu_client_release(shared.clients[i]));
+    assert_int_equal(made_up.shared_queue_uses, 0);
+    assert_int_equal(made_up.memories, 0);
+}
+EVERYWHERE(threads_and_clients)
+
+int main(void) {
+    place = made_up_register(NULL);
+    waiting = made_up_register(no_queue_wait);
+    unmarked = made_up_register(no_marks);
+    blind = made_up_register(drop_all);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(writes_before_reads_everywhere, setup),
+        cmocka_unit_test_setup(three_clients_everywhere, setup),
+        cmocka_unit_test_setup(a_block_is_released_while_others_use_it_everywhere, setup),
+        cmocka_unit_test_setup(clients_may_be_released_first_everywhere, setup),
+        cmocka_unit_test_setup(one_wait_is_enough, setup),
+        cmocka_unit_test_setup(failing_waits_wait, setup),
+        cmocka_unit_test_setup(a_client_waits_for_a_mark_everywhere, setup),
+        cmocka_unit_test_setup(reading_beside_work_everywhere, setup),
+        cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
+        cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
