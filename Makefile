@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 # The example that `make demo` runs
 DEMO   ?= vector_add
-EXAMPLES = $(sort $(basename $(notdir $(wildcard examples/*.c))))
+EXAMPLES = $(sort $(basename $(notdir $(wildcard examples/*.c examples/*/*_train.c))))
 # The C tests that quick and test-busy run,
 TESTS  ?= .
 # For clang-tidy: --checks=-clang-analyzer-* leaves out what takes nearly all of its time
@@ -34,7 +34,7 @@ all: cmake ## build the library
 	@$(COMPILE) $(BUILD)/release
 
 demo: cmake ## run an example, on a GPU or simulated: DEMO=vector_add
-	@test -f examples/$(DEMO).c || { echo "error: there is no example '$(DEMO)'; there are $(EXAMPLES)" >&2; exit 2; }
+	@test -n '$(filter $(DEMO),$(EXAMPLES))' || { echo "error: there is no example '$(DEMO)'; there are $(EXAMPLES)" >&2; exit 2; }
 	@echo 'Building anycuda … (a minute or two; $(BUILD)/demo.log)'
 	@mkdir -p $(BUILD)
 	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \

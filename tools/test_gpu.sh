@@ -112,6 +112,8 @@ build_all() {
     for example in "$build"/objects/examples/*.o; do
         program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
     done
+    define=-ffp-contract=off objects tensor "$root"/examples/tensor/*.c
+    program examples/tensor_train "$build"/objects/tensor/*.o "$build"/objects/sim/*.o -lm
     build_safe
     build_vulkan
     build_bench

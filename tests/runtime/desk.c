@@ -107,14 +107,16 @@ static acu_result program_create(acu_backend_device *device, const acu_backend_s
         return acu_backend_fail(ACU_NOT_SUPPORTED, "a desk needs a form of its own");
     assert_int_equal(source->form->bytes, sizeof form);
     memcpy(&form, source->form->code, sizeof form);
+    *out = malloc(sizeof **out);
+    if (!*out)
+        return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "the desk is full");
+    (*out)->function = form.function;
     COUNT(created);
     nanosleep(&(struct timespec){0, 20000000}, NULL); /* so that other threads come meanwhile */
-    if (form.code)
-        return acu_backend_fail(form.code, "line 3 of \"%s\" is wrong", source->source->name);
-    *out = malloc(sizeof **out);
-    assert_non_null(*out);
-    (*out)->function = form.function;
-    return ACU_SUCCESS;
+    if (!form.code)
+        return ACU_SUCCESS;
+    free(*out);
+    return acu_backend_fail(form.code, "line 3 of \"%s\" is wrong", source->source->name);
 }
 
 static void program_destroy(acu_backend_program *program) {

@@ -3,6 +3,7 @@
 #include "cpu_test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -490,6 +491,52 @@ static void test_forks(void **state) {
     cpu_queue_end(queue);
 }
 
+static atomic_int child;
+
+static void leave(void) {
+    _exit(0);
+}
+
+static void fork_inside(const acu_part *part, void *const *args) {
+    (void)part;
+    (void)args;
+    const pid_t forked = fork();
+    if (forked == 0) {
+        sigset_t none;
+        (void)sigemptyset(&none);
+        (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+        (void)alarm(20);
+        (void)atexit(leave); /* what the other thread had is no leak */
+    }
+    atomic_store(&child, (int)forked);
+}
+
+/* Where the thread that waits has called the function, it is told in the child that the work is
+ * lost; where a thread of the pool has, the child ends. */
+static void test_a_function_forks(void **state) {
+    (void)state;
+    if (!can_fork) {
+        in_child(NULL, NULL);
+        return;
+    }
+    acu_backend_queue *queue = cpu_queue(NULL);
+    for (int i = 0; i < 10; i++) {
+        int status = -1;
+        (void)fflush(NULL);
+        cpu_run(queue, fork_inside, 1, 1, 1, NULL);
+        while (i % 2 && atomic_load(&child) == 0) /* the pool's thread works */
+            (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        const acu_result result = cpu->queue_synchronize(queue);
+        if (atomic_load(&child) == 0)
+            _exit(result == ACU_ERROR_STATE ? 0 : 1);
+        assert_int_equal(result, ACU_SUCCESS);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        atomic_store(&child, 0);
+    }
+    cpu_queue_end(queue);
+}
+
 static void test_the_end_does_not_wait(void **state) {
     (void)state;
     in_child(leave_while_busy, NULL);
@@ -511,6 +558,7 @@ int main(void) {
         cmocka_unit_test(test_functions_wait_for_other_queues),
         cmocka_unit_test(test_replays),
         cmocka_unit_test(test_forks),
+        cmocka_unit_test(test_a_function_forks),
         cmocka_unit_test(test_the_end_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

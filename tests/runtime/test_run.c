@@ -1,5 +1,6 @@
 /* Runs: arguments, limits, order, and programs that run on the CPU instead. */
 #include "desk.h"
+#include "made_up.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -30,6 +31,16 @@ static acu_program *program_of(acu_part_function *cpu, unsigned flags) {
 static void nothing(const acu_part *part, void *const *args) {
     (void)part;
     (void)args;
+}
+
+/* Returns a place that works later, captures, and runs the CPU's form by itself. */
+static acu_place made_up_place(void) {
+    static acu_place place;
+    if (place.runtime == 0) {
+        made_up_reset();
+        place = made_up_register(NULL);
+    }
+    return place;
 }
 
 /* ---- values ---- */
@@ -125,6 +136,7 @@ static void values_of_every_size_arrive(void **state) {
     (void)state;
     values_arrive_on(acu_place_cpu(), 0);
     values_arrive_on(bare_place(), ACU_PROGRAM_ON_CPU);
+    values_arrive_on(made_up_place(), 0);
 }
 
 static acu_result record_values(acu_client *client, void *data) {
@@ -135,8 +147,8 @@ static acu_result record_values(acu_client *client, void *data) {
 /* Values, blocks and the program are the replay's once it is recorded. */
 static void a_replay_keeps_the_arguments(void **state) {
     (void)state;
-    const acu_place places[] = {acu_place_cpu(), bare_place()};
-    for (size_t i = 0; i < 2; i++) {
+    const acu_place places[] = {acu_place_cpu(), bare_place(), made_up_place()};
+    for (size_t i = 0; i < 3; i++) {
         const values none = {0};
         acu_client *client = client_of(places[i]);
         acu_program *program = program_of(store_values, ACU_PROGRAM_ON_CPU);
@@ -144,8 +156,9 @@ static void a_replay_keeps_the_arguments(void **state) {
         acu_replay *replay = NULL;
         void *both[] = {program, block};
         OK(acu_replay_record(client, record_values, both, NULL, 0, &replay));
+        assert_int_equal(acu_replay_is_real(replay), i != 1);
         OK(acu_program_release(program));
-        assert_int_equal(desk_counted.ran, 0);
+        assert_int_equal(acu_program_name(program)[0], 'p'); /* the replay is an owner */
         OK(acu_replay_run(replay));
         check_values(client, block);
         OK(acu_block_write(client, block, 0, &none, sizeof none));
@@ -319,6 +332,39 @@ static void clients_take_turns(void **state) {
         OK(acu_client_release(clients[i]));
 }
 
+/* Work that is queued uses the program until it is done. */
+static void a_program_outlives_its_work(void **state) {
+    (void)state;
+    int32_t numbers[64] = {0};
+    acu_client *client = client_of(made_up_place());
+    acu_program *program = program_of(add_one, 0);
+    acu_block *block = block_of(client, numbers, sizeof numbers);
+    for (int i = 0; i < 3; i++)
+        OK(acu_run(client, program, acu_items(64), block));
+    OK(acu_program_release(program));
+    assert_int_equal(made_up.programs, 0);
+    OK(acu_block_read(client, block, 0, numbers, sizeof numbers));
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(numbers[i], 3);
+    OK(acu_block_release(block));
+    OK(acu_client_release(client));
+}
+
+static void a_failing_back_end_is_heard(void **state) {
+    (void)state;
+    acu_client *client = client_of(made_up_place());
+    acu_program *program = program_of(nothing, 0);
+    made_up.fail[MADE_UP_PROGRAM_CREATE] = ACU_OUT_OF_MEMORY;
+    FAILS(ACU_OUT_OF_MEMORY, "acu_run_args", acu_run(client, program, acu_items(1)));
+    made_up_reset();
+    made_up.fail[MADE_UP_RUN] = 700;
+    FAILS(700, "acu_run_args", acu_run(client, program, acu_items(1)));
+    made_up_reset();
+    OK(acu_run(client, program, acu_items(1)));
+    OK(acu_program_release(program));
+    OK(acu_client_release(client));
+}
+
 /* ---- on the CPU ---- */
 
 /* Copies the first number to the second place of what it writes to, and leaves the rest. */
@@ -469,6 +515,8 @@ int main(void) {
         cmocka_unit_test_setup(nothing_to_run_is_checked, desk_begin),
         cmocka_unit_test_setup(a_place_limits_the_blocks, desk_begin),
         cmocka_unit_test_setup(clients_take_turns, desk_begin),
+        cmocka_unit_test_setup(a_program_outlives_its_work, desk_begin),
+        cmocka_unit_test_setup(a_failing_back_end_is_heard, desk_begin),
         cmocka_unit_test_setup(what_is_not_written_stays, desk_begin),
         cmocka_unit_test_setup(empty_blocks_run_on_the_cpu, desk_begin),
         cmocka_unit_test_setup(without_the_flag_nothing_runs_on_the_cpu, desk_begin),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -60,6 +61,15 @@ def test_example(folder: Path, name: str) -> None:
     assert [line for line in done.stdout.splitlines()[1:] if len(line) > 80] == []  # the first has the folder's path
 
 
+def test_the_places_train_alike(folder: Path) -> None:
+    done = make_demo(folder, "DEMO=tensor_train", ANYCUDA_WEBGPU="/nonexistent/libwgpu_native.so")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cuda:0, anycuda simulator: the loss differs by 0 at most from the CPU's" in done.stdout
+    assert "webgpu:0 cannot be used: " in done.stdout and "/nonexistent/libwgpu_native.so" in done.stdout
+    recognised = [float(text) for text in re.findall(r"recognised: (\S+) %", done.stdout)]
+    assert len(recognised) == 2 and min(recognised) > 90
+
+
 def test_an_example_says_why_it_cannot_run(folder: Path) -> None:
     done = make_demo(folder, ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
     assert done.returncode != 0
@@ -75,5 +85,6 @@ def test_what_fails_to_build_is_shown(tmp_path: Path) -> None:
 def test_an_unknown_example_is_answered_with_the_list(tmp_path: Path) -> None:
     done = make_demo(tmp_path, "DEMO=nonsense")
     assert done.returncode != 0 and done.stdout == ""
-    names = " ".join(sorted(path.stem for path in (ROOT / "examples").glob("*.c")))
+    files = [*(ROOT / "examples").glob("*.c"), ROOT / "examples/tensor/tensor_train.c"]
+    names = " ".join(sorted(path.stem for path in files))
     assert f"error: there is no example 'nonsense'; there are {names}\n" in done.stderr

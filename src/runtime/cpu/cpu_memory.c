@@ -47,16 +47,20 @@ static void free_part(const acu_cpu_task *task, size_t part, unsigned thread) {
     free(((const free_task *)task)->memory);
 }
 
-/* Where the task cannot be added, waits for the queue and frees the memory then. */
+/* Frees the memory behind the queue's work, which may use it, also while the queue records. Where
+ * the task cannot be added, waits for the queue and frees the memory then. */
 void acu_cpu_memory_free(acu_backend_queue *queue, acu_backend_memory *memory, uint64_t bytes) {
     const free_task task = {.task = {.part = free_part, .parts = 1}, .memory = memory};
+    acu_backend_replay *recording = queue->recording;
     (void)bytes;
-    if (acu_cpu_queue_is_idle(queue) || queue->recording)
+    queue->recording = NULL;
+    if (acu_cpu_queue_is_idle(queue)) {
         free(memory);
-    else if (acu_cpu_queue_give(queue, &task.task, sizeof task, false)) {
+    } else if (acu_cpu_queue_give(queue, &task.task, sizeof task, false)) {
         (void)acu_cpu_queue_synchronize(queue);
         free(memory);
     }
+    queue->recording = recording;
 }
 
 /* ---- what is beneath ---- */

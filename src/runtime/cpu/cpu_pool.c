@@ -42,6 +42,7 @@ static struct {
     unsigned away;  /* threads that left their seats */
     unsigned idle;  /* threads that sleep because there is no work */
     unsigned wakes; /* of those, the ones that were told to look for work */
+    unsigned forks; /* that made this process */
     pthread_cond_t work;
 } pool = {.work = PTHREAD_COND_INITIALIZER};
 
@@ -99,10 +100,13 @@ static void after_fork(void) {
     pthread_mutex_unlock(&acu_cpu_lock);
 }
 
-/* A child has one thread only: the pool is started anew when it is next needed. */
+/* A child has one thread only: the pool is started anew when it is next needed. Where a thread of
+ * the pool forked, inside of a function, that one ends after the function, and the child with it.
+ */
 static void in_child(void) {
     mine = NULL;
     pool.started = pool.guests = pool.away = pool.idle = pool.wakes = 0;
+    pool.forks++;
     (void)pthread_cond_init(&pool.work, NULL);
     for (unsigned i = 0; i < pool.count; i++) {
         pool.owners[i] = (owner){.started = false};
@@ -149,6 +153,8 @@ bool acu_cpu_pool_sit(unsigned *number) {
 }
 
 void acu_cpu_pool_rise(void) {
+    if (mine == NULL)
+        return; /* in the child of a fork inside of a function */
     mine->taken = false;
     if (mine->returning > 0)
         pthread_cond_signal(&mine->free);
@@ -190,7 +196,8 @@ static void sleep_for_work(owner *self) {
 static void *stay(void *data) {
     owner *self = data;
     pthread_mutex_lock(&acu_cpu_lock);
-    while (!self->leave)
+    const unsigned forks = pool.forks;
+    while (!self->leave && forks == pool.forks)
         if (!work())
             sleep_for_work(self);
     pthread_mutex_unlock(&acu_cpu_lock);
@@ -199,10 +206,12 @@ static void *stay(void *data) {
 
 static void *visit(void *data) {
     pthread_mutex_lock(&acu_cpu_lock);
-    while (!is_guest_free(NULL))
+    const unsigned forks = pool.forks;
+    while (!is_guest_free(NULL) && forks == pool.forks)
         if (!work())
             sleep_for_work(NULL);
-    pool.guests--;
+    if (forks == pool.forks)
+        pool.guests--;
     acu_cpu_pool_wake(); /* if this one was told to look for work, another does */
     pthread_mutex_unlock(&acu_cpu_lock);
     return data;

@@ -12,6 +12,7 @@ static acu_backend_queue *queues; /* all of them */
 static acu_backend_queue *listed; /* those that threads may work for, the most urgent first */
 static unsigned fresh;            /* how many of them no thread was told of */
 static acu_cpu_task *finished;    /* tasks that are given back when the lock is given back */
+static acu_cpu_task *abandoned;   /* tasks that threads were in when the process was forked */
 
 static void lock(void) {
     pthread_mutex_lock(&acu_cpu_lock);
@@ -166,6 +167,8 @@ static void work_on(acu_backend_queue *queue, unsigned thread) {
          part = atomic_fetch_add_explicit(&queue->next_part, 1, memory_order_relaxed))
         unit->part(unit, part, thread);
     lock();
+    if (queue->lost)
+        return; /* the function forked, and this is the child */
     queue->workers--;
     unlist(queue);
     if (queue->workers == 0)
@@ -290,10 +293,10 @@ acu_result acu_cpu_queue_wait_until(acu_backend_queue *queue, uint64_t number) {
         return ACU_SUCCESS;
     acu_result result = ACU_SUCCESS;
     lock();
-    if (queue->lost)
-        result = lost();
     while (!result && done(queue) < number)
-        if (!help(queue))
+        if (queue->lost)
+            result = lost();
+        else if (!help(queue))
             result = sleep_until(queue, number);
     unlock();
     return result;
@@ -348,10 +351,17 @@ void acu_cpu_queue_destroy(acu_backend_queue *queue) {
     unlock();
 }
 
-/* Forgets all tasks. The number of tasks that were done stays, and with it the marks that were
- * reached. */
+/* Forgets all tasks, of which the first may be the one that forks. The number of tasks that were
+ * done stays, and with it the marks that were reached. */
 static void forget(acu_backend_queue *queue) {
     (void)pthread_cond_init(&queue->progress, NULL);
+    queue->lost = queue->lost || queue->first;
+    if (queue->workers > 0) {
+        acu_cpu_task *task = queue->first;
+        queue->first = task->next;
+        task->next = abandoned;
+        abandoned = task;
+    }
     queue->sleepers = queue->workers = 0;
     queue->listed = false;
     queue->waiting = NULL;
@@ -359,7 +369,6 @@ static void forget(acu_backend_queue *queue) {
         acu_cpu_task *task = queue->first;
         queue->first = task->next;
         give_back(task);
-        queue->lost = true;
     }
 }
 

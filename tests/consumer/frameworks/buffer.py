@@ -50,7 +50,7 @@ class Options(Structure):
 
 
 class Info(Structure):
-    _fields_ = [("layout", Layout), ("device", c_int), ("device_id", c_int), ("flags", c_uint)]
+    _fields_ = [("layout", Layout), ("device", c_int), ("device_id", c_int), ("flags", c_uint), ("dtype", c_uint)]
 
 
 class Strides(Structure):

@@ -1,8 +1,11 @@
-/* What exchange.py calls: buffers for NumPy, and NumPy's arrays as buffers. */
+/* What exchange.py calls: buffers and blocks for NumPy, and NumPy's arrays as buffers and blocks.
+ */
 #include <anycuda/anycuda.h>
+#include <anycuda/runtime.h>
 #include <anycuda/sim.h>
 
 static acu_stream *stream;
+static acu_client *cpu;
 
 const char *message(void);
 int leaks(void);
@@ -13,6 +16,8 @@ acu_result make_old_tensor(void **tensor);
 acu_result sum(void *tensor, bool is_versioned, double *answer, acu_dlpack_info *info);
 acu_result make_address(acu_buffer **buffer, uintptr_t *address);
 acu_result release(acu_buffer *buffer);
+acu_result make_block_tensor(unsigned flags, void **tensor);
+acu_result add_to_block(void *tensor, bool is_versioned, double amount, acu_dlpack_info *info);
 
 const char *message(void) {
     return acu_last_error_message();
@@ -23,10 +28,12 @@ int leaks(void) {
 }
 
 acu_result begin(void) {
+    ACU_TRY(acu_client_create(acu_place_cpu(), NULL, &cpu));
     return acu_stream_create(0, NULL, &stream);
 }
 
 acu_result end(void) {
+    ACU_TRY(acu_client_release(cpu));
     return acu_stream_release(stream);
 }
 
@@ -96,4 +103,45 @@ acu_result make_address(acu_buffer **buffer, uintptr_t *address) {
 
 acu_result release(acu_buffer *buffer) {
     return acu_buffer_release(buffer);
+}
+
+/* ---- blocks of the CPU ---- */
+
+static void add(const acu_part *part, void *const *args) {
+    double *numbers = args[0];
+    for (size_t i = part->begin[0]; i < part->end[0]; i++)
+        numbers[i] += *(const double *)args[1];
+}
+
+static acu_result add_amount(acu_block *block, double amount) {
+    ACU_AUTO(acu_program) *program = NULL;
+    ACU_TRY(acu_program_create(&(acu_program_source){.name = "add", .cpu = add}, &program));
+    return acu_run(cpu, program, acu_items(acu_block_size(block) / sizeof amount), block, amount);
+}
+
+/* The tensor has 3 x 2 doubles of a block with the numbers 0, 1 … 5, which a program is writing; it
+ * begins at the 3, and is the block's last owner. */
+acu_result make_block_tensor(unsigned flags, void **tensor) {
+    const double numbers[] = {-1, 0, 1, 2, 3, 4};
+    const acu_tensor_layout layout = {
+        .rank = 2, .strided = true, .shape = {3, 2}, .strides = {1, -2}, .at = 3};
+    struct DLManagedTensorVersioned *made = NULL;
+    ACU_AUTO(acu_block) *block = NULL;
+    ACU_TRY(acu_block_create(cpu, sizeof numbers, &block));
+    ACU_TRY(acu_block_write(cpu, block, 0, numbers, sizeof numbers));
+    ACU_TRY(add_amount(block, 1));
+    ACU_TRY(acu_block_export_dlpack(block, ACU_F64, &layout, flags, &made));
+    *tensor = made;
+    return 0;
+}
+
+/* Imports an array of doubles, which is taken over, and lets a program add to all its memory. */
+acu_result add_to_block(void *tensor, bool is_versioned, double amount, acu_dlpack_info *info) {
+    ACU_AUTO(acu_block) *block = NULL;
+    if (is_versioned)
+        ACU_TRY(acu_block_import_dlpack(cpu, tensor, info, &block));
+    else
+        ACU_TRY(acu_block_import_dlpack_unversioned(cpu, tensor, info, &block));
+    ACU_TRY(add_amount(block, amount));
+    return acu_client_synchronize(cpu);
 }

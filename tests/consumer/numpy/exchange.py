@@ -14,6 +14,7 @@ USED = {True: b"used_dltensor_versioned", False: b"used_dltensor"}
 MAPPED, MANAGED, PINNED = 3, 4, 2  # acu_memory
 CPU, CUDA_HOST = 1, 3  # DLDeviceType
 READ_ONLY = 1
+F64 = 0x01000008  # acu_dtype
 
 library = ctypes.CDLL(sys.argv[1])
 python = ctypes.pythonapi
@@ -45,6 +46,7 @@ class Info(ctypes.Structure):
         ("device", ctypes.c_int),
         ("device_id", ctypes.c_int),
         ("flags", ctypes.c_uint),
+        ("dtype", ctypes.c_uint32),
     ]
 
 
@@ -74,6 +76,16 @@ def sum_of(array: Any, versioned: bool = True) -> tuple[float, Info]:
     answer, info = ctypes.c_double(), Info()
     check(library.sum(ctypes.c_void_p(address), ctypes.c_bool(versioned), ctypes.byref(answer), ctypes.byref(info)))
     return answer.value, info
+
+
+def block_of(array: Any, amount: float, versioned: bool = True) -> Info:
+    """Lets a program add to all that lies between the array's first and last element, as a block of the CPU."""
+    capsule = array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
+    address = python.PyCapsule_GetPointer(capsule, NAMES[versioned])
+    python.PyCapsule_SetName(capsule, USED[versioned])
+    info, given = Info(), ctypes.c_double(amount)
+    check(library.add_to_block(ctypes.c_void_p(address), ctypes.c_bool(versioned), given, ctypes.byref(info)))
+    return info
 
 
 # ---- the cases
@@ -142,6 +154,37 @@ def an_address_is_an_array() -> None:
 
     assert np.asarray(Array()).tolist() == [[0, 1, 2], [3, 4, 5]]
     check(library.release(buffer))
+
+
+def blocks_are_arrays() -> None:
+    for flags in (0, READ_ONLY):
+        address = ctypes.c_void_p()
+        check(library.make_block_tensor(flags, ctypes.byref(address)))
+        array = np.from_dlpack(Tensor(address, CPU))
+        assert array.dtype == np.float64 and array.tolist() == [[3, 1], [4, 2], [5, 3]]
+        assert array.flags.writeable == (flags == 0)
+        part = array[2]
+        del array
+        gc.collect()
+        assert part.tolist() == [5, 3]  # a view keeps the block
+
+
+def arrays_are_blocks() -> None:
+    for versioned in (True, False):
+        array = np.array([[1.0, 2, 3], [4, 5, 6]])
+        before = sys.getrefcount(array)
+        info = block_of(array, 10, versioned)
+        assert array.tolist() == [[11, 12, 13], [14, 15, 16]]  # it is the same memory
+        assert (info.dtype, info.device, info.layout.rank, info.layout.strided) == (F64, CPU, 2, False)
+        assert sys.getrefcount(array) == before  # the deleter was called
+
+
+def strided_arrays_are_blocks() -> None:
+    array = np.arange(12.0).reshape(3, 4)
+    info = block_of(array[1:, ::-2], 100)
+    assert info.layout.strided and list(info.layout.strides[:2]) == [4, -2] and info.layout.at == 2
+    assert array.tolist() == [[0, 1, 2, 3], [4, 105, 106, 107], [108, 109, 110, 111]]
+    assert block_of(np.zeros((3, 0)), 1).layout.shape[0] == 3
 
 
 if __name__ == "__main__":
