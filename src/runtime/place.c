@@ -1,6 +1,8 @@
 /* Places, and their devices, which are opened once. */
 #include "runtime/place.h"
 
+#include <anycuda/launch.h>
+
 #include "core/fail.h"
 #include "runtime/backend.h"
 #include "runtime/runtime.h"
@@ -123,6 +125,12 @@ static void correct(const acu_backend *table, acu_place_info *info) {
         info->largest_block = INT64_MAX;
     if (info->max_rank == 0 || info->max_rank > ACU_MAX_RANK)
         info->max_rank = ACU_MAX_RANK;
+    if (info->max_blocks == 0 || info->max_blocks > ACU_MAX_ARGUMENTS)
+        info->max_blocks = ACU_MAX_ARGUMENTS;
+    for (int i = 0; i < 3; i++)
+        info->max_group[i] = info->max_group[i] ? info->max_group[i] : SIZE_MAX;
+    if (info->max_group_items == 0)
+        info->max_group_items = SIZE_MAX;
 }
 
 acu_result acu_place_count_devices(const char *call, int runtime, int *count) {
