@@ -210,6 +210,38 @@ static void runs_that_are_refused(void **state) {
     TABLE.program_destroy(program);
 }
 
+static void on_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message,
+                     void *found, void *unused) {
+    (void)status;
+    (void)message;
+    (void)unused;
+    *(WGPUErrorType *)found = type;
+}
+
+/* A scope of the program's takes the first error. wgpu-native ends the process where that is not
+ * noticed. */
+static void a_scope_of_the_programs_own(void **state) {
+    acu_raw raw;
+    WGPUErrorType type = WGPUErrorType_NoError;
+    (void)state;
+    acu_backend_program *program = program_of(add, 64);
+    acu_backend_memory *x = memory_of("abcdefgh", 8), *y = memory_of("ABCDEFGH", 8);
+    const acu_backend_arg args[] = {reads(x, 8), writes(y, 8)};
+    assert_int_equal(TABLE.queue_get_raw(queue, &raw), 0);
+    wgpuDevicePushErrorScope(raw.handle, WGPUErrorFilter_Validation);
+    EXPECT_WORDS(run(program, 64, args, 2), ACU_ERROR_ARGUMENT, "Validation Error");
+    assert_int_equal(TABLE.queue_synchronize(queue), 0);
+    (void)wgpuDevicePopErrorScope(
+        raw.handle, (WGPUPopErrorScopeCallbackInfo){.mode = WGPUCallbackMode_AllowProcessEvents,
+                                                    .callback = on_scope,
+                                                    .userdata1 = &type});
+    assert_int_equal(type, WGPUErrorType_Validation);
+    memory_equals(y, "ABCDEFGH", 8);
+    memory_drop(x);
+    memory_drop(y);
+    TABLE.program_destroy(program);
+}
+
 static void a_lost_device(void **state) {
     acu_backend_program *program = program_of(add, 64), *none = NULL;
     acu_backend_memory *x = memory_of("abcdefgh", 8), *y = memory_of("ABCDEFGH", 8);
@@ -238,6 +270,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_form_goes_before, device_open, device_close),
         cmocka_unit_test_setup_teardown(texts_that_are_refused, device_open, device_close),
         cmocka_unit_test_setup_teardown(runs_that_are_refused, device_open, device_close),
+        cmocka_unit_test_setup_teardown(a_scope_of_the_programs_own, device_open, device_close),
         cmocka_unit_test_setup_teardown(a_lost_device, device_open, device_close),
     };
     return cmocka_run_group_tests_name("webgpu_program", tests, NULL, NULL);

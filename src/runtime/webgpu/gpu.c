@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, clock_gettime */
 #include "runtime/webgpu/gpu.h"
 
 #include "core/fail.h"
@@ -7,6 +7,7 @@
 #include "runtime/webgpu/webgpu_call.h"
 #include "runtime/webgpu/gpu_transfer.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,29 +17,52 @@ static const char opened[] = "acu_gpu_open";
 /* ---- waiting ---- */
 
 void acu_gpu_poll(acu_gpu *gpu) {
-    wgpuInstanceProcessEvents(gpu->instance);
+    if (gpu->can_poll)
+        (void)wgpuDevicePoll(gpu->device, WGPU_FALSE, NULL);
+    else
+        wgpuInstanceProcessEvents(gpu->instance);
 }
 
-bool acu_gpu_is_lost(acu_gpu *gpu) {
-    pthread_mutex_lock(&gpu->late_lock);
-    const bool lost = gpu->lost.code != 0;
-    pthread_mutex_unlock(&gpu->late_lock);
-    return lost;
+bool acu_gpu_is_lost(const acu_gpu *gpu) {
+    return __atomic_load_n(&gpu->lost.code, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* The flag is read again after the device is seen lost, because the last callbacks run then. */
-void acu_gpu_wait(acu_gpu *gpu, const bool *done, WGPUSubmissionIndex submission) {
-    const struct timespec pause = {.tv_nsec = 50000};
+static int64_t now_ns(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Lets other threads run for a part of the time that was waited so far. */
+static void pause_after(int64_t waited_ns) {
+    enum { SHORT_NS = 500000, LONGEST_NS = 1000000, PART = 16 };
+    const int64_t part = waited_ns / PART;
+    if (waited_ns < SHORT_NS)
+        (void)sched_yield();
+    else
+        (void)nanosleep(&(struct timespec){.tv_nsec = part < LONGEST_NS ? part : LONGEST_NS}, NULL);
+}
+
+/* wgpu-native 29 must not be asked to wait: no other thread can submit work meanwhile (wgpu issue
+ * 9470), and it may end the process where two threads ask (9958). Therefore this asks again and
+ * again. The flag is read again after the device is seen lost, because the last callbacks run then.
+ */
+void acu_gpu_wait(acu_gpu *gpu, const bool *done) {
+    const int64_t begin = now_ns();
     while (!__atomic_load_n(done, __ATOMIC_ACQUIRE)) {
         const bool lost = acu_gpu_is_lost(gpu);
-        if (gpu->can_poll)
-            (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, submission ? &submission : NULL);
-        wgpuInstanceProcessEvents(gpu->instance);
-        if (lost)
+        acu_gpu_poll(gpu);
+        if (lost || __atomic_load_n(done, __ATOMIC_ACQUIRE))
             return;
-        if (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
-            nanosleep(&pause, NULL);
+        pause_after(now_ns() - begin);
     }
+}
+
+/* Waits until the queue is empty, or the device is lost, without an error of its own. */
+static void drain(acu_gpu *gpu) {
+    const int64_t begin = now_ns();
+    while (gpu->can_poll && !wgpuDevicePoll(gpu->device, WGPU_FALSE, NULL) && !acu_gpu_is_lost(gpu))
+        pause_after(now_ns() - begin);
 }
 
 acu_result acu_gpu_synchronize(acu_gpu *gpu) {
@@ -58,8 +82,7 @@ void acu_gpu_trim(acu_gpu *gpu) {
     gpu->scratch = NULL;
     gpu->scratch_size = 0;
     pthread_mutex_unlock(&gpu->lock);
-    if (gpu->can_poll) /* memory is free once the work that uses it is done */
-        (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, NULL);
+    drain(gpu); /* memory is free once the work that uses it is done */
 }
 
 /* ---- opening ---- */
@@ -164,8 +187,8 @@ void acu_gpu_lose(acu_gpu *gpu) {
 void acu_gpu_close(acu_gpu *gpu) {
     if (!gpu)
         return;
-    if (gpu->device && gpu->can_poll)
-        (void)wgpuDevicePoll(gpu->device, WGPU_TRUE, NULL);
+    if (gpu->device)
+        drain(gpu);
     acu_gpu_pipeline_drop_all(gpu);
     acu_gpu_transfer_drop_spare(gpu);
     if (gpu->scratch)

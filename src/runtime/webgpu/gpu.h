@@ -38,15 +38,9 @@ struct acu_gpu_transfer;
 
 /* An error that WebGPU reported. */
 typedef struct acu_gpu_late {
-    int code; /* 0: none */
+    int code; /* 0: none; atomic in `late` and `lost` */
     char text[ACU_GPU_TEXT];
 } acu_gpu_late;
-
-/* What the last scope answered; under the device's lock. */
-typedef struct acu_gpu_scope {
-    bool done; /* atomic */
-    acu_gpu_late error;
-} acu_gpu_scope;
 
 typedef struct acu_gpu {
     WGPUInstance instance; /* these three are owned */
@@ -69,11 +63,8 @@ typedef struct acu_gpu {
     struct acu_gpu_transfer *spare; /* owned: a list of staging buffers that no transfer uses */
     unsigned spare_count;
     struct acu_gpu_transfer *forgotten; /* owned: a lost device may still call back for them */
-    WGPUSubmissionIndex submitted;      /* atomic: the last one; 0: none, or the library has none */
     uint64_t unsent;                    /* bytes that were written since the last submission */
-    acu_gpu_scope scope;
-    acu_gpu_late
-        failed; /* the first error of the operation under way, as far as it was asked for */
+    acu_gpu_late failed;                /* the first error of the operation under way */
 
     /* Written by callbacks, in any thread. */
     pthread_mutex_t late_lock;
@@ -95,11 +86,10 @@ void acu_gpu_close(acu_gpu *gpu);
 ACU_CHECKED acu_result acu_gpu_synchronize(acu_gpu *gpu);
 /* Lets callbacks of this device run in this thread, without waiting for work. */
 void acu_gpu_poll(acu_gpu *gpu);
-/* Waits until the callback that sets `*done` has run, or the device is lost. The callback comes
- * with the end of this submission, so that later ones need not be waited for. */
-void acu_gpu_wait(acu_gpu *gpu, const bool *done, WGPUSubmissionIndex submission);
+/* Waits until the callback that sets `*done` has run, or the device is lost. */
+void acu_gpu_wait(acu_gpu *gpu, const bool *done);
 /* Returns whether the device is known to be lost. */
-bool acu_gpu_is_lost(acu_gpu *gpu);
+bool acu_gpu_is_lost(const acu_gpu *gpu);
 /* Gives back what the device keeps for later: staging buffers and scratch memory. */
 void acu_gpu_trim(acu_gpu *gpu);
 
@@ -117,8 +107,10 @@ acu_result acu_gpu_cancel(acu_gpu *gpu, acu_result result);
 
 /* Fails the operation because `function` returned no object. */
 void acu_gpu_miss(acu_gpu *gpu, const char *function) ACU_COLD;
+/* Fails the operation because the host has no memory. */
+void acu_gpu_miss_memory(acu_gpu *gpu) ACU_COLD;
 /* Returns whether the operation has no error so far. */
-bool acu_gpu_is_good(acu_gpu *gpu);
+bool acu_gpu_is_good(const acu_gpu *gpu);
 /* Returns an encoder; NULL, and fails the operation, if there is none. */
 WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu);
 /* Ends an encoder and sends its commands, unless the operation has an error by now: wgpu-native

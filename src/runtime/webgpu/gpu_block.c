@@ -156,6 +156,26 @@ acu_result acu_gpu_block_write(acu_gpu_block *block, uint64_t offset, const void
 
 /* ---- filling ---- */
 
+static bool is_zero(const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+/* Clears whole words; the last word of a block counts as one. Returns whether it could. */
+static bool clear(acu_gpu_block *block, uint64_t offset, uint64_t size) {
+    if (offset % WORD || (size % WORD && offset + size != block->size))
+        return false;
+    const WGPUCommandEncoder encoder = acu_gpu_encode(block->gpu);
+    if (encoder) {
+        wgpuCommandEncoderClearBuffer(encoder, block->buffer, offset,
+                                      (size + WORD - 1) & ~(uint64_t)(WORD - 1));
+        acu_gpu_submit(block->gpu, encoder);
+    }
+    return true;
+}
+
 acu_result acu_gpu_block_fill(acu_gpu_block *block, uint64_t offset, uint64_t size,
                               const void *element, size_t element_size) {
     static const char call[] = "acu_gpu_block_fill";
@@ -164,7 +184,7 @@ acu_result acu_gpu_block_fill(acu_gpu_block *block, uint64_t offset, uint64_t si
                         "an element has 1 to 16 bytes, not %zu", element_size);
     ACU_TRY(acu_gpu_block_check(block, call, offset, size));
     ACU_TRY(acu_gpu_begin(block->gpu, call));
-    if (size)
+    if (size && (!is_zero(element, element_size) || !clear(block, offset, size)))
         acu_gpu_kernels_fill(block->gpu, block->buffer, acu_gpu_block_room(block), offset, size,
                              element, element_size);
     return acu_gpu_end(block->gpu, call, block->name);

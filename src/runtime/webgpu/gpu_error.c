@@ -1,7 +1,9 @@
 /*
- * Errors of WebGPU as errors of this thread. An operation has a scope for each kind of error that
- * may have one; what comes outside of them, or by the callback for lost devices, waits for the next
- * operation.
+ * Errors of WebGPU as errors of this thread. wgpu-native reports what is wrong with a call by the
+ * device's callback, in the call itself: an error is the operation's that this thread is in. What
+ * comes outside of one, or by the callback for lost devices, waits for the next operation. Scopes
+ * would do the same and take longer; only the calls whose errors must not be missed have one, since
+ * the program may have a scope of its own around.
  */
 #include "core/fail.h"
 #include "runtime/webgpu/gpu.h"
@@ -12,9 +14,8 @@
 
 enum { UNKNOWN = 999 }; /* cudaErrorUnknown */
 
-/* wgpu-native ends the process at WGPUErrorFilter_Internal: internal errors come late. */
-static const WGPUErrorFilter filters[] = {WGPUErrorFilter_OutOfMemory, WGPUErrorFilter_Validation};
-enum { FILTERS = sizeof filters / sizeof *filters };
+/* The device whose operation this thread is in; NULL: in none. */
+static _Thread_local acu_gpu *under_way;
 
 static int code_of(WGPUErrorType type) {
     switch (type) {
@@ -38,10 +39,18 @@ static bool says_lost(const char *text) {
 static void keep(acu_gpu *gpu, acu_gpu_late *kept, int code, const char *text) {
     pthread_mutex_lock(&gpu->late_lock);
     if (!kept->code) {
-        kept->code = code;
         snprintf(kept->text, sizeof kept->text, "%s", text);
+        __atomic_store_n(&kept->code, code, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&gpu->late_lock);
+}
+
+/* Fails the operation under way, unless it has failed. */
+static void fail_with(acu_gpu *gpu, int code, const char *text) {
+    if (gpu->failed.code)
+        return;
+    gpu->failed.code = code;
+    snprintf(gpu->failed.text, sizeof gpu->failed.text, "%s", text);
 }
 
 /* ---- callbacks ---- */
@@ -53,7 +62,9 @@ void acu_gpu_on_error(const WGPUDevice *device, WGPUErrorType type, WGPUStringVi
     (void)device;
     (void)unused;
     acu_webgpu_one_line(text, sizeof text, message);
-    if (says_lost(text))
+    if (under_way == gpu)
+        fail_with(gpu, code_of(type), text);
+    else if (says_lost(text))
         keep(gpu, &gpu->lost, ACU_GPU_LOST, text);
     else
         keep(gpu, &gpu->late, code_of(type), text);
@@ -80,78 +91,45 @@ void acu_gpu_on_lost(const WGPUDevice *device, WGPUDeviceLostReason reason, WGPU
     keep(gpu, &gpu->lost, ACU_GPU_LOST, text);
 }
 
-static void on_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message,
-                     void *data, void *unused) {
-    acu_gpu_scope *scope = data;
-    (void)unused;
-    const bool answered = status == WGPUPopErrorScopeStatus_Success;
-    scope->error.code = answered ? code_of(type) : 0;
-    acu_webgpu_one_line(scope->error.text, sizeof scope->error.text, message);
-    __atomic_store_n(&scope->done, true, __ATOMIC_RELEASE);
-}
-
 /* ---- operations ---- */
 
-/* Returns what an operation must fail with before it begins; a late error is reported once. */
-static acu_gpu_late take_late(acu_gpu *gpu, bool *lost) {
-    pthread_mutex_lock(&gpu->late_lock);
-    *lost = gpu->lost.code != 0;
-    const acu_gpu_late late = *lost ? gpu->lost : gpu->late;
-    gpu->late.code = 0;
-    pthread_mutex_unlock(&gpu->late_lock);
-    return late;
+/* Returns whether an operation must fail before it begins. */
+static bool has_late(const acu_gpu *gpu) {
+    return __atomic_load_n(&gpu->lost.code, __ATOMIC_ACQUIRE) ||
+           __atomic_load_n(&gpu->late.code, __ATOMIC_ACQUIRE);
 }
 
-static void open_scopes(acu_gpu *gpu) {
-    for (int i = 0; i < FILTERS; i++)
-        wgpuDevicePushErrorScope(gpu->device, filters[i]);
+/* Fails because of what came before; a late error is reported once. Returns 0 where another thread
+ * has reported it. */
+static acu_result fail_late(acu_gpu *gpu, const char *call) {
+    pthread_mutex_lock(&gpu->late_lock);
+    const bool lost = gpu->lost.code != 0;
+    const acu_gpu_late late = lost ? gpu->lost : gpu->late;
+    __atomic_store_n(&gpu->late.code, 0, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&gpu->late_lock);
+    if (!late.code)
+        return 0;
+    if (!lost)
+        return acu_fail(call, gpu->name, late.code, "earlier work failed: %s", late.text);
+    acu_fail_hint("open the device again; what it had is gone");
+    return acu_fail(call, gpu->name, late.code, "the device is lost: %s", late.text);
 }
 
 acu_result acu_gpu_begin(acu_gpu *gpu, const char *call) {
-    bool lost = false;
-    const acu_gpu_late late = take_late(gpu, &lost);
-    if (lost) {
-        acu_fail_hint("open the device again; what it had is gone");
-        return acu_fail(call, gpu->name, late.code, "the device is lost: %s", late.text);
-    }
-    if (late.code)
-        return acu_fail(call, gpu->name, late.code, "earlier work failed: %s", late.text);
+    if (has_late(gpu))
+        ACU_TRY(fail_late(gpu, call));
     pthread_mutex_lock(&gpu->lock);
     gpu->failed.code = 0;
-    open_scopes(gpu);
+    under_way = gpu;
     return 0;
 }
 
-/* Ends the innermost scope. wgpu-native answers within the call. */
-static acu_gpu_late pop(acu_gpu *gpu) {
-    gpu->scope = (acu_gpu_scope){0};
-    const WGPUPopErrorScopeCallbackInfo info = {.mode = WGPUCallbackMode_AllowProcessEvents,
-                                                .callback = on_scope,
-                                                .userdata1 = &gpu->scope};
-    (void)wgpuDevicePopErrorScope(gpu->device, info);
-    for (int i = 0; i < 1000 && !__atomic_load_n(&gpu->scope.done, __ATOMIC_ACQUIRE); i++)
-        wgpuInstanceProcessEvents(gpu->instance);
-    return gpu->scope.error;
-}
-
-/* Ends all scopes; keeps the operation's first error. */
-static void close_scopes(acu_gpu *gpu) {
-    for (int i = 0; i < FILTERS; i++) {
-        const acu_gpu_late error = pop(gpu);
-        if (!gpu->failed.code)
-            gpu->failed = error;
-    }
-}
-
-static acu_gpu_late leave(acu_gpu *gpu) {
-    close_scopes(gpu);
-    const acu_gpu_late error = gpu->failed;
-    pthread_mutex_unlock(&gpu->lock);
-    return error;
-}
-
 acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
-    const acu_gpu_late error = leave(gpu);
+    acu_gpu_late error = {.code = gpu->failed.code};
+    if (error.code)
+        error = gpu->failed;
+    under_way = NULL;
+    pthread_mutex_unlock(&gpu->lock);
     if (!error.code)
         return 0;
     if (!says_lost(error.text))
@@ -161,7 +139,8 @@ acu_result acu_gpu_end(acu_gpu *gpu, const char *call, const char *object) {
 }
 
 acu_result acu_gpu_cancel(acu_gpu *gpu, acu_result result) {
-    (void)leave(gpu);
+    under_way = NULL;
+    pthread_mutex_unlock(&gpu->lock);
     return result;
 }
 
@@ -172,12 +151,16 @@ void acu_gpu_miss(acu_gpu *gpu, const char *function) {
     const bool refused = last->code && last->call && strcmp(last->call, function) == 0;
     if (!acu_gpu_is_good(gpu))
         return; /* the library said why */
-    gpu->failed.code = refused ? last->runtime_code : UNKNOWN;
+    char text[ACU_GPU_TEXT];
     if (refused)
-        snprintf(gpu->failed.text, sizeof gpu->failed.text, "%.500s", last->message);
+        snprintf(text, sizeof text, "%.500s", last->message);
     else
-        snprintf(gpu->failed.text, sizeof gpu->failed.text, "%s() returned nothing, and no reason",
-                 function);
+        snprintf(text, sizeof text, "%s() returned nothing, and no reason", function);
+    fail_with(gpu, refused ? last->runtime_code : UNKNOWN, text);
+}
+
+void acu_gpu_miss_memory(acu_gpu *gpu) {
+    fail_with(gpu, ACU_ERROR_HOST_MEMORY, "the host has no memory");
 }
 
 WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu) {
@@ -187,26 +170,54 @@ WGPUCommandEncoder acu_gpu_encode(acu_gpu *gpu) {
     return encoder;
 }
 
-bool acu_gpu_is_good(acu_gpu *gpu) {
-    close_scopes(gpu);
-    open_scopes(gpu);
+bool acu_gpu_is_good(const acu_gpu *gpu) {
     return !gpu->failed.code;
 }
 
+/* What a scope caught. */
+typedef struct scope {
+    acu_gpu *gpu;
+    bool done; /* atomic */
+} scope;
+
+static void on_scope(WGPUPopErrorScopeStatus status, WGPUErrorType type, WGPUStringView message,
+                     void *data, void *unused) {
+    char text[ACU_GPU_TEXT];
+    scope *closed = data;
+    (void)unused;
+    if (status == WGPUPopErrorScopeStatus_Success && type != WGPUErrorType_NoError) {
+        acu_webgpu_one_line(text, sizeof text, message);
+        fail_with(closed->gpu, code_of(type), text);
+    }
+    __atomic_store_n(&closed->done, true, __ATOMIC_RELEASE);
+}
+
+/* Ends a scope; what it caught is the operation's error. wgpu-native answers within the call. */
+static void close_scope(acu_gpu *gpu) {
+    scope closed = {.gpu = gpu};
+    const WGPUPopErrorScopeCallbackInfo info = {
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_scope, .userdata1 = &closed};
+    (void)wgpuDevicePopErrorScope(gpu->device, info);
+    for (int i = 0; i < 1000 && !__atomic_load_n(&closed.done, __ATOMIC_ACQUIRE); i++)
+        wgpuInstanceProcessEvents(gpu->instance);
+    if (!__atomic_load_n(&closed.done, __ATOMIC_ACQUIRE)) /* the call was refused */
+        acu_gpu_miss(gpu, "wgpuDevicePopErrorScope");
+}
+
 static void send(acu_gpu *gpu, size_t count, const WGPUCommandBuffer *commands) {
-    if (gpu->can_poll)
-        __atomic_store_n(&gpu->submitted, wgpuQueueSubmitForIndex(gpu->queue, count, commands),
-                         __ATOMIC_RELEASE);
-    else
-        wgpuQueueSubmit(gpu->queue, count, commands);
+    wgpuQueueSubmit(gpu->queue, count, commands);
     gpu->unsent = 0;
 }
 
-/* Asked twice: wgpu-native keeps command buffers with errors for ever, so none is made if that can
- * be helped. */
+/* wgpu-native keeps command buffers with errors for ever, so none is made if that can be helped. */
 void acu_gpu_submit(acu_gpu *gpu, WGPUCommandEncoder encoder) {
     const bool good = acu_gpu_is_good(gpu);
-    const WGPUCommandBuffer commands = good ? wgpuCommandEncoderFinish(encoder, NULL) : NULL;
+    WGPUCommandBuffer commands = NULL;
+    if (good) {
+        wgpuDevicePushErrorScope(gpu->device, WGPUErrorFilter_Validation);
+        commands = wgpuCommandEncoderFinish(encoder, NULL);
+        close_scope(gpu);
+    }
     wgpuCommandEncoderRelease(encoder);
     if (good && !commands)
         acu_gpu_miss(gpu, "wgpuCommandEncoderFinish");
@@ -236,6 +247,8 @@ void acu_gpu_write(acu_gpu *gpu, WGPUBuffer to, uint64_t at, const void *bytes, 
 
 /* A write of no bytes does nothing, but an error where the device is lost. */
 bool acu_gpu_is_alive(acu_gpu *gpu) {
+    wgpuDevicePushErrorScope(gpu->device, WGPUErrorFilter_Validation);
     wgpuQueueWriteBuffer(gpu->queue, gpu->parameters, 0, "", 0);
+    close_scope(gpu);
     return acu_gpu_is_good(gpu);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WORD = 4, GROUP = 256 };
+enum { WORD = 4, GROUP = 256, LARGEST_ELEMENT = 16 };
 
 /* A thread writes one word; a word's bytes outside of the range stay as they are. Offsets are from
  * the beginning of what is bound, so that 32 bits are enough. */
@@ -33,10 +33,16 @@ static const char merge_text[] = "struct P { word: u32, value: u32, mask: u32, u
                                  "@compute @workgroup_size(1)\n"
                                  "fn main() { to[p.word] = (to[p.word] & ~p.mask) | p.value; }\n";
 
+/* The element is 16 bytes if its size divides that; then a word is one of four. */
 static const char fill_text[] =
     "struct P { to_offset: u32, size: u32, phase: u32, length: u32, element: vec4u }\n"
     "@group(0) @binding(0) var<storage, read_write> to: array<u32>;\n"
-    "@group(0) @binding(1) var<uniform> p: P;\n" WRITES_BYTES ENTRY OWN_WORD "    var value = 0u;\n"
+    "@group(0) @binding(1) var<uniform> p: P;\n" WRITES_BYTES ENTRY OWN_WORD
+    "    if (p.length == 16u && (p.to_offset | p.phase) % 4u == 0u) {\n"
+    "        put(word, p.to_offset, end, p.element[(word - (p.to_offset - p.phase) / 4u) % 4u]);\n"
+    "        return;\n"
+    "    }\n"
+    "    var value = 0u;\n"
     "    for (var i = 0u; i < 4u; i++) {\n"
     "        let byte = word * 4u + i;\n"
     "        if (byte < p.to_offset) { continue; }\n"
@@ -124,15 +130,17 @@ static acu_gpu_groups groups_for(const acu_gpu *gpu, uint64_t bytes) {
 
 void acu_gpu_kernels_fill(acu_gpu *gpu, WGPUBuffer buffer, uint64_t room, uint64_t offset,
                           uint64_t size, const void *element, size_t element_size) {
-    uint32_t p[8] = {[3] = (uint32_t)element_size};
-    memcpy(p + 4, element, element_size);
+    const size_t length = LARGEST_ELEMENT % element_size ? element_size : LARGEST_ELEMENT;
+    uint32_t p[8] = {[3] = (uint32_t)length};
+    for (size_t i = 0; i < length; i++)
+        ((unsigned char *)(p + 4))[i] = ((const unsigned char *)element)[i % element_size];
     for (uint64_t done = 0; done < size;) {
         const uint64_t left = size - done, now = left < step_of(gpu) ? left : step_of(gpu);
         const part to = part_of(gpu, room, offset + done, now);
         const acu_gpu_binding bound = {buffer, to.begin, to.bytes};
         p[0] = to.offset;
         p[1] = (uint32_t)now;
-        p[2] = (uint32_t)(done % element_size);
+        p[2] = (uint32_t)(done % length);
         run(gpu, ACU_GPU_FILL, &bound, 1, p, sizeof p, groups_for(gpu, now));
         done += now;
     }

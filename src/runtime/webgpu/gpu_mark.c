@@ -10,7 +10,6 @@ struct acu_gpu_mark {
     acu_gpu *gpu;
     int holders; /* atomic */
     bool done;   /* atomic */
-    WGPUSubmissionIndex submission;
 };
 
 static void let_go(acu_gpu_mark *mark) {
@@ -42,7 +41,6 @@ acu_result acu_gpu_mark_create_for(acu_gpu *gpu, const char *call, acu_gpu_mark 
     const WGPUQueueWorkDoneCallbackInfo info = {
         .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_done, .userdata1 = mark};
     acu_gpu_flush(gpu);
-    mark->submission = gpu->submitted;
     (void)wgpuQueueOnSubmittedWorkDone(gpu->queue, info);
     result = acu_gpu_end(gpu, call, gpu->name);
     if (result)
@@ -68,7 +66,7 @@ bool acu_gpu_mark_is_done(acu_gpu_mark *mark) {
 
 /* An operation begins with what work has failed by then. */
 acu_result acu_gpu_mark_wait_for(acu_gpu_mark *mark, const char *call) {
-    acu_gpu_wait(mark->gpu, &mark->done, mark->submission);
+    acu_gpu_wait(mark->gpu, &mark->done);
     ACU_TRY(acu_gpu_begin(mark->gpu, call));
     return acu_gpu_end(mark->gpu, call, mark->gpu->name);
 }

@@ -3,7 +3,6 @@
 
 #include "core/fail.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +79,7 @@ static acu_gpu_pipeline *compiled(acu_gpu *gpu, const char *source, const char *
                                   uint64_t hash) {
     acu_gpu_pipeline *p = make(source, entry, hash);
     if (!p) {
-        gpu->failed.code = ACU_ERROR_HOST_MEMORY;
-        snprintf(gpu->failed.text, sizeof gpu->failed.text, "no memory for a pipeline");
+        acu_gpu_miss_memory(gpu);
         return NULL;
     }
     compile(gpu, p);

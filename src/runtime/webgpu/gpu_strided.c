@@ -160,11 +160,14 @@ static void list(acu_gpu_strided *p, dim d, unsigned unit) {
     to[2] = (uint32_t)(d.from / (int64_t)unit);
 }
 
+/* There is one dimension at least. */
 static void list_from(acu_gpu_strided *p, const copy *c, unsigned first, unsigned skipped,
                       unsigned unit) {
     for (unsigned i = first; i < c->rank; i++)
         if (i != skipped && c->dims[i].count > 1)
             list(p, c->dims[i], unit);
+    if (!p->rank)
+        list(p, (dim){1, 0, 0}, unit);
 }
 
 static uint64_t words_of(const copy *c) {

@@ -25,7 +25,7 @@ enum {
  * negative. The dimensions are listed from the innermost one on. */
 typedef struct acu_gpu_strided {
     uint32_t total; /* threads, or tiles */
-    uint32_t rank;
+    uint32_t rank;  /* at least 1 */
     uint32_t to_at, from_at;
     /* of a tile: what both of its dimensions are; of bytes: the rows */
     uint32_t across, across_to, across_from;

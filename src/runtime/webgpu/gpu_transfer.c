@@ -16,8 +16,7 @@ struct acu_gpu_transfer {
     WGPUBuffer staging;
     uint64_t room;
     size_t skip, size; /* the bytes in the staging buffer */
-    WGPUSubmissionIndex submission;
-    bool done; /* atomic: the callback has run */
+    bool done;         /* atomic: the callback has run */
     bool mapped;
     char text[ACU_GPU_TEXT]; /* why it is not mapped */
 };
@@ -78,7 +77,6 @@ static void queue(acu_gpu_transfer *transfer, WGPUBuffer from, uint64_t begin, u
     if (encoder) {
         wgpuCommandEncoderCopyBufferToBuffer(encoder, from, begin, transfer->staging, 0, bytes);
         acu_gpu_submit(gpu, encoder);
-        transfer->submission = gpu->submitted;
     }
     if (!acu_gpu_is_good(gpu)) {
         transfer->done = true;
@@ -174,7 +172,7 @@ static acu_result not_mapped(acu_gpu *gpu, const char *text) {
 acu_result acu_gpu_transfer_end(acu_gpu_transfer *transfer, void *data) {
     acu_gpu *gpu = transfer->gpu;
     char text[ACU_GPU_TEXT] = "the device did not answer";
-    acu_gpu_wait(gpu, &transfer->done, transfer->submission);
+    acu_gpu_wait(gpu, &transfer->done);
     if (!__atomic_load_n(&transfer->done, __ATOMIC_ACQUIRE)) {
         forget(transfer);
         return not_mapped(gpu, text);
