@@ -177,7 +177,7 @@ acu_mark *new_mark(acu_client *of);
 /* Keeps what the case made by itself until the case ends. */
 void release_block_later(acu_block *block);
 void release_replay_later(acu_replay *replay);
-void release_program_later(acu_program *program);
+void release_program_later(acu_program *made);
 
 /* Memory of the host, which is freed after the case. */
 void *host_bytes(size_t size); /* zeros */
@@ -212,7 +212,7 @@ void release_programs(void);
 
 /* `client` waits there until let_go(), which each case does in the end. */
 bool can_hold(void);
-void hold(acu_client *held);
+void hold(acu_client *of);
 void let_go(void);
 /* Ends the case as skipped where hold() cannot be had. */
 void needs_hold(void);
