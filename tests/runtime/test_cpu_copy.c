@@ -1,7 +1,6 @@
 /* Copies, fills and strided copies of the CPU's back end against a plain model. */
 #include "cpu_test.h"
 
-
 enum { SIZE = 3 << 20 };
 
 static unsigned char model[2][SIZE];
