@@ -108,16 +108,20 @@ void acu_place_device_keep(acu_place_device *device, int programs) {
     pthread_mutex_unlock(&device->lock);
 }
 
+/* Clears an ability for which the table has no function. */
+static void limit(acu_place_info *info, unsigned can, bool has_function) {
+    if (!has_function)
+        info->can &= ~can;
+}
+
 /* Clears the abilities for which the table has no function, and limits that cannot be. */
 static void correct(const acu_backend *table, acu_place_info *info) {
-    unsigned cannot = 0;
-    cannot |= table->capture_begin ? 0 : ACU_CAN_CAPTURE;
-    cannot |= table->memory_get_address ? 0 : ACU_CAN_ADDRESS;
-    cannot |= table->memory_get_host ? 0 : ACU_CAN_USE_HOST;
-    cannot |= table->memory_wrap ? 0 : ACU_CAN_WRAP;
-    cannot |= table->read_after && table->mark_create ? 0 : ACU_CAN_READ_BESIDE;
-    cannot |= table->copy_peer ? 0 : ACU_CAN_COPY_PEERS;
-    info->can &= ~cannot;
+    limit(info, ACU_CAN_CAPTURE, table->capture_begin);
+    limit(info, ACU_CAN_ADDRESS, table->memory_get_address);
+    limit(info, ACU_CAN_USE_HOST, table->memory_get_host);
+    limit(info, ACU_CAN_WRAP, table->memory_wrap);
+    limit(info, ACU_CAN_READ_BESIDE, table->read_after && table->mark_create);
+    limit(info, ACU_CAN_COPY_PEERS, table->copy_peer);
     info->name[sizeof info->name - 1] = '\0';
     if (info->alignment == 0)
         info->alignment = 1;
@@ -136,18 +140,20 @@ static void correct(const acu_backend *table, acu_place_info *info) {
 acu_result acu_place_count_devices(const char *call, int runtime, int *count) {
     const acu_backend *table = acu_runtime_table(runtime);
     const char *name = acu_runtime_name(runtime);
+    char object[64];
     *count = 0;
     if (!*name)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no runtime %d", runtime);
+    (void)snprintf(object, sizeof object, "runtime %s", name);
     if (!table)
-        return acu_fail(call, name, ACU_NOT_SUPPORTED,
+        return acu_fail(call, object, ACU_NOT_SUPPORTED,
                         "this program does not have the runtime; it has one whose place it names "
                         "(acu_place_%s()), and all after acu_runtime_add_all()",
                         name);
     acu_result code = table->count_devices(count);
     if (code || *count < 0)
         *count = 0;
-    return code ? acu_backend_failed(call, name, code) : ACU_SUCCESS;
+    return code ? acu_backend_failed(call, object, code) : ACU_SUCCESS;
 }
 
 /* Opens a device by its back end; the failure is recorded. */

@@ -44,8 +44,10 @@ static acu_result told(made_up_entry entry) {
     const acu_result code = __atomic_load_n(&made_up.fail[entry], __ATOMIC_RELAXED);
     if (!code)
         return ACU_SUCCESS;
-    if (made_up.times[entry] && --made_up.times[entry] == 0)
+    const unsigned times = made_up.times[entry];
+    if (times == 1)
         made_up.fail[entry] = 0;
+    made_up.times[entry] = times ? times - 1 : 0;
     return made_up.silent ? code : FAIL(code, "entry %d was told to fail", (int)entry);
 }
 
