@@ -149,8 +149,10 @@ void needs(unsigned what, const char *in_words);
 bool is_webgpu(void);
 bool is_cuda(void);
 bool is_cpu(void);
-/* The made-up back end, which does nothing until something waits for it, and the CPU's forms. */
+/* The made-up back end, which does nothing until something waits for it. */
 bool is_late(void);
+/* The place itself runs the CPU's forms of programs. */
+bool runs_form_of_cpu(void);
 /* Programs have forms for the place. */
 bool has_programs(void);
 /* CUDA is the simulator, where a GPU would do what the test cannot. */
