@@ -2,6 +2,7 @@
 #include "runtime/block.h"
 
 #include "runtime/backend.h"
+#include "runtime/mark.h"
 #include "runtime/work.h"
 
 #include <stdlib.h>
@@ -107,7 +108,9 @@ static acu_result create(const char *call, acu_client *client, uint64_t bytes, a
     acu_block *block = acu_handle_new(call, &acu_block_class, sizeof *block);
     if (!block)
         return ACU_ERROR_HOST_MEMORY;
-    block->client = acu_handle_add_owner(client); /* first, since a hook may release the client */
+    block->client = acu_handle_add_owner(client);
+    block->epoch = __atomic_load_n(
+        &acu_mark_epoch, __ATOMIC_RELAXED); /* first, since a hook may release the client */
     acu_result code = acu_client_allocate(call, client, bytes, &piece);
     if (code) {
         acu_handle_discard(block);
@@ -161,6 +164,7 @@ acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory
         return acu_client_failed(call, client, client, code);
     }
     block->client = acu_handle_add_owner(client);
+    block->epoch = __atomic_load_n(&acu_mark_epoch, __ATOMIC_RELAXED);
     block->bytes = bytes;
     block->drop = drop;
     block->drop_data = data;

@@ -18,9 +18,9 @@ static bool is_lost(const late_read *r) {
 }
 
 static acu_result fail_lost(void) {
-    return acu_backend_fail(ACU_ERROR_STATE,
-                            "work after the mark has already written to the block: what was there "
-                            "at the mark is lost; read before that work is given");
+    return acu_backend_fail(
+        ACU_ERROR_STATE, "the block was made or written to after the mark: what was there at the "
+                         "mark is lost; read before the work that writes is given");
 }
 
 /* Reads in the client's order. The order with other clients' writes is that of any read. */
