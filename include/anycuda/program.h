@@ -12,7 +12,8 @@
  *   may run, as in any kernel, and return by themselves.
  * - WebGPU: block i, counted among the blocks alone, is `@group(0) @binding(i)`, a storage buffer.
  *   All values are the fields of one uniform at the binding after the last block, each aligned to
- *   its size. Invocations beyond the items may run, too.
+ *   its size, up to the next power of two, and to 16 at most. The text uses each binding.
+ *   Invocations beyond the items may run, too.
  * - CPU: an array of pointers, to the first byte of a block, or to the value.
  */
 #ifndef ACU_PROGRAM_H
