@@ -7,6 +7,8 @@
  */
 #include <anycuda/cudart_types.h>
 
+#include <stdlib.h>
+
 #pragma GCC visibility push(default)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
@@ -43,6 +45,10 @@ static int work(void) {
 
 EMPTY(cudaMalloc)
 EMPTY(cudaStreamBeginCapture)
+EMPTY(cudaDeviceGetPCIBusId)
+EMPTY(cudaFreeHost)
+EMPTY(cudaMemcpy2DAsync)
+EMPTY(cudaMemcpy3DAsync)
 EMPTY(cudaGetDevice)
 EMPTY(cudaSetDevice)
 EMPTY(cudaStreamCreate)
@@ -66,6 +72,7 @@ TIMED(cudaFreeAsync)
 TIMED(cudaGraphLaunch)
 TIMED(cudaLaunchKernel)
 TIMED(cudaMemcpyAsync)
+TIMED(cudaMemset2DAsync)
 TIMED(cudaMemsetAsync)
 TIMED(cudaStreamSynchronize)
 
@@ -79,6 +86,7 @@ static char something[4096];
     }
 
 GIVES(cudaStreamCreateWithPriority)
+GIVES(cudaStreamEndCapture)
 GIVES(cudaEventCreateWithFlags)
 GIVES(cudaGraphAddKernelNode)
 GIVES(cudaGraphCreate)
@@ -90,6 +98,11 @@ GIVES(cudaLibraryGetKernel)
 int cudaMallocAsync(void **made) {
     *made = something;
     return work();
+}
+
+int cudaHostAlloc(void **made, size_t size) {
+    *made = malloc(size);
+    return 0;
 }
 
 int cudaLibraryGetKernelCount(unsigned *count) {
@@ -105,6 +118,11 @@ int cudaGetDeviceCount(int *count) {
 int cudaStreamIsCapturing(void *stream, int *status) {
     (void)stream;
     *status = 0;
+    return 0;
+}
+
+int cudaGetDeviceProperties(struct cudaDeviceProp *properties) {
+    *properties = (struct cudaDeviceProp){.name = "nothing", .totalGlobalMem = 1 << 30};
     return 0;
 }
 

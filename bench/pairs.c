@@ -45,7 +45,7 @@ void print_header(const char *first, const char *second) {
            first, second);
 }
 
-void compare(const char *name, loop *first, loop *second, long most, settle *after) {
+double compare(const char *name, loop *first, loop *second, long most, settle *after) {
     static double one[PAIRS], other[PAIRS], added[PAIRS], ratio[PAIRS];
     const long calls = calls_for(NS, first, most, after);
     measure(second, calls, after);
@@ -63,4 +63,5 @@ void compare(const char *name, loop *first, loop *second, long most, settle *aft
     printf("| %s | %.2f | %.2f | %.2f / %.2f / %.2f | %.3f / %.3f / %.3f |\n", name, a, b, added[0],
            more, added[PAIRS - 1], ratio[0], times, ratio[PAIRS - 1]);
     fflush(stdout);
+    return times;
 }

@@ -18,7 +18,8 @@ double measure(loop *fn, long calls, settle *after);
 
 /* A row of a table in Markdown for each pair. */
 void print_header(const char *first, const char *second);
-/* `most` calls in a row at most, so many as a queue takes without waiting; 0: any number. */
-void compare(const char *name, loop *first, loop *second, long most, settle *after);
+/* `most` calls in a row at most, so many as a queue takes without waiting; 0: any number. Returns
+ * the median ratio. */
+double compare(const char *name, loop *first, loop *second, long most, settle *after);
 
 #endif

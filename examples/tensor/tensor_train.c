@@ -161,8 +161,10 @@ static int train(const arguments *a, acu_place place, curves *all) {
     name_curve(place, c->name);
     c->steps = a->training.steps;
     c->loss = calloc(c->steps, sizeof *c->loss);
-    if (!c->loss)
+    if (!c->loss) {
+        fprintf(stderr, "error: the host has no memory for %zu losses\n", c->steps);
         return 1;
+    }
     all->count++;
     printf("%s\n", c->name);
     if (trainer_run(place, &a->training, c->loss)) {

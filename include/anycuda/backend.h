@@ -6,10 +6,11 @@
  * exports acu_backend_entry(), which acu_runtime_open() calls. docs/users/backend.md has one in 200
  * lines.
  *
- * What the callers promise: offsets and sizes are inside of the memory, and not 0. A queue is used
- * by one thread at a time, except where a comment says otherwise; different queues, devices and
- * `count_devices` are used by several threads at once. Memory and programs are given back when no
- * work uses them, marks at any time. A device is closed after everything on it.
+ * What the callers promise: offsets and sizes are inside of the memory, and not 0. A queue, with
+ * its memory and marks, is used by one thread at a time, except where a comment says otherwise;
+ * different queues, and functions that are given a device or nothing, by several threads at once.
+ * Memory and programs are given back when no work uses them, marks at any time. A device is opened
+ * once, and closed after everything on it.
  *
  * A function that fails returns acu_backend_fail(), whose words become a part of
  * acu_last_error_message(). An error of work that was queued is returned by what waits for it.
@@ -161,7 +162,8 @@ typedef struct acu_backend {
                                      void **address);
     acu_result (*memory_get_host)(acu_backend_device *device, acu_backend_memory *memory,
                                   void **host);
-    /* Memory that exists becomes memory of the device until memory_unwrap(), with ACU_CAN_WRAP. */
+    /* Memory that exists, also of 0 bytes, becomes memory of the device until memory_unwrap(), with
+     * ACU_CAN_WRAP. */
     acu_result (*memory_wrap)(acu_backend_device *device, void *memory, uint64_t bytes,
                               acu_backend_memory **out);
     void (*memory_unwrap)(acu_backend_device *device, acu_backend_memory *memory);

@@ -37,7 +37,8 @@ ACU_CHECKED acu_result acu_block_create_for(acu_client *client, acu_dtype dtype,
  * a WGPUBuffer for WebGPU. The caller owns the block.
  *
  * `drop` is called with `data` once nothing uses the memory any more, on any thread; it may be
- * NULL. Errors: ACU_NOT_SUPPORTED where the place cannot (ACU_CAN_WRAP); `drop` is then not called.
+ * NULL, and is not called where this function fails. Errors: ACU_NOT_SUPPORTED where the place
+ * cannot (ACU_CAN_WRAP); ACU_ERROR_LIMIT above the largest block of the place.
  */
 ACU_CHECKED acu_result acu_block_wrap(acu_client *client, void *memory, uint64_t bytes,
                                       void (*drop)(void *data), void *data, acu_block **block);
@@ -102,8 +103,10 @@ ACU_CHECKED acu_result acu_block_read_after(acu_client *client, acu_mark *mark, 
 /**
  * Copies bytes, also to another place, and within one block, where the ranges may overlap.
  *
- * `client` is of one of the two places, and its order decides. Between two places that cannot reach
- * each other the bytes go through the host, and the call waits.
+ * `client` is of one of the two places, and its order decides. Between two places the call may wait
+ * for the earlier work of both blocks' clients, and the bytes go through the host unless both can
+ * ACU_CAN_COPY_PEERS. Errors: ACU_ERROR_DEVICE where the
+ * client is of neither place; ACU_ERROR_CAPTURE while a replay is recorded, between two places.
  */
 ACU_CHECKED acu_result acu_block_copy(acu_client *client, acu_block *to, uint64_t to_at,
                                       acu_block *from, uint64_t from_at, uint64_t bytes);
@@ -120,7 +123,7 @@ ACU_CHECKED acu_result acu_block_fill(acu_client *client, acu_block *block, uint
  * are elements, and the rules are those of acu_buffer_copy_strided().
  *
  * Errors: ACU_ERROR_OVERFLOW where the shape cannot be addressed; ACU_ERROR_ARGUMENT where a step
- * of the destination is 0 in a dimension of several elements.
+ * of the destination is 0 in a dimension of several elements, or an element has no bytes.
  */
 ACU_CHECKED acu_result acu_block_copy_strided(acu_client *client, acu_block *to, acu_block *from,
                                               size_t element_bytes, const acu_strides *strides);

@@ -59,7 +59,10 @@ acu_place acu_client_place(const acu_client *client);
 /** Waits for all work of the client, and returns the first error of work since the last time. */
 ACU_CHECKED acu_result acu_client_synchronize(acu_client *client);
 
-/** Lets later work of the client wait for a mark, of any client and any place. */
+/**
+ * Lets later work of the client wait for a mark, of any client and any place. Where the two places
+ * cannot do that by themselves, the thread waits.
+ */
 ACU_CHECKED acu_result acu_client_wait(acu_client *client, acu_mark *mark);
 
 /** Asks for what is beneath the queue, which stays the client's: a CUDA stream, a WebGPU device. */
@@ -82,7 +85,10 @@ typedef struct acu_memory_stats {
 /** Asks what the client's memory is, and has been. */
 ACU_CHECKED acu_result acu_client_get_memory(acu_client *client, acu_memory_stats *stats);
 
-/** Sets the most bytes that the client takes from its place; 0: as many as there are. */
+/**
+ * Sets the most bytes that the client takes from its place; 0: as many as there are. What it has
+ * taken already stays.
+ */
 ACU_CHECKED acu_result acu_client_set_memory_limit(acu_client *client, uint64_t bytes);
 
 /** Gives memory that no block uses back to the place, but keeps at least `keep` bytes of it. */
@@ -101,9 +107,10 @@ ACU_CHECKED acu_result acu_client_freeze_memory(acu_client *client);
 ACU_CHECKED acu_result acu_client_thaw_memory(acu_client *client);
 
 /**
- * Gives all memory back and begins the statistics again.
+ * Gives all memory back and begins the statistics again; the limit and the hooks stay.
  *
- * Errors: ACU_ERROR_STATE while a block of the client lives, or its memory is frozen.
+ * Errors: ACU_ERROR_STATE while a block lives that has memory of the client, or the memory is
+ * frozen.
  */
 ACU_CHECKED acu_result acu_client_reset_memory(acu_client *client);
 
@@ -121,7 +128,9 @@ typedef struct acu_memory_hooks {
 /**
  * Sets the functions that are called from now on; `hooks` is copied, and NULL means none.
  *
- * They are called without a lock by the thread that allocates or frees, and may use the client.
+ * They are called without a lock by the thread that allocates or frees, and may use the client. The
+ * block that was freed is a dead handle by then. out_of_memory() is not called for what it
+ * allocates itself.
  */
 ACU_CHECKED acu_result acu_client_set_memory_hooks(acu_client *client,
                                                    const acu_memory_hooks *hooks);

@@ -11,7 +11,10 @@
 
 ACU_BEGIN_C
 
-/** Makes a mark for all work that the client was given so far; the caller owns it. */
+/**
+ * Makes a mark for all work that the client was given so far; the caller owns it. Errors:
+ * ACU_ERROR_CAPTURE while this thread records with the client.
+ */
 ACU_CHECKED acu_result acu_mark_create(acu_client *client, acu_mark **mark);
 
 /** Returns ACU_SUCCESS if the work is done, ACU_NOT_READY if not, or the error of the work. */

@@ -67,7 +67,7 @@ enum acu_place_can {
 typedef struct acu_place_info {
     char name[128];         /* of the device, in its maker's words */
     unsigned can;           /* acu_place_can bits */
-    size_t alignment;       /* bytes; every block begins at a multiple of it */
+    size_t alignment;       /* bytes; a block that is not wrapped begins at a multiple of it */
     uint64_t largest_block; /* bytes */
     uint64_t memory;        /* bytes of the device; 0: not known */
     unsigned max_rank;   /* dimensions of a strided copy without a detour; at most ACU_MAX_RANK */

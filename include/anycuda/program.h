@@ -5,16 +5,17 @@
  *
  * CUDA is given PTX, or CUDA C that is compiled when it is first needed; WebGPU is given WGSL; the
  * CPU a C function, which a pool of threads calls for parts of the items. A form is compiled once
- * for each device. Arguments are typed as in acu_launch(): blocks
- * (acu_in_block() …) and values.
+ * for each device. Arguments are blocks (acu_in_block() …) and values. Nothing compares a value's
+ * type with the form's; its size is compared where a kernel of CUDA tells that.
  *
  * - CUDA: the parameters of the kernel, in order; a block is a pointer. Threads beyond the items
  *   may run, as in any kernel, and return by themselves.
  * - WebGPU: block i, counted among the blocks alone, is `@group(0) @binding(i)`, a storage buffer.
- *   All values are the fields of one uniform at the binding after the last block, each aligned to
- *   its size, up to the next power of two, and to 16 at most. The text uses each binding.
+ *   All values are the fields of one uniform at the binding after the last block, in order, each
+ *   aligned to its size up to the next power of two, but to 16 at most. The text uses all of them.
  *   Invocations beyond the items may run, too.
- * - CPU: an array of pointers, to the first byte of a block, or to the value.
+ * - CPU: an array of pointers, to the first byte of a block, or to the value, which is aligned to
+ *   16 bytes.
  */
 #ifndef ACU_PROGRAM_H
 #define ACU_PROGRAM_H

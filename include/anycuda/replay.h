@@ -28,9 +28,11 @@ typedef struct acu_named_block {
  * Records the work that `function` gives to the client on this thread; the caller owns the replay.
  *
  * Nothing is done yet. `named` are its inputs and outputs, which need not be used. While a client
- * records, other threads that use it wait. Errors: what `function` returns, or a failed call in it,
- * after which there is no replay; ACU_ERROR_CAPTURE in the function for what waits or reads to the
- * host; ACU_ERROR_STATE where the client records already.
+ * records, other threads that use it wait. Errors: what `function` returns, or the first call in it
+ * that failed, also where it returns 0: there is no replay then; ACU_ERROR_CAPTURE in the function
+ * for what waits or reads to the host, for marks, and for copies to another place; ACU_ERROR_STATE
+ * where this thread records with the client already; ACU_ERROR_ARGUMENT where two blocks have one
+ * name; ACU_ERROR_DEVICE where a named block is of another place.
  */
 ACU_CHECKED acu_result acu_replay_record(acu_client *client,
                                          acu_result (*function)(acu_client *client, void *data),

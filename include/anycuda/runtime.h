@@ -48,7 +48,8 @@ struct acu_backend;
  * Registers a runtime, which stays registered; `backend` and all that it points to must stay, too.
  *
  * Errors: ACU_ERROR_ARGUMENT where the name is taken, or a function is missing that is needed;
- * ACU_NOT_SUPPORTED where the table is of another version of the interface.
+ * ACU_NOT_SUPPORTED where the table is of another version of the interface; ACU_ERROR_LIMIT beyond
+ * 64 runtimes.
  */
 ACU_CHECKED acu_result acu_runtime_register(const struct acu_backend *backend, int *runtime);
 

@@ -43,23 +43,24 @@ static acu_result perform_return(acu_client *client, const acu_work *work) {
 static const acu_work_kind return_kind = {
     .call = "acu_block_release", .perform = perform_return, .at_once = true};
 
-/* Gives the memory of a block back after its uses. */
+static void return_unused(acu_block *block) {
+    pthread_mutex_lock(&block->client->lock);
+    acu_client_take_back(block->client, block->piece, block->bytes);
+    pthread_mutex_unlock(&block->client->lock);
+}
+
+/* Gives the memory of a block back after its uses. The thread waits for other clients' uses only
+ * where the host has no memory to let the queue wait. */
 static void return_memory(acu_block *block) {
-    acu_client *client = block->client;
     acu_block_use use = {block, NULL, true};
     acu_work work = {&return_kind, &use, 1, NULL};
     if (!block->special) {
-        pthread_mutex_lock(&client->lock);
-        acu_client_take_back(client, block->piece, block->bytes);
-        pthread_mutex_unlock(&client->lock);
-    } else if (acu_work_give(client,
-                             &work)) { /* the host has no memory to do that without waiting */
+        return_unused(block);
+    } else if (acu_work_give(block->client, &work)) {
         acu_block_wait(block, false, NULL);
-        pthread_mutex_lock(&client->lock);
-        acu_client_take_back(client, block->piece, block->bytes);
-        pthread_mutex_unlock(&client->lock);
+        return_unused(block);
     }
-    acu_client_call_hook(client, false, block, block->bytes);
+    acu_client_call_hook(block->client, false, block, block->bytes);
 }
 
 static void unwrap(acu_block *block) {
@@ -144,7 +145,7 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
 
 acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,
                               void (*drop)(void *data), void *data, acu_block **out) {
-    if (!(client->device->info.can & ACU_CAN_WRAP))
+    if (!acu_place_device_can(client->device, ACU_CAN_WRAP))
         return acu_client_fail(call, client, client, ACU_NOT_SUPPORTED,
                                "the place cannot use memory that it did not allocate");
     ACU_TRY(check_size(call, client, bytes));
@@ -238,7 +239,7 @@ acu_result acu_block_get_address(acu_block *block, void **address) {
     ACU_NEED_HANDLE(block, acu_block_class);
     ACU_NEED_ADDRESS(address);
     acu_client *client = block->client;
-    if (!(client->device->info.can & ACU_CAN_ADDRESS))
+    if (!acu_place_device_can(client->device, ACU_CAN_ADDRESS))
         return acu_client_fail(__func__, client, block, ACU_NOT_SUPPORTED,
                                "memory of the place has no addresses");
     ACU_TRY(acu_client_lock(__func__, client));
@@ -252,7 +253,7 @@ acu_result acu_block_get_host(acu_block *block, void **host) {
     ACU_NEED_HANDLE(block, acu_block_class);
     ACU_NEED_ADDRESS(host);
     acu_client *client = block->client;
-    if (!(client->device->info.can & ACU_CAN_USE_HOST))
+    if (!acu_place_device_can(client->device, ACU_CAN_USE_HOST))
         return acu_client_fail(__func__, client, block, ACU_NOT_SUPPORTED,
                                "the host cannot use memory of the place");
     ACU_TRY(acu_client_refuse_recording(__func__, client));

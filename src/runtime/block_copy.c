@@ -105,17 +105,27 @@ static const acu_work_kind copy_kind = {
 
 /* ---- copying between devices ---- */
 
-enum { DETOUR = 4 << 20 }; /* bytes that go through the host at once */
+enum { DETOUR = 4 * 1024 * 1024 }; /* bytes that go through the host at once */
 
-/* Copies through the host: reads on the queue of the source's client, and writes on that of the
- * destination's, chunk by chunk, with the locks of both. */
-static acu_result perform_detour(acu_client *client, const acu_work *work) {
-    const copy_work *w = (const copy_work *)work;
-    acu_client *to = w->uses[0].by, *from = w->uses[1].by;
+/* Returns the host's address of a block once its queue has done all that uses it; NULL where the
+ * place has none. */
+static char *host_of(acu_client *client, const acu_block *block) {
+    void *host = NULL;
+    if (!acu_place_device_can(client->device, ACU_CAN_USE_HOST))
+        return NULL;
+    acu_result code = client->table->queue_synchronize(client->queue);
+    if (code)
+        (void)acu_client_keep_error(client, code);
+    code = client->table->memory_get_host(client->device->device, block->memory, &host);
+    return code ? NULL : host;
+}
+
+/* Copies chunk by chunk through memory of the host. */
+static acu_result copy_in_chunks(const copy_work *w) {
+    const acu_client *to = w->uses[0].by, *from = w->uses[1].by;
     const size_t most = w->bytes < DETOUR ? (size_t)w->bytes : DETOUR;
     acu_result code = ACU_SUCCESS;
     void *host = malloc(most);
-    (void)client;
     if (!host)
         return acu_backend_fail(ACU_ERROR_HOST_MEMORY, "the host has no memory to copy through");
     for (uint64_t done = 0; !code && done < w->bytes; done += most) {
@@ -128,6 +138,24 @@ static acu_result perform_detour(acu_client *client, const acu_work *work) {
     }
     free(host);
     return code;
+}
+
+/* Copies through the host, with the locks of both clients: reads on the queue of the source's, and
+ * writes on that of the destination's. Memory that the host can use needs only one of the two. */
+static acu_result perform_detour(acu_client *client, const acu_work *work) {
+    const copy_work *w = (const copy_work *)work;
+    const acu_block *to_block = w->uses[0].block, *from_block = w->uses[1].block;
+    acu_client *to = w->uses[0].by, *from = w->uses[1].by;
+    (void)client;
+    char *host = host_of(from, from_block);
+    if (host)
+        return to->table->write(to->queue, to_block->memory, w->to_at, host + w->from_at,
+                                (size_t)w->bytes);
+    host = host_of(to, to_block);
+    if (host)
+        return from->table->read(from->queue, from_block->memory, w->from_at, host + w->to_at,
+                                 (size_t)w->bytes);
+    return copy_in_chunks(w);
 }
 
 static const acu_work_kind detour_kind = {.call = "acu_block_copy", .perform = perform_detour};
@@ -152,7 +180,7 @@ static const acu_work_kind peer_kind = {.call = "acu_block_copy", .perform = per
 static acu_result copy_between(acu_client *to, acu_client *from, copy_work *w) {
     ACU_TRY(acu_client_refuse_recording(w->work.kind->call, to));
     ACU_TRY(acu_client_refuse_recording(w->work.kind->call, from));
-    if (to->table == from->table && from->device->info.can & ACU_CAN_COPY_PEERS) {
+    if (to->table == from->table && acu_place_device_can(from->device, ACU_CAN_COPY_PEERS)) {
         w->work.kind = &peer_kind;
         w->work.use_count = 3;
         w->uses[2] = w->uses[1];
@@ -193,7 +221,7 @@ acu_result acu_block_copy(acu_client *client, acu_block *to, uint64_t to_at, acu
 
 /* ---- filling ---- */
 
-enum { MOST_ELEMENT = 16, PATTERN = 48 << 10 }; /* bytes */
+enum { MOST_ELEMENT = 16, PATTERN = 48 * 1024 }; /* bytes */
 
 typedef struct fill_work {
     acu_work work;

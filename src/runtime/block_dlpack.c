@@ -111,8 +111,7 @@ acu_result acu_block_export_dlpack(acu_block *block, acu_dtype dtype,
                                    struct DLManagedTensorVersioned **tensor) {
     acu_tensor_layout whole;
     acu_dlpack_made made = {0};
-    ACU_NEED_ADDRESS(tensor);
-    *tensor = NULL;
+    ACU_NEED_PLACE_FOR(tensor);
     ACU_NEED_HANDLE(block, acu_block_class);
     if (flags & ~ACU_DLPACK_FLAGS)
         return acu_client_fail(__func__, block->client, block, ACU_ERROR_ARGUMENT,
@@ -127,8 +126,7 @@ acu_result acu_block_export_dlpack_unversioned(acu_block *block, acu_dtype dtype
                                                struct DLManagedTensor **tensor) {
     acu_tensor_layout whole;
     acu_dlpack_made made = {0};
-    ACU_NEED_ADDRESS(tensor);
-    *tensor = NULL;
+    ACU_NEED_PLACE_FOR(tensor);
     ACU_NEED_HANDLE(block, acu_block_class);
     ACU_TRY(begin_export(__func__, block, dtype, layout, &whole, &made));
     *tensor = acu_dlpack_make_unversioned(&made, layout ? layout : &whole);

@@ -94,7 +94,7 @@ acu_result acu_block_read_after(acu_client *client, acu_mark *mark, acu_block *f
                    .at = at,
                    .bytes = bytes,
                    .to = to};
-    const bool beside = client->device->info.can & ACU_CAN_READ_BESIDE &&
+    const bool beside = acu_place_device_can(client->device, ACU_CAN_READ_BESIDE) &&
                         mark->client->device == client->device && mark->mark;
     if (!beside) {
         acu_mark_wait(mark);

@@ -137,7 +137,7 @@ static acu_result copy_at_once(const detour *d, const span *to_span, const span 
 /* Copies through the host: all at once if the spans are not too large, else along the outermost
  * dimension. */
 static acu_result copy_by_host(const detour *d) {
-    enum { MOST = 64 << 20 };
+    enum { MOST = 64 * 1024 * 1024 };
     span to, from;
     const acu_backend_strided *s = &d->s;
     if (!span_of(s, s->shape, s->to, s->to_at, &to) ||

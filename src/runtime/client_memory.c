@@ -293,6 +293,8 @@ void acu_client_take_back(acu_client *client, acu_piece *piece, uint64_t bytes) 
 }
 
 void acu_client_call_hook(acu_client *client, bool is_new, acu_block *block, uint64_t bytes) {
+    if (ACU_LIKELY(!__atomic_load_n(&client->memory.has_hooks, __ATOMIC_RELAXED)))
+        return;
     pthread_mutex_lock(&client->lock);
     const acu_memory_hooks hooks = client->memory.hooks;
     pthread_mutex_unlock(&client->lock);
@@ -380,6 +382,7 @@ acu_result acu_client_set_memory_hooks(acu_client *client, const acu_memory_hook
                                hooks->size, sizeof *hooks);
     ACU_TRY(acu_client_lock(__func__, client));
     client->memory.hooks = none;
+    __atomic_store_n(&client->memory.has_hooks, hooks != NULL, __ATOMIC_RELAXED);
     if (hooks)
         memcpy(&client->memory.hooks, hooks,
                hooks->size < sizeof *hooks ? hooks->size : sizeof *hooks);

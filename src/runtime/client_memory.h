@@ -25,6 +25,7 @@ typedef struct acu_client_memory {
     acu_piece *kept; /* released while the memory was frozen */
     acu_memory_stats stats;
     acu_memory_hooks hooks;
+    bool has_hooks; /* atomic: read without the lock */
 } acu_client_memory;
 
 /* Gives the client memory of at least `bytes` bytes, 0 included. Without the lock. A failure is

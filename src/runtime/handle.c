@@ -1,15 +1,11 @@
 /* Handles: how they are made, counted, checked, described and destroyed. */
 #include "runtime/handle.h"
 
+#include "core/quarantine.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#if defined(NDEBUG)
-enum { QUARANTINE = 0 };
-#else
-enum { QUARANTINE = 1024 };
-#endif
 
 /* ---- quarantine ---- */
 
@@ -17,8 +13,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static acu_handle *oldest, *newest; /* dead handles, in a list; under the lock */
 static size_t held;                 /* how many are in that list */
 
-/* Puts a dead handle into the quarantine; returns the one that is too many, or NULL. */
-static acu_handle *exchange(acu_handle *handle) {
+/* Puts a dead handle into the quarantine; returns those that are too many, as a list. */
+static acu_handle *exchange(acu_handle *handle, size_t most) {
     acu_handle *surplus = NULL;
     pthread_mutex_lock(&lock);
     handle->next = NULL;
@@ -27,17 +23,30 @@ static acu_handle *exchange(acu_handle *handle) {
     else
         oldest = handle;
     newest = handle;
-    if (++held > QUARANTINE) {
+    for (held++; held > most; held--) {
+        acu_handle *next = oldest->next;
+        oldest->next = surplus;
         surplus = oldest;
-        oldest = surplus->next;
-        held--;
+        oldest = next;
     }
+    if (!oldest)
+        newest = NULL;
     pthread_mutex_unlock(&lock);
     return surplus;
 }
 
 static void free_handle(acu_handle *handle) {
-    free(QUARANTINE ? exchange(handle) : handle);
+    const size_t most = __atomic_load_n(&acu_quarantine_size, __ATOMIC_RELAXED);
+    if (ACU_LIKELY(most == 0)) {
+        free(handle);
+        return;
+    }
+    acu_handle *surplus = exchange(handle, most);
+    while (surplus) {
+        acu_handle *next = surplus->next;
+        free(surplus);
+        surplus = next;
+    }
 }
 
 /* ---- life ---- */

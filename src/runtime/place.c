@@ -1,6 +1,8 @@
 /* Places, and their devices, which are opened once. */
 #include "runtime/place.h"
 
+#include <anycuda/launch.h>
+
 #include "core/fail.h"
 #include "runtime/backend.h"
 #include "runtime/runtime.h"
@@ -106,16 +108,20 @@ void acu_place_device_keep(acu_place_device *device, int programs) {
     pthread_mutex_unlock(&device->lock);
 }
 
+/* Clears an ability for which the table has no function. */
+static void limit(acu_place_info *info, unsigned can, bool has_function) {
+    if (!has_function)
+        info->can &= ~can;
+}
+
 /* Clears the abilities for which the table has no function, and limits that cannot be. */
 static void correct(const acu_backend *table, acu_place_info *info) {
-    unsigned cannot = 0;
-    cannot |= table->capture_begin ? 0 : ACU_CAN_CAPTURE;
-    cannot |= table->memory_get_address ? 0 : ACU_CAN_ADDRESS;
-    cannot |= table->memory_get_host ? 0 : ACU_CAN_USE_HOST;
-    cannot |= table->memory_wrap ? 0 : ACU_CAN_WRAP;
-    cannot |= table->read_after && table->mark_create ? 0 : ACU_CAN_READ_BESIDE;
-    cannot |= table->copy_peer ? 0 : ACU_CAN_COPY_PEERS;
-    info->can &= ~cannot;
+    limit(info, ACU_CAN_CAPTURE, table->capture_begin);
+    limit(info, ACU_CAN_ADDRESS, table->memory_get_address);
+    limit(info, ACU_CAN_USE_HOST, table->memory_get_host);
+    limit(info, ACU_CAN_WRAP, table->memory_wrap);
+    limit(info, ACU_CAN_READ_BESIDE, table->read_after && table->mark_create);
+    limit(info, ACU_CAN_COPY_PEERS, table->copy_peer);
     info->name[sizeof info->name - 1] = '\0';
     if (info->alignment == 0)
         info->alignment = 1;
@@ -123,6 +129,12 @@ static void correct(const acu_backend *table, acu_place_info *info) {
         info->largest_block = INT64_MAX;
     if (info->max_rank == 0 || info->max_rank > ACU_MAX_RANK)
         info->max_rank = ACU_MAX_RANK;
+    if (info->max_blocks == 0 || info->max_blocks > ACU_MAX_ARGUMENTS)
+        info->max_blocks = ACU_MAX_ARGUMENTS;
+    for (int i = 0; i < 3; i++)
+        info->max_group[i] = info->max_group[i] ? info->max_group[i] : SIZE_MAX;
+    if (info->max_group_items == 0)
+        info->max_group_items = SIZE_MAX;
 }
 
 acu_result acu_place_count_devices(const char *call, int runtime, int *count) {

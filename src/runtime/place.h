@@ -22,6 +22,11 @@ struct acu_place_device {
     acu_place_device *next;     /* under the lock of the list of all devices */
 };
 
+/* Returns whether a device can do what a bit of acu_place_can says. */
+static inline bool acu_place_device_can(const acu_place_device *device, unsigned can) {
+    return (device->info.can & can) != 0;
+}
+
 /* Counts the devices of a runtime. A failure, also that this program does not have the runtime, is
  * recorded for `call`. */
 acu_result acu_place_count_devices(const char *call, int runtime, int *count);

@@ -134,8 +134,7 @@ const acu_handle_class acu_program_class = {"program", destroy, describe};
 
 acu_result acu_program_create(const acu_program_source *source, acu_program **program) {
     acu_program_source s = {0};
-    ACU_NEED_ADDRESS(program);
-    *program = NULL;
+    ACU_NEED_PLACE_FOR(program);
     ACU_NEED_ADDRESS(source);
     ACU_TRY(read_source(__func__, source, &s));
     acu_program *made = acu_handle_new(__func__, &acu_program_class, sizeof *made);

@@ -193,7 +193,7 @@ static const acu_work_kind capture_kind = {
 /* Makes the replay one piece of work where the place can do that. */
 static acu_result capture(acu_replay *replay) {
     acu_client *client = replay->client;
-    if (!(client->device->info.can & ACU_CAN_CAPTURE)) {
+    if (!acu_place_device_can(client->device, ACU_CAN_CAPTURE)) {
         (void)strcpy(replay->why, "the place cannot capture");
         return ACU_SUCCESS;
     }

@@ -100,10 +100,12 @@ static acu_result read_block(reader *r, size_t i, bool writes) {
                       text);
     }
     if (block->client->device != r->client->device) {
+        char place[64];
         (void)acu_block_describe(block, text, sizeof text);
+        (void)acu_place_describe(r->client->device->place, place, sizeof place);
         acu_fail_hint("copy the block by acu_block_copy(), or run on a client of its place");
-        return REFUSE(r, ACU_ERROR_DEVICE, "argument %zu is %s, but the client is on %s:%d", i,
-                      text, r->client->table->name, r->client->device->place.device);
+        return REFUSE(r, ACU_ERROR_DEVICE, "argument %zu is %s, but the client is on %s", i, text,
+                      place);
     }
     r->args[i] =
         (acu_backend_arg){.memory = block->memory, .memory_bytes = block->bytes, .writes = writes};

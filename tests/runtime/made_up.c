@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { DEVICES = 2, EVERYTHING = 127, MOST_ARGS = ACU_MAX_ARGUMENTS };
 
@@ -28,6 +29,7 @@ void made_up_reset(void) {
     made_up.max_rank = ACU_MAX_RANK;
     made_up.largest_block = made_up.memory = 0;
     made_up.late = 0;
+    made_up.slow_reads = 0;
     made_up.trims = made_up.cancels = made_up.shared_queue_uses = 0;
 }
 
@@ -42,8 +44,10 @@ static acu_result told(made_up_entry entry) {
     const acu_result code = __atomic_load_n(&made_up.fail[entry], __ATOMIC_RELAXED);
     if (!code)
         return ACU_SUCCESS;
-    if (made_up.times[entry] && --made_up.times[entry] == 0)
+    const unsigned times = made_up.times[entry];
+    if (times == 1)
         made_up.fail[entry] = 0;
+    made_up.times[entry] = times ? times - 1 : 0;
     return made_up.silent ? code : FAIL(code, "entry %d was told to fail", (int)entry);
 }
 
@@ -238,7 +242,9 @@ static acu_result memory_allocate(acu_backend_queue *queue, uint64_t bytes,
     leave(queue);
     TELL(MEMORY_ALLOCATE);
     uint64_t used = __atomic_add_fetch(&device->used, bytes, __ATOMIC_RELAXED);
-    if ((!made_up.memory || used <= made_up.memory) && (*out = malloc(bytes))) {
+    /* AddressSanitizer ends a program that asks malloc() for much more. */
+    const bool fits = bytes <= PTRDIFF_MAX >> 24 && (!made_up.memory || used <= made_up.memory);
+    if (fits && (*out = malloc(bytes))) {
         memset(*out, 0xcd, bytes);
         ADD(memories, 1);
         ADD(used, bytes);
@@ -359,6 +365,8 @@ static acu_result read_after(acu_backend_queue *queue, acu_backend_mark *mark,
     (void)queue;
     TELL(READ_AFTER);
     work_off(mark->queue, mark->number);
+    const struct timespec while_reading = {0, made_up.slow_reads * 1000000};
+    nanosleep(&while_reading, NULL);
     memcpy(to, (char *)from + at, bytes);
     return ACU_SUCCESS;
 }

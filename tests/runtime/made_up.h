@@ -51,6 +51,7 @@ typedef struct made_up_behaviour {
     unsigned max_rank;
     uint64_t largest_block, memory; /* of each device; 0: no limit */
     uint64_t largest_read;          /* bytes of the largest read so far */
+    unsigned slow_reads;            /* milliseconds that read_after() takes */
     acu_result late;                /* the next work that is done fails with this, once */
     /* what was counted: */
     unsigned calls[MADE_UP_ENTRIES];

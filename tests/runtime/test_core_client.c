@@ -198,6 +198,26 @@ static void a_release_keeps_the_last_error(void **state) {
     assert_int_equal(error.code, 700);
 }
 
+static void dead_handles_are_kept(void **state) {
+    (void)state;
+    acu_block *dead[100];
+    ACU_AUTO(acu_client) *client = new_client(place);
+    acu_quarantine(100);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++) {
+            dead[i] = new_block(client, 16, 0);
+            OK(acu_block_release(dead[i]));
+        }
+        for (int i = 0; i < 100; i++)
+            FAILS(ACU_ERROR_HANDLE, "released already", acu_block_release(dead[i]));
+    }
+    acu_quarantine(0);
+    OK(acu_block_release(new_block(client, 16, 0)));
+    acu_quarantine(5);
+    OK(acu_block_release(new_block(client, 16, 0)));
+    acu_quarantine(1024);
+}
+
 /* ---- raw ---- */
 
 static void without_raw(acu_backend *table) {
@@ -453,6 +473,7 @@ int main(void) {
         cmocka_unit_test_setup(wrong_handles_are_refused, setup),
         cmocka_unit_test_setup(wrong_marks_and_blocks_are_refused, setup),
         cmocka_unit_test_setup(a_release_keeps_the_last_error, setup),
+        cmocka_unit_test_setup(dead_handles_are_kept, setup),
         cmocka_unit_test_setup(what_is_beneath, setup),
         cmocka_unit_test_setup(marks_are_points_in_a_queue, setup),
         cmocka_unit_test_setup(a_mark_keeps_its_client, setup),

@@ -56,6 +56,24 @@ static void writes_before_reads(acu_place where) {
 }
 EVERYWHERE(writes_before_reads)
 
+/* A write comes after reads of the owner, and after those of a third client. */
+static void reads_before_writes(acu_place where) {
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_client) *three = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(one, 100, 2);
+    ACU_AUTO(acu_block) *c = new_block(three, 100, 3);
+    OK(acu_client_synchronize(one));
+    OK(acu_block_copy(one, b, 0, a, 0, 100));
+    OK(acu_block_copy(three, c, 0, a, 0, 100));
+    OK(acu_block_fill(two, a, 0, 100, "x", 1));
+    OK(acu_client_synchronize(two));
+    assert_int_equal(byte_at(one, b, 99), 1);
+    assert_int_equal(byte_at(three, c, 99), 1);
+}
+EVERYWHERE(reads_before_writes)
+
 /* Three clients, none of which owns both blocks that it uses. */
 static void three_clients(acu_place where) {
     ACU_AUTO(acu_client) *one = new_client(where);
@@ -221,6 +239,30 @@ static void *read_after_mark(void *data) {
     return NULL;
 }
 
+static void a_write_waits_for_a_slow_read(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *client = new_client(place);
+    ACU_AUTO(acu_client) *other = new_client(place);
+    ACU_AUTO(acu_block) *block = new_block(client, 100, 7);
+    made_up.slow_reads = 50;
+    for (int i = 0; i < 2; i++) {
+        acu_client *const writer = i ? other : client;
+        pthread_t thread;
+        ACU_AUTO(acu_mark) *mark = NULL;
+        OK(acu_block_fill(client, block, 0, 100, "\7", 1));
+        OK(acu_mark_create(client, &mark));
+        race r = {client, block, mark, 0};
+        const unsigned calls = made_up.calls[MADE_UP_READ_AFTER];
+        pthread_create(&thread, NULL, read_after_mark, &r);
+        while (__atomic_load_n(&made_up.calls[MADE_UP_READ_AFTER], __ATOMIC_RELAXED) == calls)
+            ;
+        OK(acu_block_fill(writer, block, 0, 100, "-", 1));
+        OK(acu_client_synchronize(writer));
+        pthread_join(thread, NULL);
+        assert_int_equal(r.failed, 0);
+    }
+}
+
 static void writers_wait_for_readers(acu_place where) {
     ACU_AUTO(acu_client) *client = new_client(where);
     ACU_AUTO(acu_client) *other = new_client(where);
@@ -320,6 +362,7 @@ int main(void) {
     blind = made_up_register(drop_all);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(writes_before_reads_everywhere, setup),
+        cmocka_unit_test_setup(reads_before_writes_everywhere, setup),
         cmocka_unit_test_setup(three_clients_everywhere, setup),
         cmocka_unit_test_setup(a_block_is_released_while_others_use_it_everywhere, setup),
         cmocka_unit_test_setup(clients_may_be_released_first_everywhere, setup),
@@ -327,6 +370,7 @@ int main(void) {
         cmocka_unit_test_setup(failing_waits_wait, setup),
         cmocka_unit_test_setup(a_client_waits_for_a_mark_everywhere, setup),
         cmocka_unit_test_setup(reading_beside_work_everywhere, setup),
+        cmocka_unit_test_setup(a_write_waits_for_a_slow_read, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };

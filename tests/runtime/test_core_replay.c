@@ -158,6 +158,31 @@ static void runs_are_in_order_with_other_clients(acu_place where) {
 }
 EVERYWHERE(runs_are_in_order_with_other_clients)
 
+/* Uses each block for reading first, and then writes to it. */
+static acu_result exchange(acu_client *client, void *data) {
+    job *j = data;
+    ACU_TRY(acu_block_copy(client, j->c, 0, j->a, 0, 40));
+    ACU_TRY(acu_block_copy(client, j->a, 0, j->b, 0, 40));
+    return acu_block_copy(client, j->b, 0, j->c, 0, 40);
+}
+
+static void others_see_what_a_run_writes(acu_place where) {
+    ACU_AUTO(acu_client) *client = new_client(where);
+    ACU_AUTO(acu_client) *other = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(client, 40, 1);
+    ACU_AUTO(acu_block) *b = new_block(client, 40, 2);
+    ACU_AUTO(acu_block) *c = new_block(client, 40, 3);
+    ACU_AUTO(acu_replay) *replay = NULL;
+    job j = {.a = a, .b = b, .c = c};
+    OK(acu_replay_record(client, exchange, &j, NULL, 0, &replay));
+    for (int i = 0; i < 4; i++) {
+        OK(acu_replay_run(replay));
+        assert_int_equal(count(other, i < 2 ? a : b), i % 2 == (i < 2) ? 1 : 2);
+        OK(acu_client_synchronize(client));
+    }
+}
+EVERYWHERE(others_see_what_a_run_writes)
+
 static acu_result run_another(acu_client *client, void *data) {
     job *j = data;
     ACU_TRY(acu_block_fill(client, j->a, 0, 40, "\7", 1));
@@ -495,6 +520,7 @@ int main(void) {
         cmocka_unit_test_setup(everything_may_be_released_everywhere, setup),
         cmocka_unit_test_setup(an_empty_replay_everywhere, setup),
         cmocka_unit_test_setup(runs_are_in_order_with_other_clients_everywhere, setup),
+        cmocka_unit_test_setup(others_see_what_a_run_writes_everywhere, setup),
         cmocka_unit_test_setup(a_replay_in_a_replay_everywhere, setup),
         cmocka_unit_test_setup(named_blocks, setup),
         cmocka_unit_test_setup(nothing_waits_in_a_recording_everywhere, setup),

@@ -543,9 +543,9 @@ static void failed_work_is_reported(void **state) {
     REFUSED(table->queue_synchronize(m.queue), 719, "cudaErrorLaunchFailure");
     REFUSED(table->mark_create(m.queue, &mark), 719, "acu_event");
     assert_null(mark);
+    machine_cleanup(&m);
     acu_sim_reset(NULL);
     (void)acu_release_error(NULL);
-    m = (machine){NULL, NULL}; /* the reset took all of it */
 }
 
 int main(void) {

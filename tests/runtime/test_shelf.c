@@ -78,6 +78,11 @@ static void it_says_what_it_is(void **state) {
     assert_string_equal(info.name, "shelf 1");
     assert_int_equal(info.can, 0);
     assert_int_equal(info.largest_block, 64 << 20);
+    assert_int_equal(info.max_rank,
+                     ACU_MAX_RANK); /* limits that the back end leaves out are none */
+    assert_int_equal(info.max_blocks, ACU_MAX_ARGUMENTS);
+    assert_true(info.max_group[0] == SIZE_MAX && info.max_group[2] == SIZE_MAX);
+    assert_true(info.max_group_items == SIZE_MAX);
     assert_true(acu_place_computes(shelf, ACU_F64));
     assert_false(acu_place_computes(shelf, ACU_BF16));
     second.device = 2;

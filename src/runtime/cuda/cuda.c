@@ -45,8 +45,8 @@ static void device_close(acu_backend_device *device) {
 static acu_result device_get_info(acu_backend_device *device, acu_place_info *info) {
     const acu_device_info *from = &device->info;
     *info = (acu_place_info){
-        .can = ACU_CAN_CAPTURE | ACU_CAN_RUN_AHEAD | ACU_CAN_ADDRESS | ACU_CAN_WRAP |
-               ACU_CAN_READ_BESIDE | ACU_CAN_COPY_PEERS,
+        .can = ACU_CAN_CAPTURE + ACU_CAN_RUN_AHEAD + ACU_CAN_ADDRESS + ACU_CAN_WRAP +
+               ACU_CAN_READ_BESIDE + ACU_CAN_COPY_PEERS,
         .alignment = 256, /* of cudaMalloc() and of pools; the caching allocator has more */
         .largest_block = from->memory,
         .memory = from->memory,

@@ -2,6 +2,7 @@
 #include "runtime/cuda/cuda.h"
 
 #include <anycuda/capture.h>
+#include <anycuda/region.h>
 #include <anycuda/transfer.h>
 
 #include <string.h>
@@ -128,34 +129,38 @@ static bool all_equal(const unsigned char *bytes, size_t size) {
     return memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
+static acu_result fill_bytes(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
+                             const void *byte) {
+    const acu_region where = {.buffer = buffer, .at = {at, 0, 0}};
+    return acu_region_fill_typed(&where, (acu_extent){bytes, 1, 1}, ACU_BYTES(1), byte, on);
+}
+
 /* Fills a part that is a whole number of elements. */
-static acu_result fill_whole(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
-                             const void *element, size_t size) {
+static acu_result fill_elements(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
+                                const void *element, size_t size) {
     ACU_AUTO(acu_buffer) *part = NULL;
     ACU_AUTO(acu_buffer) *elements = NULL;
-    const bool all = at == 0 && bytes == acu_buffer_count(buffer);
+    const bool all = bytes == acu_buffer_count(buffer);
     if (!all)
         ACU_TRY(acu_buffer_slice(buffer, at, bytes, &part));
-    acu_buffer *used = all ? buffer : part;
-    if (size > 1) {
-        ACU_TRY(acu_buffer_reinterpret(used, ACU_BYTES(size), &elements));
-        used = elements;
-    }
-    return acu_buffer_fill_typed(used, ACU_BYTES(size), element, on);
+    ACU_TRY(acu_buffer_reinterpret(all ? buffer : part, ACU_BYTES(size), &elements));
+    return acu_buffer_fill_typed(elements, ACU_BYTES(size), element, on);
 }
 
 /* The last element may be cut; its bytes are at the beginning, too. */
 static acu_result fill(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
                        const void *element, size_t size) {
     const size_t cut = bytes % size, whole = bytes - cut;
+    if (all_equal(element, size))
+        return fill_bytes(on, buffer, at, bytes, element);
     if (whole == 0)
-        return fill_whole(on, buffer, at, cut, element, cut);
-    ACU_TRY(fill_whole(on, buffer, at, whole, element, size));
+        return fill_elements(on, buffer, at, cut, element, cut);
+    ACU_TRY(fill_elements(on, buffer, at, whole, element, size));
     return cut == 0 ? 0 : acu_buffer_copy_range(buffer, at + whole, buffer, at, cut, on);
 }
 
 acu_result acu_cuda_fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_t at,
                          uint64_t bytes, const void *element, size_t element_bytes) {
-    const size_t size = all_equal(element, element_bytes) ? 1 : element_bytes;
-    return acu_cuda_outcome(fill(queue->stream, acu_cuda_buffer(to), at, bytes, element, size));
+    return acu_cuda_outcome(
+        fill(queue->stream, acu_cuda_buffer(to), at, bytes, element, element_bytes));
 }

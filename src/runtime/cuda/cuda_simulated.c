@@ -140,16 +140,17 @@ static acu_result check(acu_kernel *kernel, const acu_backend_arg *args, size_t 
     ACU_TRY(acu_cuda_outcome(acu_kernel_get_parameter_count(kernel, &wanted)));
     if (wanted != count)
         return acu_backend_fail(ACU_ERROR_ARGUMENT,
-                                "the kernel has %zu parameters, but the arguments are %zu", wanted,
-                                count);
+                                "kernel \"%s\" has %zu parameters, but there are %zu arguments",
+                                acu_kernel_name(kernel), wanted, count);
     for (size_t i = 0; i < count; i++) {
         acu_parameter parameter;
         const size_t size = args[i].memory ? sizeof(void *) : args[i].size;
         ACU_TRY(acu_cuda_outcome(acu_kernel_get_parameter(kernel, i, &parameter)));
         if (parameter.size != size)
             return acu_backend_fail(ACU_ERROR_ARGUMENT,
-                                    "argument %zu has %zu bytes, but the parameter has %zu", i,
-                                    size, parameter.size);
+                                    "argument %zu has %zu bytes, but parameter %zu of kernel "
+                                    "\"%s\" has %zu",
+                                    i, size, i, acu_kernel_name(kernel), parameter.size);
     }
     return 0;
 }

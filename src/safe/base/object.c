@@ -1,6 +1,8 @@
 /* Handles: how they are made, counted, checked, described and destroyed. */
 #include "safe/base/object.h"
 
+#include "core/quarantine.h"
+
 #include <anycuda/cudart.h>
 #include <anycuda/load.h>
 
@@ -10,13 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(NDEBUG)
-enum { QUARANTINE = 0 };
-#else
-enum { QUARANTINE = 1024 };
-#endif
-
-acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
+acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = ACU_QUARANTINE};
 
 /* ---- threads ---- */
 
@@ -98,6 +94,8 @@ void acu_object_free(acu_object *object) {
 void acu_quarantine(size_t objects) {
     pthread_mutex_lock(&lock);
     __atomic_store_n(&acu_watched.quarantine, objects, __ATOMIC_RELAXED);
+    __atomic_store_n(&acu_quarantine_size, objects,
+                     __ATOMIC_RELAXED); /* of the runtime's handles */
     acu_object *surplus = take_surplus();
     pthread_mutex_unlock(&lock);
     free_all(surplus);

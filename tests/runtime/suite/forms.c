@@ -9,6 +9,7 @@
 
 #include <anycuda/sim.h>
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <time.h>
 
@@ -399,14 +400,18 @@ acu_program_source source_of(const char *name) {
     return source;
 }
 
+static pthread_mutex_t made_lock = PTHREAD_MUTEX_INITIALIZER;
+
 acu_program *program(const char *name) {
     suite_program *it = find_program(name);
     acu_program_source source = source_of(name);
     /* The simulator then runs what is registered for the kernel's name. */
     if (is_simulated() && it->args > 3)
         source.cpu = NULL;
-    if (!it->made)
-        OK(acu_program_create(&source, &it->made));
+    pthread_mutex_lock(&made_lock);
+    acu_result result = it->made ? 0 : acu_program_create(&source, &it->made);
+    pthread_mutex_unlock(&made_lock);
+    OK(result);
     return it->made;
 }
 

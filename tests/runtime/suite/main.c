@@ -204,8 +204,8 @@ static int print_usage(FILE *to) {
     fprintf(to, "usage: runtime_suite [-t] PLACE [REGEX]\n"
                 "       runtime_suite -l [REGEX]\n"
                 "  runs the cases of the runtime interface on a PLACE: cpu, cuda, webgpu,\n"
-                "  madeup (a back end that does its work late), or fake (one that has only\n"
-                "  what each must have);\n"
+                "  madeup (a back end that does its work late), fake (one that has only\n"
+                "  what each must have), or the path of a shared object;\n"
                 "  REGEX chooses cases by their names (copy[.]), -l lists them, -t times them\n");
     return USAGE;
 }

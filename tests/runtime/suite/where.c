@@ -104,6 +104,16 @@ static const char *prepare_webgpu(void) {
     return NULL;
 }
 
+/* The first device of a back end in a shared object. */
+static acu_place open_place(const char *path) {
+    acu_place opened = {0, 0};
+    if (acu_runtime_open(path, &opened.runtime)) {
+        fprintf(stderr, "error: %s\n", acu_last_error_message());
+        exit(2);
+    }
+    return opened;
+}
+
 static const char *find_place(const char *name) {
     if (strcmp(name, "cpu") == 0) {
         place = acu_place_cpu();
@@ -127,7 +137,13 @@ static const char *find_place(const char *name) {
         late = true;
         return NULL;
     }
-    fprintf(stderr, "error: there is no place '%s'; there are cpu, cuda, webgpu, fake and madeup\n",
+    if (strchr(name, '/')) {
+        place = open_place(name);
+        return NULL;
+    }
+    fprintf(stderr,
+            "error: there is no place '%s'; there are cpu, cuda, webgpu, fake, madeup, and the "
+            "path of a shared object\n",
             name);
     exit(2);
 }
