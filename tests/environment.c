@@ -17,4 +17,7 @@ __attribute__((constructor)) static void set_defaults(void) {
 #if defined(ANYCUDA_SIM)
     setenv("ANYCUDA_SIM", ANYCUDA_SIM, 0);
 #endif
+#if defined(ANYCUDA_WEBGPU)
+    setenv("ANYCUDA_WEBGPU", ANYCUDA_WEBGPU, 0);
+#endif
 }

@@ -144,8 +144,9 @@ typedef struct acu_backend {
 
     /* ---- captures; all or none. NULL: a replay makes the recorded calls again ---- */
     /* From here to capture_end() the queue's work is recorded: writes (whose bytes the back end
-     * keeps), copies, fills, strided copies and runs. Where one of them, or capture_end(), returns
-     * ACU_NOT_SUPPORTED, capture_cancel() follows, and the replay makes the calls again. */
+     * keeps), copies, fills, strided copies and runs. Where one of them, or capture_end(), fails,
+     * capture_cancel() follows; after ACU_NOT_SUPPORTED the replay makes the calls again. Any
+     * other failure is that of acu_replay_record(). */
     acu_result (*capture_begin)(acu_backend_queue *queue);
     acu_result (*capture_end)(acu_backend_queue *queue, acu_backend_replay **out);
     void (*capture_cancel)(acu_backend_queue *queue);

@@ -5,6 +5,9 @@
  * place use is ordered, too: the later use waits for the earlier one on the device. Several threads
  * may use a client at once, and retain and release it; another handle of the same queue is
  * acu_client_retain().
+ *
+ * In a forked process, clients that were made before cannot be used (ACU_ERROR_STATE), and neither
+ * can what belongs to them; it can be released, which gives up no more than its memory of the host.
  */
 #ifndef ACU_CLIENT_H
 #define ACU_CLIENT_H

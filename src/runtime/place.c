@@ -140,18 +140,20 @@ static void correct(const acu_backend *table, acu_place_info *info) {
 acu_result acu_place_count_devices(const char *call, int runtime, int *count) {
     const acu_backend *table = acu_runtime_table(runtime);
     const char *name = acu_runtime_name(runtime);
+    char object[64];
     *count = 0;
     if (!*name)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no runtime %d", runtime);
+    (void)snprintf(object, sizeof object, "runtime %s", name);
     if (!table)
-        return acu_fail(call, name, ACU_NOT_SUPPORTED,
+        return acu_fail(call, object, ACU_NOT_SUPPORTED,
                         "this program does not have the runtime; it has one whose place it names "
                         "(acu_place_%s()), and all after acu_runtime_add_all()",
                         name);
     acu_result code = table->count_devices(count);
     if (code || *count < 0)
         *count = 0;
-    return code ? acu_backend_failed(call, name, code) : ACU_SUCCESS;
+    return code ? acu_backend_failed(call, object, code) : ACU_SUCCESS;
 }
 
 /* Opens a device by its back end; the failure is recorded. */

@@ -151,17 +151,25 @@ static void wait_for_change(const crowd *c, acu_client *client) {
     pthread_mutex_unlock(&client->lock);
 }
 
-/* Locks all; where another thread records with one of them, this thread waits. */
-static void lock_all(const crowd *c) {
-    for (unsigned i = 0; i < c->count; i++)
-        pthread_mutex_lock(&c->clients[i]->lock);
+/* Returns a client with which another thread records; NULL if there is none. With all locks. */
+static acu_client *find_recorded(const crowd *c) {
     for (unsigned i = 0; i < c->count; i++) {
         const acu_recording *recording = c->clients[i]->recording;
-        if (recording && !acu_recording_is_here(recording)) {
-            wait_for_change(c, c->clients[i]);
-            lock_all(c);
+        if (recording && !acu_recording_is_here(recording))
+            return c->clients[i];
+    }
+    return NULL;
+}
+
+/* Locks all; where another thread records with one of them, this thread waits. */
+static void lock_all(const crowd *c) {
+    for (;;) {
+        for (unsigned i = 0; i < c->count; i++)
+            pthread_mutex_lock(&c->clients[i]->lock);
+        acu_client *recorded = find_recorded(c);
+        if (!recorded)
             return;
-        }
+        wait_for_change(c, recorded);
     }
 }
 

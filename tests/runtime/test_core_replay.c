@@ -488,6 +488,52 @@ static void other_threads_wait(acu_place where) {
 }
 EVERYWHERE(other_threads_wait)
 
+/* Two threads record at once, each with blocks of the other's client. */
+typedef struct pair {
+    acu_client *client;
+    acu_block *to, *from;
+    pthread_barrier_t *barrier;
+    acu_result code;
+} pair;
+
+static acu_result copy_at_once(acu_client *client, void *data) {
+    pair *p = data;
+    pthread_barrier_wait(p->barrier);
+    acu_result code = acu_block_copy(client, p->to, 0, p->from, 0, 40);
+    pthread_barrier_wait(p->barrier);
+    return code;
+}
+
+static void *record_and_run(void *data) {
+    pair *p = data;
+    acu_replay *replay = NULL;
+    p->code = acu_replay_record(p->client, copy_at_once, p, NULL, 0, &replay);
+    for (int i = 0; i < 20 && !p->code; i++)
+        p->code = acu_replay_run(replay);
+    if (!p->code)
+        p->code = acu_replay_release(replay);
+    return NULL;
+}
+
+static void two_threads_record(acu_place where) {
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    ACU_AUTO(acu_block) *a = new_block(one, 40, 1);
+    ACU_AUTO(acu_block) *b = new_block(two, 40, 2);
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, 2);
+    pthread_t thread;
+    pair p = {one, b, a, &barrier, -1}, q = {two, a, b, &barrier, -1};
+    pthread_create(&thread, NULL, record_and_run, &p);
+    (void)record_and_run(&q);
+    pthread_join(thread, NULL);
+    OK(p.code);
+    OK(q.code);
+    assert_int_equal(count(one, a), count(two, b)); /* the first copy made them equal */
+    pthread_barrier_destroy(&barrier);
+}
+EVERYWHERE(two_threads_record)
+
 static acu_result record_other(acu_client *client, void *data) {
     job *j = data;
     ACU_TRY(acu_block_fill(client, j->a, 0, 40, "\4", 1));
@@ -530,6 +576,7 @@ int main(void) {
         cmocka_unit_test_setup(wrong_replays, setup),
         cmocka_unit_test_setup(recordings_freeze_memory, setup),
         cmocka_unit_test_setup(other_threads_wait_everywhere, setup),
+        cmocka_unit_test_setup(two_threads_record_everywhere, setup),
         cmocka_unit_test_setup(two_recordings_of_one_thread_everywhere, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ SPIED_ON = (build.VERSIONS[0], "12.9")  # the oldest, and the one with most adap
 THREADED = (
     "loader_threads",
     "loader_bind",
+    "runtime_cpu",
     "sanitize_first_use",
     "safe_threads",
     "safe_allocator_model",

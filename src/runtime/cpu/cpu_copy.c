@@ -7,7 +7,7 @@
 
 /* Bytes that the thread which gives the work copies itself, if the queue is idle: of copies that it
  * does not wait for, and of those that it waits for. Several threads do not copy so much faster. */
-static const uint64_t at_once = (uint64_t)4 << 20u, waiting = (uint64_t)8 << 20u;
+static const uint64_t at_once = (uint64_t)4 << 20u, waiting = (uint64_t)16 << 20u;
 /* Bytes of one part of a larger copy. */
 static const size_t part_bytes = (size_t)1 << 20u;
 

@@ -1,6 +1,6 @@
 /*
  * Each loop exists for each type of element: of 1, 2, 4, 8 and 16 bytes, and two that overlap,
- * which make an element of any size up to 32 bytes. Nothing is aligned. The compiler turns loops
+ * which make an element of any size up to 64 bytes. Nothing is aligned. The compiler turns loops
  * with constant steps into ones of vectors.
  */
 #include "runtime/cpu/cpu_loops.h"
@@ -14,6 +14,7 @@ typedef uint16_t UNALIGNED e2;
 typedef uint32_t UNALIGNED e4;
 typedef uint64_t UNALIGNED e8;
 typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
+typedef uint64_t __attribute__((vector_size(32), aligned(1), may_alias)) e32;
 
 /* The rest of a row, as names that the loops have in common. */
 #define EACH_ROW(plane)                                                                            \
@@ -46,10 +47,14 @@ typedef uint64_t __attribute__((vector_size(16), aligned(1), may_alias)) e16;
             char *target = to;                                                                     \
             const char *source = from;                                                             \
             _Pragma("GCC unroll 4") for (size_t i = 0; i < columns;                                \
-                                         i++, target += to_step, source += from_step) *            \
-                (type *)(void *)target = *(const type *)(const void *)source;                      \
+                                         i++, target += to_step, source += from_step) {            \
+                *(type *)(void *)target = *(const type *)(const void *)source;                     \
+            }                                                                                      \
         }                                                                                          \
-    }                                                                                              \
+    }
+
+/* A loop over elements that are longer than the type, and at most twice as long. */
+#define PAIR_LOOP(type)                                                                            \
     static void type##_pair(const acu_cpu_plane *plane) {                                          \
         const ptrdiff_t to_step = plane->to_column, from_step = plane->from_column;                \
         const size_t columns = plane->columns, second = plane->element - sizeof(type);             \
@@ -71,8 +76,14 @@ LOOPS(e2)
 LOOPS(e4)
 LOOPS(e8)
 LOOPS(e16)
+PAIR_LOOP(e2)
+PAIR_LOOP(e4)
+PAIR_LOOP(e8)
+PAIR_LOOP(e16)
+PAIR_LOOP(e32)
+#define e1_pair e1_any /* of one element */
 
-/* Elements of more than 32 bytes. */
+/* Elements of more than 64 bytes. */
 static void long_any(const acu_cpu_plane *plane) {
     EACH_ROW(plane) {
         char *target = to;
@@ -266,7 +277,7 @@ static acu_cpu_loop *for_element(const loops *all, const acu_cpu_plane *plane) {
 acu_cpu_loop *acu_cpu_loop_for(const acu_cpu_plane *plane) {
     const size_t element = plane->element;
     if (element > 32)
-        return long_any;
+        return element <= 64 ? e32_pair : long_any;
     for (unsigned i = 0; i < sizeof by_size / sizeof *by_size; i++) {
         const size_t size = (size_t)1 << i;
         if (element == size)

@@ -21,7 +21,7 @@ static struct {
     unsigned count, threads;
     uint64_t first;
     const char *place;
-    bool shrinks;
+    bool shrinks, is_second;
 } asked;
 
 static unsigned differences;
@@ -53,8 +53,9 @@ bool case_has_failed(void) {
 /* ---- running ---- */
 
 static void make_clients(acu_client *clients[CLIENTS]) {
+    acu_place other = asked.is_second ? second_device() : other_place();
     for (int i = 0; i < CLIENTS; i++)
-        OK(acu_client_create(i == CLIENTS - 1 ? other_place() : place, NULL, &clients[i]));
+        OK(acu_client_create(i == CLIENTS - 1 ? other : place, NULL, &clients[i]));
 }
 
 /* Returns whether everything is as it should be in the end. */
@@ -194,9 +195,10 @@ static void shrink(uint64_t seed) {
 /* ---- the command ---- */
 
 static int print_usage(FILE *to) {
-    fprintf(to, "usage: runtime_random [-s | -t THREADS | -v] COUNT FIRST PLACE\n"
+    fprintf(to, "usage: runtime_random [-2] [-s | -t THREADS | -v] COUNT FIRST PLACE\n"
                 "  runs COUNT random programs, whose seeds begin with FIRST, on a PLACE: cpu,\n"
                 "  cuda, webgpu, fake or madeup, and compares all that they read with a model;\n"
+                "  -2 uses the place's second device as well, and not the CPU;\n"
                 "  -s looks for the shortest part of each that still differs;\n"
                 "  -t runs one program in each thread, on the same clients;\n"
                 "  -v prints every step\n");
@@ -218,6 +220,8 @@ int main(int argc, char **argv) {
     int at = 1;
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
         return print_usage(stdout), 0;
+    if (argc > at && strcmp(argv[at], "-2") == 0)
+        asked.is_second = at++;
     if (argc > at && strcmp(argv[at], "-s") == 0)
         asked.shrinks = at++;
     else if (argc > at && strcmp(argv[at], "-v") == 0)

@@ -33,6 +33,16 @@ static void set_word(memory *to, size_t i, uint32_t word) {
     memcpy(to->bytes + 4 * i, &word, 4);
 }
 
+/* Moves on to the next element, of which the last index changes first. */
+static void move_on(size_t *at, unsigned rank, const size_t *shape) {
+    for (unsigned k = rank; k > 0; k--) {
+        at[k - 1]++;
+        if (at[k - 1] < shape[k - 1])
+            return;
+        at[k - 1] = 0;
+    }
+}
+
 static void apply_strided(const op *it) {
     size_t at[MOST_DIMENSIONS] = {0}, count = 1;
     for (unsigned k = 0; k < it->rank; k++)
@@ -45,8 +55,7 @@ static void apply_strided(const op *it) {
         }
         memcpy(it->to->bytes + (size_t)to * it->element_bytes,
                it->from->bytes + (size_t)from * it->element_bytes, it->element_bytes);
-        for (unsigned k = it->rank; k-- > 0 && ++at[k] == it->shape[k];)
-            at[k] = 0;
+        move_on(at, it->rank, it->shape);
     }
 }
 

@@ -57,8 +57,8 @@ static void expect(world *w, acu_result got, acu_result expected) {
 static void compare(world *w, const memory *m, uint64_t at, const uint8_t *got, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i++)
         if (got[i] != m->bytes[at + i])
-            differ(w, "byte %llu of %llu is %u and not %u", (unsigned long long)(at + i),
-                   (unsigned long long)m->size, got[i], m->bytes[at + i]);
+            differ(w, "byte %llu + %llu of %llu is %u and not %u", (unsigned long long)at,
+                   (unsigned long long)i, (unsigned long long)m->size, got[i], m->bytes[at + i]);
 }
 
 /* Memory of the host, until the next call. */

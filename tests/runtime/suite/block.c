@@ -181,6 +181,37 @@ CASE(a_block_that_another_client_still_uses) {
     OK(acu_block_release(next));
 }
 
+CASE(memory_is_not_used_again_before_another_client_is_done) {
+    acu_client *second = new_client();
+    for (int i = 0; i < 10; i++) {
+        uint8_t *data = some_bytes(4000);
+        acu_block *from = NULL, *next = NULL, *to = new_block_for(second, 4000);
+        OK(acu_block_create(client, 4000, &from));
+        OK(acu_block_write(client, from, 0, data, 4000));
+        OK(acu_block_copy(second, to, 0, from, 0, 4000));
+        OK(acu_block_release(from));
+        OK(acu_block_create(client, 4000, &next));
+        OK(acu_block_fill(client, next, 0, 4000, "\xee", 1));
+        OK(acu_client_synchronize(client));
+        HOLDS_FOR(second, to, data, 4000);
+        OK(acu_block_release(next));
+    }
+}
+
+CASE(memory_is_not_given_back_before_another_client_is_done) {
+    acu_client *second = new_client();
+    for (int i = 0; i < 10; i++) {
+        uint8_t *data = some_bytes(4000);
+        acu_block *from = NULL, *to = new_block_for(second, 4000);
+        OK(acu_block_create(client, 4000, &from));
+        OK(acu_block_write(client, from, 0, data, 4000));
+        OK(acu_block_copy(second, to, 0, from, 0, 4000));
+        OK(acu_block_release(from));
+        OK(acu_client_trim_memory(client, 0));
+        HOLDS_FOR(second, to, data, 4000);
+    }
+}
+
 /* ---- wrapped memory ---- */
 
 static int dropped;

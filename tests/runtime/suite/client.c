@@ -265,6 +265,90 @@ CASE(readers_on_two_clients_come_before_a_writer) {
     }
 }
 
+/* The owner, and then another client, writes and is done before the readers are asked. */
+static void write_after_readers(acu_client *writer) {
+    acu_client *second = new_client(), *third = new_client();
+    acu_block *block = new_block(4096), *a = new_block_for(second, 4096),
+              *b = new_block_for(third, 4096);
+    uint32_t word = 3;
+    for (uint32_t i = 10; i < 20; i++) {
+        OK(acu_block_fill(client, block, 0, 4096, &i, 4));
+        OK(acu_block_copy(second, a, 0, block, 0, 4096));
+        OK(acu_block_copy(third, b, 0, block, 0, 4096));
+        OK(acu_block_fill(writer, block, 0, 4096, &word, 4));
+        OK(acu_client_synchronize(writer));
+        EQUAL(((uint32_t *)(void *)contents(third, b, 4092, 4))[0], i);
+        EQUAL(((uint32_t *)(void *)contents(second, a, 4092, 4))[0], i);
+        EQUAL(((uint32_t *)(void *)contents(second, block, 4092, 4))[0], 3);
+    }
+}
+
+CASE(the_owner_writes_after_readers) {
+    write_after_readers(client);
+}
+
+CASE(another_client_writes_after_readers) {
+    write_after_readers(new_client());
+}
+
+CASE(another_client_writes_after_the_owner_reads) {
+    acu_client *second = new_client();
+    acu_block *block = new_block(4096), *copy = new_block(4096);
+    uint32_t word = 3;
+    for (uint32_t i = 10; i < 20; i++) {
+        OK(acu_block_fill(client, block, 0, 4096, &i, 4));
+        OK(acu_block_copy(client, copy, 0, block, 0, 4096));
+        OK(acu_block_fill(second, block, 0, 4096, &word, 4));
+        OK(acu_client_synchronize(second));
+        EQUAL(((uint32_t *)(void *)contents(client, copy, 4092, 4))[0], i);
+    }
+}
+
+CASE(a_writer_waits_for_a_held_reader) {
+    needs_hold();
+    acu_client *second = new_client();
+    uint8_t *data = some_bytes(4096);
+    acu_block *block = new_block_of(data, 4096), *copy = new_block_for(second, 4096);
+    OK(acu_client_synchronize(client));
+    hold(second);
+    OK(acu_block_copy(second, copy, 0, block, 0, 4096));
+    OK(acu_run(client, program("suite_step"), acu_items(1024), acu_inout_block(block), 1024u));
+    acu_mark *mark = new_mark(client);
+    EQUAL(acu_mark_query(mark), ACU_NOT_READY);
+    let_go();
+    OK(acu_mark_synchronize(mark));
+    HOLDS_FOR(second, copy, data, 4096);
+}
+
+CASE(two_writers_on_other_clients_keep_their_order) {
+    acu_client *second = new_client(), *third = new_client();
+    acu_block *block = new_block(4096);
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t first = 2 * i, last = 2 * i + 1;
+        OK(acu_block_fill(second, block, 0, 4096, &first, 4));
+        OK(acu_block_fill(third, block, 2048, 2048, &last, 4));
+        OK(acu_client_synchronize(i % 2 ? second : third));
+        const uint32_t *got = (uint32_t *)(void *)contents(client, block, 0, 4096);
+        EQUAL(got[0], first);
+        EQUAL(got[1023], last);
+    }
+}
+
+CASE(a_mark_of_one_client_is_enough_for_two_blocks) {
+    acu_client *second = new_client();
+    acu_block *a = new_block(400), *b = new_block(400), *to = new_block_for(second, 400);
+    for (uint32_t i = 0; i < 5; i++) {
+        OK(acu_run(client, program("suite_count"), acu_items(100), acu_out_block(a), i, 100u));
+        OK(acu_run(client, program("suite_count"), acu_items(100), acu_out_block(b), i + 7, 100u));
+        OK(acu_client_wait(second, new_mark(client)));
+        OK(acu_block_copy(second, to, 0, b, 0, 200));
+        OK(acu_block_copy(second, to, 200, a, 0, 200));
+        const uint32_t *got = (uint32_t *)(void *)contents(second, to, 0, 400);
+        EQUAL(got[0], i + 7);
+        EQUAL(got[50], i);
+    }
+}
+
 CASE(waiting_needs_handles) {
     acu_mark *mark = new_mark(client);
     FAILS(acu_client_wait(NULL, mark), ACU_ERROR_ARGUMENT, "acu_client_wait");

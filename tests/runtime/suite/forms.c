@@ -13,7 +13,8 @@
 #include <stdarg.h>
 #include <time.h>
 
-#define FOR_ITEMS(i, part, limit)                                                                  \
+/* For each item `i` of a part below a limit. */
+#define FOR_ITEMS(part, limit)                                                                     \
     for (size_t i = (part)->begin[0]; i < (part)->end[0] && i < (limit); i++)
 #define WORD(arg) (*(const uint32_t *)(arg))
 
@@ -55,7 +56,7 @@
 static void add(const acu_part *part, void *const *args) {
     const float *a = args[0], *b = args[1];
     float *sum = args[2];
-    FOR_ITEMS(i, part, WORD(args[3]))
+    FOR_ITEMS(part, WORD(args[3]))
     sum[i] = a[i] + b[i];
 }
 
@@ -75,7 +76,7 @@ static void scale(const acu_part *part, void *const *args) {
     float *x = args[0];
     float factor = *(const float *)args[1];
     int32_t offset = *(const int32_t *)args[2];
-    FOR_ITEMS(i, part, WORD(args[3]))
+    FOR_ITEMS(part, WORD(args[3]))
     x[i] = x[i] * factor + (float)offset;
 }
 
@@ -95,7 +96,7 @@ static const char scale_wgsl[] =
 /* x[i] = i + first */
 static void count_up(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
-    FOR_ITEMS(i, part, WORD(args[2]))
+    FOR_ITEMS(part, WORD(args[2]))
     x[i] = (uint32_t)i + WORD(args[1]);
 }
 
@@ -110,7 +111,7 @@ static const char count_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32")
 /* x[i] = x[i] * 3 + 1, as whole numbers: the order of two runs, and their number, show */
 static void step(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
-    FOR_ITEMS(i, part, WORD(args[1]))
+    FOR_ITEMS(part, WORD(args[1]))
     x[i] = x[i] * 3 + 1;
 }
 
@@ -126,7 +127,7 @@ static const char step_wgsl[] = WGSL_BLOCK("0", "read_write", "x", "u32") WGSL_V
 static void copy_words(const acu_part *part, void *const *args) {
     const uint32_t *from = args[0];
     uint32_t *to = args[1];
-    FOR_ITEMS(i, part, WORD(args[2]))
+    FOR_ITEMS(part, WORD(args[2]))
     to[i] = from[i];
 }
 
@@ -142,7 +143,7 @@ static const char copy_wgsl[] =
 static void reduce(const acu_part *part, void *const *args) {
     const uint32_t *from = args[0];
     uint32_t *sums = args[1];
-    FOR_ITEMS(i, part, WORD(args[2]))
+    FOR_ITEMS(part, WORD(args[2]))
     __atomic_fetch_add(&sums[i / 64], from[i], __ATOMIC_RELAXED);
 }
 
@@ -200,8 +201,8 @@ static void cube(const acu_part *part, void *const *args) {
     uint32_t *to = args[0], nx = WORD(args[1]), ny = WORD(args[2]), nz = WORD(args[3]);
     for (size_t z = part->begin[2]; z < part->end[2] && z < nz; z++)
         for (size_t y = part->begin[1]; y < part->end[1] && y < ny; y++)
-            FOR_ITEMS(x, part, nx)
-    to[x + nx * (y + ny * z)] = (uint32_t)(x + 1000 * y + 1000000 * z);
+            FOR_ITEMS(part, nx)
+    to[i + nx * (y + ny * z)] = (uint32_t)(i + 1000 * y + 1000000 * z);
 }
 
 static const char cube_ptx[] = PTX(
@@ -300,7 +301,7 @@ static const char struct_wgsl[] =
 /* x[i] *= 2, without a value: the number of items is that of the words, and no thread is beyond */
 static void twice(const acu_part *part, void *const *args) {
     uint32_t *x = args[0];
-    FOR_ITEMS(i, part, SIZE_MAX)
+    FOR_ITEMS(part, SIZE_MAX)
     x[i] *= 2;
 }
 
@@ -426,7 +427,7 @@ enum { MOST_BLOCKS = 200 };
 
 static void sum_blocks(const acu_part *part, void *const *args, size_t inputs) {
     uint32_t *sum = args[inputs], n = WORD(args[inputs + 1]);
-    FOR_ITEMS(i, part, n) {
+    FOR_ITEMS(part, n) {
         sum[i] = 0;
         for (size_t k = 0; k < inputs; k++)
             sum[i] += ((const uint32_t *)args[k])[i];

@@ -74,7 +74,7 @@ CASE(a_program_without_a_form_for_the_place) {
     acu_block *block = new_block(400);
     acu_program_source source = source_of("suite_count");
     source.flags = 0;
-    if (is_cpu() || is_late())
+    if (runs_form_of_cpu())
         source.cpu = NULL;
     if (is_cuda())
         source.ptx = NULL;

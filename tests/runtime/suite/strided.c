@@ -13,6 +13,16 @@ static const int64_t *packed(const acu_strides *s, const int64_t *given, int64_t
     return room;
 }
 
+/* Moves on to the next element, of which the last index changes first. */
+static void move_on(size_t *at, unsigned rank, const size_t *shape) {
+    for (unsigned k = rank; k > 0; k--) {
+        at[k - 1]++;
+        if (at[k - 1] < shape[k - 1])
+            return;
+        at[k - 1] = 0;
+    }
+}
+
 static void copy_on_host(uint8_t *to, const uint8_t *from, size_t size, const acu_strides *s) {
     int64_t to_room[ACU_MAX_RANK], from_room[ACU_MAX_RANK];
     const int64_t *to_steps = packed(s, s->to, to_room), *steps = packed(s, s->from, from_room);
@@ -26,8 +36,7 @@ static void copy_on_host(uint8_t *to, const uint8_t *from, size_t size, const ac
             from_at += (int64_t)at[k] * steps[k];
         }
         memcpy(to + (size_t)to_at * size, from + (size_t)from_at * size, size);
-        for (unsigned k = s->rank; k-- > 0 && ++at[k] == s->shape[k];)
-            at[k] = 0;
+        move_on(at, s->rank, s->shape);
     }
 }
 

@@ -149,8 +149,10 @@ void needs(unsigned what, const char *in_words);
 bool is_webgpu(void);
 bool is_cuda(void);
 bool is_cpu(void);
-/* The made-up back end, which does nothing until something waits for it, and the CPU's forms. */
+/* The made-up back end, which does nothing until something waits for it. */
 bool is_late(void);
+/* The place itself runs the CPU's forms of programs. */
+bool runs_form_of_cpu(void);
 /* Programs have forms for the place. */
 bool has_programs(void);
 /* CUDA is the simulator, where a GPU would do what the test cannot. */
@@ -177,7 +179,7 @@ acu_mark *new_mark(acu_client *of);
 /* Keeps what the case made by itself until the case ends. */
 void release_block_later(acu_block *block);
 void release_replay_later(acu_replay *replay);
-void release_program_later(acu_program *program);
+void release_program_later(acu_program *made);
 
 /* Memory of the host, which is freed after the case. */
 void *host_bytes(size_t size); /* zeros */
@@ -212,7 +214,7 @@ void release_programs(void);
 
 /* `client` waits there until let_go(), which each case does in the end. */
 bool can_hold(void);
-void hold(acu_client *held);
+void hold(acu_client *of);
 void let_go(void);
 /* Ends the case as skipped where hold() cannot be had. */
 void needs_hold(void);

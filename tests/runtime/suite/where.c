@@ -30,9 +30,14 @@ bool is_webgpu(void) {
 }
 
 static bool late;
+static const char *left_out = "nothing"; /* of a made-up back end */
 
 bool is_late(void) {
     return late;
+}
+
+bool runs_form_of_cpu(void) {
+    return is_cpu() || (late && strcmp(left_out, "programs") != 0);
 }
 
 bool has_programs(void) {
@@ -64,9 +69,67 @@ static void leave_the_least(acu_backend *table) {
     *table = least;
 }
 
-/* Its answer about types is for other tests. */
-static void let_it_compute(acu_backend *table) {
-    table->computes = NULL;
+/* What a back end may leave out, of which a made-up one leaves out one thing: "madeup-fill". */
+static const char *const left_out_names[] = {"nothing",    "fill",  "copy_strided", "copy_peer",
+                                             "read_after", "marks", "queue_wait",   "programs",
+                                             "captures",   "raw",   "wrap"};
+
+static bool leaves_out(const char *what) {
+    return strcmp(left_out, what) == 0;
+}
+
+static void leave_out_one(acu_backend *t) {
+    t->computes = NULL; /* its answer is for other tests */
+    if (leaves_out("fill"))
+        t->fill = NULL;
+    if (leaves_out("copy_strided"))
+        t->copy_strided = NULL;
+    if (leaves_out("copy_peer"))
+        t->copy_peer = NULL;
+    if (leaves_out("read_after"))
+        t->read_after = NULL;
+    if (leaves_out("queue_wait"))
+        t->queue_wait = NULL;
+    if (leaves_out("wrap"))
+        t->memory_wrap = NULL, t->memory_unwrap = NULL;
+    if (leaves_out("marks")) {
+        t->mark_create = NULL;
+        t->mark_destroy = NULL;
+        t->mark_query = t->mark_synchronize = NULL;
+        t->queue_wait = NULL;
+    }
+    if (leaves_out("programs")) {
+        t->program_create = NULL;
+        t->program_destroy = NULL;
+        t->run = NULL;
+    }
+    if (leaves_out("captures")) {
+        t->capture_begin = NULL;
+        t->capture_end = NULL;
+        t->capture_cancel = NULL;
+        t->replay_run = NULL;
+        t->replay_destroy = NULL;
+    }
+    if (leaves_out("raw")) {
+        t->queue_get_raw = NULL;
+        t->memory_get_raw = NULL;
+        t->memory_get_address = t->memory_get_host = NULL;
+    }
+}
+
+/* Returns whether that is the made-up back end, whole or without one thing. */
+static bool choose_made_up(const char *name) {
+    const char *dash = strchr(name, '-');
+    if (strncmp(name, "madeup", 6) != 0 || (name[6] && dash != name + 6))
+        return false;
+    for (size_t i = 0; i < COUNT(left_out_names); i++)
+        if (!dash || strcmp(left_out_names[i], dash + 1) == 0) {
+            left_out = left_out_names[i];
+            place = made_up_register(leave_out_one);
+            late = true;
+            return true;
+        }
+    return false;
 }
 
 acu_place fake_place(void) {
@@ -132,18 +195,15 @@ static const char *find_place(const char *name) {
         place = fake_place();
         return NULL;
     }
-    if (strcmp(name, "madeup") == 0) {
-        place = made_up_register(let_it_compute);
-        late = true;
+    if (choose_made_up(name))
         return NULL;
-    }
     if (strchr(name, '/')) {
         place = open_place(name);
         return NULL;
     }
     fprintf(stderr,
-            "error: there is no place '%s'; there are cpu, cuda, webgpu, fake, madeup, and the "
-            "path of a shared object\n",
+            "error: there is no place '%s'; there are cpu, cuda, webgpu, fake, madeup, "
+            "madeup-fill and so on, and the path of a shared object\n",
             name);
     exit(2);
 }
