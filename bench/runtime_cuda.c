@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUED = 400, BYTES = 1024, SIDE = 64 };
+enum { QUEUED = 400, BYTES = 1024, SIDE = 64, ROW = 4 * SIDE, MATRIX = ROW * SIDE };
 
 static const double bar = 1.05;
 
@@ -96,27 +96,26 @@ static void safe_turn(long calls) {
 
 static void turn(long calls) {
     static const uint64_t shape[] = {SIDE, SIDE};
-    static const int64_t rows[] = {4 * SIDE, 4}, columns[] = {4, 4 * SIDE};
+    static const int64_t rows[] = {ROW, 4}, columns[] = {4, ROW};
     const acu_backend_strided s = {.element_bytes = 4,
                                    .rank = 2,
                                    .shape = shape,
                                    .to = rows,
                                    .from = columns,
-                                   .to_size = 4 * SIDE * SIDE,
-                                   .from_size = 4 * SIDE * SIDE};
+                                   .to_size = MATRIX,
+                                   .from_size = MATRIX};
     for (long i = 0; i < calls; i++)
         OK(table->copy_strided(queue, turned, plain, &s));
 }
 
 static void make_views(void) {
     acu_buffer *slice;
-    const uint64_t bytes = 4 * SIDE * SIDE;
     OK(acu_buffer_reinterpret(safe_to, ACU_BYTES(4), &floats));
     OK(acu_buffer_slice(safe_to, BYTES / 2, BYTES / 2, &slice));
     OK(acu_buffer_reinterpret(slice, ACU_BYTES(4), &half));
     OK(acu_buffer_release(slice));
-    OK(table->memory_allocate(queue, bytes, &turned));
-    OK(table->memory_allocate(queue, bytes, &plain));
+    OK(table->memory_allocate(queue, MATRIX, &turned));
+    OK(table->memory_allocate(queue, MATRIX, &plain));
     OK(acu_buffer_reinterpret(acu_cuda_buffer(turned), ACU_BYTES(4), &safe_turned));
     OK(acu_buffer_reinterpret(acu_cuda_buffer(plain), ACU_BYTES(4), &safe_plain));
 }
@@ -126,8 +125,8 @@ static void release_views(void) {
     OK(acu_buffer_release(half));
     OK(acu_buffer_release(safe_turned));
     OK(acu_buffer_release(safe_plain));
-    table->memory_free(queue, turned, 4 * SIDE * SIDE);
-    table->memory_free(queue, plain, 4 * SIDE * SIDE);
+    table->memory_free(queue, turned, MATRIX);
+    table->memory_free(queue, plain, MATRIX);
 }
 
 static void memory_and_copies(void) {

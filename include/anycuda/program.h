@@ -34,7 +34,12 @@ typedef struct acu_part {
     unsigned thread;         /* from 0; two parts that run at once have different ones */
 } acu_part;
 
-/** The CPU's form. Parts of one run may be worked on at once, by several threads. */
+/**
+ * The CPU's form. Parts of one run may be worked on at once, by several threads.
+ *
+ * The function must not use the client that runs it, nor wait for that client's work, which would
+ * wait for the function in turn: a thread that reads from the client keeps others out meanwhile.
+ */
 typedef void acu_part_function(const acu_part *part, void *const *args);
 
 /** A form for a registered runtime. */

@@ -1,11 +1,14 @@
 /*
- * What tests/safe/test_inject.c disturbs here: everything that CUDA's back end does, by its table.
+ * What tests/safe/test_inject.c disturbs here: everything that CUDA's back end does, by its table,
+ * and what a program does with it.
  * Each call of CUDA fails once in the same ways; it is reported, nothing is leaked or lost, and the
  * same works afterwards.
  */
 #include "../safe/scenarios.h"
 
 #include "cuda_device.h"
+
+#include <anycuda/runtime.h>
 
 acu_device elsewhere;
 bool recaptures;
@@ -180,7 +183,69 @@ static acu_result two_devices(void) {
     return code;
 }
 
+/* ---- by the public interface ---- */
+
+typedef struct task {
+    acu_program *program;
+    acu_block *a, *b;
+} task;
+
+static acu_result give_task(acu_client *client, void *data) {
+    const task *t = data;
+    const float numbers[N] = {5, 6, 7};
+    ACU_TRY(acu_block_write(client, t->a, 0, numbers, BYTES));
+    ACU_TRY(acu_block_fill(client, t->b, 0, BYTES, numbers, 4));
+    return acu_run(client, t->program, acu_items(N), acu_in_block(t->a), acu_in_block(t->a), t->b,
+                   (unsigned)N);
+}
+
+static acu_result expect_sum(acu_client *client, acu_block *block) {
+    float back[N];
+    ACU_TRY(acu_block_read(client, block, 0, back, BYTES));
+    assert_true(back[0] == 10 && back[2] == 14 && back[3] == 0);
+    return acu_client_synchronize(client);
+}
+
+#define TASK(client, t)                                                                            \
+    ACU_AUTO(acu_client) *client = NULL;                                                           \
+    ACU_AUTO(acu_program) *program = NULL;                                                         \
+    ACU_AUTO(acu_block) *a = NULL;                                                                 \
+    ACU_AUTO(acu_block) *b = NULL;                                                                 \
+    ACU_TRY(acu_client_create(acu_place_cuda(0), NULL, &(client)));                                \
+    ACU_TRY(acu_program_create(&add_source, &program));                                            \
+    ACU_TRY(acu_block_create(client, BYTES, &a));                                                  \
+    ACU_TRY(acu_block_create(client, BYTES, &b));                                                  \
+    task t = {program, a, b}
+
+static acu_result clients(void) {
+    float back[N];
+    ACU_AUTO(acu_client) *other = NULL;
+    ACU_AUTO(acu_block) *copy = NULL;
+    ACU_AUTO(acu_mark) *mark = NULL;
+    TASK(client, t);
+    ACU_TRY(give_task(client, &t));
+    ACU_TRY(acu_mark_create(client, &mark));
+    ACU_TRY(acu_client_create(acu_place_cuda(0), NULL, &other));
+    ACU_TRY(acu_block_create(other, BYTES, &copy));
+    ACU_TRY(acu_block_copy(other, copy, 0, b, 0, BYTES));
+    ACU_TRY(acu_block_read_after(client, mark, b, 0, back, BYTES));
+    assert_true(back[1] == 12);
+    ACU_TRY(acu_mark_synchronize(mark));
+    ACU_TRY(expect_sum(other, copy));
+    return acu_client_trim_memory(client, 0);
+}
+
+static acu_result recordings(void) {
+    ACU_AUTO(acu_replay) *replay = NULL;
+    TASK(client, t);
+    ACU_TRY(acu_replay_record(client, give_task, &t, NULL, 0, &replay));
+    ACU_TRY(acu_replay_run(replay));
+    ACU_TRY(acu_replay_run(replay));
+    return expect_sum(client, b);
+}
+
 const scenario scenarios[] = {{"copies", copies},       {"marks", marks},
                               {"programs", programs},   {"replays", replays},
-                              {"wraps", wrap_and_trim}, {"two_devices", two_devices}};
+                              {"wraps", wrap_and_trim}, {"two_devices", two_devices},
+                              {"clients", clients},     {"recordings", recordings}};
 const size_t scenario_count = COUNT(scenarios);

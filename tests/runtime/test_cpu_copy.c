@@ -1,8 +1,6 @@
 /* Copies, fills and strided copies of the CPU's back end against a plain model. */
 #include "cpu_test.h"
 
-#include <stdio.h>
-
 enum { SIZE = 3 << 20 };
 
 static unsigned char model[2][SIZE];
@@ -251,7 +249,7 @@ static void print(const shape *a) {
 static void test_strided_at_random(void **state) {
     (void)state;
     begin();
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 2000; i++) {
         shape a;
         choose(&a, random_below(10) ? 300 : 40000);
         copy_strided(&a);
