@@ -75,7 +75,7 @@ static acu_result destroy(acu_handle *handle) {
     acu_block *block = (acu_block *)handle;
     acu_client *client = block->client;
     acu_result result = ACU_SUCCESS;
-    if (client->forks == __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED)) {
+    if (!acu_client_is_of_parent(client)) {
         if (block->piece)
             return_memory(block);
         else
@@ -107,12 +107,13 @@ static acu_result create(const char *call, acu_client *client, uint64_t bytes, a
     acu_block *block = acu_handle_new(call, &acu_block_class, sizeof *block);
     if (!block)
         return ACU_ERROR_HOST_MEMORY;
+    block->client = acu_handle_add_owner(client); /* first, since a hook may release the client */
     acu_result code = acu_client_allocate(call, client, bytes, &piece);
     if (code) {
         acu_handle_discard(block);
+        (void)acu_handle_release(call, client, &acu_client_class);
         return code;
     }
-    block->client = acu_handle_add_owner(client);
     block->memory = piece->memory;
     block->bytes = bytes;
     block->piece = piece;
@@ -145,6 +146,7 @@ acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t co
 
 acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory, uint64_t bytes,
                               void (*drop)(void *data), void *data, acu_block **out) {
+    ACU_TRY(acu_client_refuse_parent(call, client));
     if (!acu_place_device_can(client->device, ACU_CAN_WRAP))
         return acu_client_fail(call, client, client, ACU_NOT_SUPPORTED,
                                "the place cannot use memory that it did not allocate");

@@ -14,10 +14,6 @@ static void describe(const acu_handle *handle, acu_handle_text *text) {
     acu_handle_add_place(text, ((const acu_client *)handle)->device->place);
 }
 
-static bool is_of_parent(const acu_client *client) {
-    return client->forks != __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED);
-}
-
 static void enlist(acu_client *client) {
     acu_place_device *device = client->device;
     pthread_mutex_lock(&device->lock);
@@ -44,7 +40,7 @@ static void delist(acu_client *client) {
  * clients may be closed. In a forked process all of the parent's stays untouched. */
 static acu_result destroy(acu_handle *handle) {
     acu_client *client = (acu_client *)handle;
-    if (is_of_parent(client))
+    if (acu_client_is_of_parent(client))
         return ACU_SUCCESS;
     acu_client_wait_for_all(client);
     acu_result code = acu_client_take_error("acu_client_release", client);
@@ -171,7 +167,9 @@ acu_place acu_client_place(const acu_client *client) {
 
 /* ---- locking ---- */
 
-ACU_COLD static acu_result refuse_parent(const char *call, const acu_client *client) {
+acu_result acu_client_refuse_parent(const char *call, const acu_client *client) {
+    if (ACU_LIKELY(!acu_client_is_of_parent(client)))
+        return ACU_SUCCESS;
     return acu_client_fail(call, client, client, ACU_ERROR_STATE,
                            "the client was made before this process was forked; make one after");
 }
@@ -182,8 +180,7 @@ ACU_COLD static void wait_for_recording(acu_client *client) {
 }
 
 acu_result acu_client_lock(const char *call, acu_client *client) {
-    if (!ACU_LIKELY(!is_of_parent(client)))
-        return refuse_parent(call, client);
+    ACU_TRY(acu_client_refuse_parent(call, client));
     pthread_mutex_lock(&client->lock);
     if (!ACU_LIKELY(!client->recording))
         wait_for_recording(client);
@@ -193,7 +190,7 @@ acu_result acu_client_lock(const char *call, acu_client *client) {
 /* ---- waiting ---- */
 
 void acu_client_wait_for_all(acu_client *client) {
-    if (is_of_parent(client))
+    if (acu_client_is_of_parent(client))
         return;
     pthread_mutex_lock(&client->lock);
     const uint64_t number = client->given;
@@ -254,6 +251,8 @@ acu_result acu_client_wait(acu_client *client, acu_mark *mark) {
     ACU_NEED_HANDLE(client, acu_client_class);
     ACU_NEED_HANDLE(mark, acu_mark_class);
     ACU_TRY(acu_client_refuse_recording(__func__, client));
+    ACU_TRY(acu_client_refuse_parent(__func__, client));
+    ACU_TRY(acu_client_refuse_parent(__func__, mark->client));
     if (client == mark->client || !mark->mark) /* in order anyway, or done */
         return ACU_SUCCESS;
     ACU_TRY(acu_client_lock(__func__, client));

@@ -57,6 +57,16 @@ struct acu_client {
     acu_client *next, **link; /* in the device's list, under its lock */
 };
 
+/* ---- forked processes ---- */
+
+/* Returns whether the client was made before this process was forked: neither its queue nor its
+ * lock may be touched. */
+static inline bool acu_client_is_of_parent(const acu_client *client) {
+    return client->forks != __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED);
+}
+/* Refuses such a client, for `call`: ACU_ERROR_STATE; else returns 0. */
+acu_result acu_client_refuse_parent(const char *call, const acu_client *client);
+
 /* ---- locking ---- */
 
 /* Locks a client, and waits while another thread records with it. Fails, without the lock, where

@@ -16,7 +16,7 @@ static void describe(const acu_handle *handle, acu_handle_text *text) {
 static acu_result destroy(acu_handle *handle) {
     acu_mark *mark = (acu_mark *)handle;
     acu_client *client = mark->client;
-    if (mark->mark && client->forks == __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED)) {
+    if (mark->mark && !acu_client_is_of_parent(client)) {
         pthread_mutex_lock(&client->lock);
         client->table->mark_destroy(mark->mark);
         pthread_mutex_unlock(&client->lock);
@@ -113,20 +113,11 @@ static void note_done(const acu_mark *mark) {
     pthread_mutex_unlock(&client->lock);
 }
 
-/* Refuses a mark whose client was made before the process was forked. */
-static acu_result refuse_parent(const char *call, const acu_mark *mark) {
-    acu_client *client = mark->client;
-    ACU_TRY(acu_client_lock(call, client));
-    acu_client_unlock(client);
-    return ACU_SUCCESS;
-}
-
 acu_result acu_mark_query(acu_mark *mark) {
     ACU_NEED_HANDLE(mark, acu_mark_class);
+    ACU_TRY(acu_client_refuse_parent(__func__, mark->client));
     if (!mark->mark)
         return own_error(__func__, mark);
-    if (mark->client->forks != __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED))
-        return refuse_parent(__func__, mark);
     acu_result code = mark->client->table->mark_query(mark->mark);
     if (code == ACU_SUCCESS || code == ACU_NOT_READY)
         return code;
@@ -136,10 +127,9 @@ acu_result acu_mark_query(acu_mark *mark) {
 acu_result acu_mark_synchronize(acu_mark *mark) {
     ACU_NEED_HANDLE(mark, acu_mark_class);
     ACU_TRY(acu_client_refuse_recording(__func__, mark->client));
+    ACU_TRY(acu_client_refuse_parent(__func__, mark->client));
     if (!mark->mark)
         return own_error(__func__, mark);
-    if (mark->client->forks != __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED))
-        return refuse_parent(__func__, mark);
     acu_result code = mark->client->table->mark_synchronize(mark->mark);
     note_done(mark);
     return code ? acu_client_failed(__func__, mark->client, mark, code) : ACU_SUCCESS;
@@ -147,7 +137,7 @@ acu_result acu_mark_synchronize(acu_mark *mark) {
 
 void acu_mark_wait(acu_mark *mark) {
     acu_client *client = mark->client;
-    if (!mark->mark || client->forks != __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED))
+    if (!mark->mark || acu_client_is_of_parent(client))
         return;
     acu_result code = client->table->mark_synchronize(mark->mark);
     note_done(mark);

@@ -98,7 +98,7 @@ static acu_result first_of(acu_result one, acu_result other) {
 static acu_result destroy(acu_handle *handle) {
     acu_replay *replay = (acu_replay *)handle;
     acu_client *client = replay->client;
-    if (replay->is_real && client->forks == __atomic_load_n(&acu_place_forks, __ATOMIC_RELAXED))
+    if (replay->is_real && !acu_client_is_of_parent(client))
         give_back(replay);
     acu_result code = acu_recording_drop(replay->first);
     for (size_t i = 0; i < replay->name_count; i++) {

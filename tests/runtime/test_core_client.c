@@ -437,8 +437,14 @@ static int use_in_child(acu_client *client, acu_block *block, acu_mark *mark) {
     if (acu_block_write(client, block, 0, "x", 1) != ACU_ERROR_STATE ||
         acu_mark_synchronize(mark) != ACU_ERROR_STATE || acu_mark_query(mark) != ACU_ERROR_STATE)
         return 2;
-    if (acu_client_create(place, NULL, &mine) ||
-        acu_block_read(mine, block, 0, &byte, 1) != ACU_ERROR_DEVICE)
+    acu_block *own = NULL, *none = NULL;
+    if (acu_client_create(place, NULL, &mine) || acu_block_create(mine, 1, &own) ||
+        acu_block_read(mine, block, 0, &byte, 1) != ACU_ERROR_DEVICE ||
+        acu_client_wait(mine, mark) != ACU_ERROR_STATE ||
+        acu_block_read_after(mine, mark, own, 0, &byte, 1) != ACU_ERROR_STATE ||
+        acu_block_wrap(client, &byte, 1, NULL, NULL, &none) != ACU_ERROR_STATE ||
+        acu_block_write(mine, own, 0, "x", 1) || acu_block_read(mine, own, 0, &byte, 1) ||
+        byte != 'x' || acu_block_release(own))
         return 3;
     const unsigned queues = made_up.queues;
     if (acu_mark_release(mark) || acu_block_release(block) || acu_client_release(client) ||

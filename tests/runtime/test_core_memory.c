@@ -379,6 +379,23 @@ static void a_hook_may_release_the_client(void **state) {
     assert_int_equal(made_up.queues, 0);
 }
 
+static bool drop_in_need(void *data, uint64_t bytes) {
+    (void)bytes;
+    OK(acu_client_release(data));
+    return true;
+}
+
+static void a_hook_may_release_the_client_in_need(void **state) {
+    (void)state;
+    acu_client *client = new_client(place);
+    acu_block *none = NULL;
+    const acu_memory_hooks hooks = {sizeof hooks, client, NULL, NULL, drop_in_need};
+    OK(acu_client_set_memory_hooks(client, &hooks));
+    OK(acu_client_set_memory_limit(client, 10));
+    FAILS(ACU_OUT_OF_MEMORY, "limit of 10", acu_block_create(client, 100, &none));
+    assert_int_equal(made_up.queues, 0);
+}
+
 int main(void) {
     place = made_up_register(NULL);
     const struct CMUnitTest tests[] = {
@@ -398,6 +415,7 @@ int main(void) {
         cmocka_unit_test_setup(threads_freeze_and_thaw, setup),
         cmocka_unit_test_setup(hooks_are_called, setup),
         cmocka_unit_test_setup(a_hook_may_release_the_client, setup),
+        cmocka_unit_test_setup(a_hook_may_release_the_client_in_need, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
