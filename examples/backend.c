@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHELF_DEVICES = 2, SHELF_BYTES = 64 << 20 };
+enum { SHELF_DEVICES = 2, SHELF_BYTES = 64 * 1024 * 1024 };
 
 /* What a failure is told to: acu_backend_fail(), in a shared object by the address of it. */
 #if defined(SHELF_SHARED)

@@ -37,23 +37,23 @@ static const acu_work_kind read_kind = {.call = "acu_block_read_after", .perform
  * whether the bytes are still there. */
 static bool begin(const late_read *r) {
     acu_block *block = r->use.block;
-    pthread_mutex_lock(&block->client->lock);
+    acu_client_seize(block->client);
     const bool lost = is_lost(r);
     if (!lost) {
         block->readers++;
         block->special = true;
     }
-    pthread_mutex_unlock(&block->client->lock);
+    acu_client_unlock(block->client);
     return !lost;
 }
 
 static void end(const late_read *r) {
     acu_block *block = r->use.block;
-    pthread_mutex_lock(&block->client->lock);
+    acu_client_seize(block->client);
     block->readers--;
     block->special = block->readers || block->foreign_count;
     pthread_cond_broadcast(&block->client->changed);
-    pthread_mutex_unlock(&block->client->lock);
+    acu_client_unlock(block->client);
 }
 
 static acu_result read_beside(acu_client *client, const late_read *r) {

@@ -10,7 +10,7 @@ import pytest
 
 from generator.bind import bind_all, load_libraries
 from generator.slots import Bindings
-from tests.compile.toolchain import COMPILERS, WARNINGS, Library, compiler, works
+from tests.compile.toolchain import COMPILERS, ROOT, WARNINGS, Library, compiler, works
 
 BAR = 64 * 1024
 
@@ -135,14 +135,17 @@ def test_whole_objects_are_those_of_one_api(library: Library, tmp_path: Path) ->
 
 
 def test_the_whole_library_is_small(library: Library) -> None:
-    """WebGPU and what a back end on it stands on have a bar of their own."""
-    found = {"cuda": 0, "webgpu": 0}
+    """WebGPU with its back end, and the runtime interface with its other back ends, have bars of their own."""
+    found = {"cuda": 0, "webgpu": 0, "runtime": 0}
+    runtime = {path.stem for path in (ROOT / "src/runtime").rglob("*.c")} - {"cuda"}  # generated/src/ has a cuda.c, too
     for line in works(["size", library.archive]).splitlines()[1:]:
         text, data, *_, member = line.split()[:6]
-        found["webgpu" if re.match(r"(library_)?(web)?gpu", member) else "cuda"] += int(text) + int(data)
-    print(f"the library: {found['cuda']} bytes of code, constants and data; {found['webgpu']} for WebGPU")
+        part = "webgpu" if re.match(r"(library_)?(web)?gpu", member) else "cuda"
+        found["runtime" if part == "cuda" and member.split(".")[0] in runtime else part] += int(text) + int(data)
+    print(f"bytes of code, constants and data: {found}")
     assert found["cuda"] <= 1280 * 1024
     assert 0 < found["webgpu"] <= 192 * 1024
+    assert 0 < found["runtime"] <= 192 * 1024
 
 
 def test_a_program_without_webgpu_has_nothing_of_it(library: Library, tmp_path: Path) -> None:
@@ -155,6 +158,47 @@ def test_a_program_without_webgpu_has_nothing_of_it(library: Library, tmp_path: 
     with_it = link("gcc", tmp_path, "#include <anycuda/webgpu.h>\n" + named, library)
     assert b"libwgpu_native.so" in with_it.read_bytes()
     assert b"wgpuDeviceCreateRenderPipeline" not in with_it.read_bytes()
+
+
+ON_THE_CPU = """
+#include <anycuda/runtime.h>
+
+static void nothing(const acu_part *part, void *const *args)
+{
+    (void)part;
+    (void)args;
+}
+
+int main(void)
+{
+    acu_client *client = 0;
+    acu_block *block = 0;
+    acu_program *program = 0;
+    acu_place place = acu_place_cpu();
+    const acu_program_source source = {.name = "nothing", .cpu = nothing};
+    if (acu_client_get_default(place, &client) || acu_block_create(client, 1, &block) ||
+        acu_program_create(&source, &program) || acu_run(client, program, acu_items(1), block))
+        return 1;
+    return acu_block_release(block) || acu_program_release(program) || acu_client_release(client);
+}
+"""
+RUNTIME = re.compile(r"\bacu_(?:client|block|mark|program|replay|runtime|place|cpu|work|backend)_\w+")
+SAFE = re.compile(r"\bacu_(?:stream|buffer|event|module|kernel|storage|capture)_\w+")
+WEBGPU = re.compile(r"\b(?:acu_gpu_|acu_webgpu_|acu_slot_wgpu)\w+")
+
+
+def test_a_program_without_the_runtime_interface_has_nothing_of_it(library: Library, tmp_path: Path) -> None:
+    symbols = works(["nm", link("gcc", tmp_path, BUFFERS, library)])
+    assert SAFE.search(symbols) and not RUNTIME.findall(symbols)
+
+
+@pytest.mark.parametrize("place", ["cpu()", "cuda(0)", "webgpu(0)"])
+def test_a_program_has_the_runtimes_that_it_names(place: str, library: Library, tmp_path: Path) -> None:
+    text = ON_THE_CPU.replace("acu_place_cpu()", f"acu_place_{place}")
+    symbols = works(["nm", link("gcc", tmp_path, text, library)])
+    assert RUNTIME.search(symbols)
+    assert ("acu_cuda_backend" in symbols) == ("cuda" in place) == (SAFE.search(symbols) is not None)
+    assert ("acu_webgpu_backend" in symbols) == ("webgpu" in place) == (WEBGPU.search(symbols) is not None)
 
 
 def test_nothing_is_missing_in_the_whole_library(library: Library, tmp_path: Path) -> None:

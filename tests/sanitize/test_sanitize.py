@@ -26,6 +26,8 @@ THREADED = (
     "loader_threads",
     "loader_bind",
     "runtime_cpu",
+    "runtime_random",
+    "runtime_suite",
     "sanitize_first_use",
     "safe_threads",
     "safe_allocator_model",

@@ -194,7 +194,7 @@ acu_result acu_gpu_block_fill(acu_gpu_block *block, uint64_t offset, uint64_t si
 
 /* Large reads go through staging buffers of this size, two at a time: the host copies the bytes of
  * one while the device fills the other. */
-static const size_t piece = 16 * 1024 * 1024;
+static const size_t piece = (size_t)16 * 1024 * 1024;
 
 acu_result acu_gpu_block_read(acu_gpu_block *block, uint64_t offset, void *data, size_t size) {
     acu_gpu_transfer *before = NULL, *now = NULL;

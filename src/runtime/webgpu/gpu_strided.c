@@ -63,7 +63,7 @@ static void merge(copy *c) {
 
 /* Takes the largest word of which all positions and steps are multiples. */
 static void choose_word(copy *c) {
-    uint64_t bits = LARGEST_WORD | c->dims[0].count | c->to_at | c->from_at;
+    uint64_t bits = (uint64_t)LARGEST_WORD | c->dims[0].count | c->to_at | c->from_at;
     for (unsigned i = 1; i < c->rank; i++)
         bits |= (uint64_t)c->dims[i].to | (uint64_t)c->dims[i].from;
     c->word = (unsigned)(bits & (~bits + 1));

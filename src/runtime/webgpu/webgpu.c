@@ -14,19 +14,25 @@
 enum { NO_DEVICE = 100, INVALID_DEVICE = 101 }; /* cudaErrorNoDevice, cudaErrorInvalidDevice */
 
 /* A layer's message is "call: words; object"; the caller has a call and an object of its own. */
+void acu_webgpu_words(char *words, size_t size) {
+    const acu_failure *last = acu_record_last();
+    const char *from = last->message;
+    const size_t prefix = last->call ? strlen(last->call) : 0;
+    if (prefix && strncmp(from, last->call, prefix) == 0 && strncmp(from + prefix, ": ", 2) == 0)
+        from += prefix + 2;
+    const size_t length = strlen(from), object = strlen(last->object);
+    const bool named = object && length > object + 2 &&
+                       strcmp(from + length - object, last->object) == 0 &&
+                       strncmp(from + length - object - 2, "; ", 2) == 0;
+    snprintf(words, size, "%.*s", (int)(named ? length - object - 2 : length), from);
+}
+
 acu_result acu_webgpu_failed(acu_result result) {
+    char words[ACU_MESSAGE_SIZE];
     if (!result)
         return 0;
-    const acu_failure *last = acu_record_last();
-    const char *words = last->message;
-    const size_t prefix = last->call ? strlen(last->call) : 0;
-    if (prefix && strncmp(words, last->call, prefix) == 0 && strncmp(words + prefix, ": ", 2) == 0)
-        words += prefix + 2;
-    const size_t length = strlen(words), object = strlen(last->object);
-    const bool named = object && length > object + 2 &&
-                       strcmp(words + length - object, last->object) == 0 &&
-                       strncmp(words + length - object - 2, "; ", 2) == 0;
-    return acu_backend_fail(result, "%.*s", (int)(named ? length - object - 2 : length), words);
+    acu_webgpu_words(words, sizeof words);
+    return acu_backend_fail(result, "%s", words);
 }
 
 /* ---- devices ---- */
@@ -83,7 +89,7 @@ static acu_result device_get_info(acu_backend_device *device, acu_place_info *in
     const acu_gpu *gpu = device->gpu;
     const WGPULimits *limits = &gpu->limits;
     const uint32_t blocks = limits->maxStorageBuffersPerShaderStage;
-    *info = (acu_place_info){.can = ACU_CAN_RUN_AHEAD | ACU_CAN_WRAP,
+    *info = (acu_place_info){.can = (unsigned)ACU_CAN_RUN_AHEAD | (unsigned)ACU_CAN_WRAP,
                              .alignment = limits->minStorageBufferOffsetAlignment,
                              .largest_block = acu_gpu_block_limit(gpu),
                              .max_rank = ACU_MAX_RANK,

@@ -29,6 +29,9 @@ static inline acu_gpu_block *acu_webgpu_block(acu_backend_memory *memory) {
     return (acu_gpu_block *)(void *)memory;
 }
 
+enum { ACU_WEBGPU_WORDS = 384 };
+/* Writes the words of the failure that a function of this folder left, without call and object. */
+void acu_webgpu_words(char *words, size_t size);
 /* Returns the result of a function of this folder; if it failed, its words are the back end's. */
 acu_result acu_webgpu_failed(acu_result result);
 

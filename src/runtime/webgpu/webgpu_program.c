@@ -184,6 +184,18 @@ static acu_result count_groups(const acu_backend_program *program, const size_t 
     return 0;
 }
 
+/* WebGPU counts only bindings that the text uses, and says no name. */
+static acu_result failed_run(const acu_backend_program *program, const arguments *a,
+                             acu_result result) {
+    char words[ACU_WEBGPU_WORDS];
+    if (result != ACU_ERROR_ARGUMENT)
+        return acu_webgpu_failed(result);
+    acu_webgpu_words(words, sizeof words);
+    return acu_backend_fail(
+        result, "%s; \"%s\" was given %zu blocks%s, and its WGSL must use each binding", words,
+        program->pipeline->entry, a->count, a->size ? " and values" : "");
+}
+
 acu_result acu_webgpu_run(acu_backend_queue *queue, acu_backend_program *program,
                           const size_t items[3], const acu_backend_arg *args, size_t count) {
     acu_gpu_groups groups = {0, 0, 0};
@@ -196,8 +208,9 @@ acu_result acu_webgpu_run(acu_backend_queue *queue, acu_backend_program *program
     memset(a.values, 0, sizeof a.values); /* also what is between them */
     acu_result result = add_all(queue->gpu, &a, args, count);
     if (!result)
-        result = acu_webgpu_failed(acu_gpu_launch_bound(queue->gpu, program->pipeline, a.blocks,
-                                                        a.count, a.values, a.size, groups));
+        result = failed_run(program, &a,
+                            acu_gpu_launch_bound(queue->gpu, program->pipeline, a.blocks, a.count,
+                                                 a.values, a.size, groups));
     for (size_t i = 0; i < ACU_GPU_BINDINGS; i++)
         acu_gpu_block_release(a.copies[i]);
     return result;

@@ -1,6 +1,8 @@
 /* The steps of random programs. */
 #include "random.h"
 
+#include "../made_up.h"
+
 #include <stdarg.h>
 
 /* ---- choices ---- */
@@ -34,6 +36,11 @@ void differ(world *w, const char *format, ...) {
     if ((size_t)length < sizeof w->wrong)
         vsnprintf(w->wrong + length, sizeof w->wrong - (size_t)length, format, list);
     va_end(list);
+    if (w->fails) {
+        if (w->is_told)
+            printf("      %s\n", w->wrong);
+        longjmp(w->step_end, 1);
+    }
     longjmp(w->end, 1);
 }
 
@@ -49,7 +56,7 @@ __attribute__((format(printf, 2, 3))) static void tell(world *w, const char *for
 }
 
 static void expect(world *w, acu_result got, acu_result expected) {
-    if (got != expected)
+    if (got != expected && !w->is_ending)
         differ(w, "the result is %s and not %s: %s", acu_result_name(got),
                acu_result_name(expected), got ? acu_last_error_message() : "");
 }
@@ -191,7 +198,7 @@ static void drop_block(world *w, unsigned slot) {
     m->block = NULL;
     memory_drop(m);
     acu_result result = acu_block_release(block);
-    if (result)
+    if (result && !w->is_ending)
         differ(w, "releasing a block is %s: %s", acu_result_name(result), acu_last_error_message());
 }
 
@@ -471,6 +478,34 @@ static void do_step(world *w) {
         renew_client(w);
 }
 
+/* Lets a function of the made-up back end fail once. */
+static void choose_failure(world *w) {
+    static const acu_result codes[] = {ACU_OUT_OF_MEMORY, ACU_NOT_SUPPORTED, ACU_ERROR_STATE, 719};
+    unsigned entry = any(w, MADE_UP_ENTRIES);
+    if (one_in(w, 2))
+        return;
+    made_up.fail[entry] = codes[any(w, COUNT(codes))];
+    made_up.times[entry] = 1 + any(w, 3);
+    if (one_in(w, 10))
+        made_up.late = 719;
+}
+
+/* A step during which something fails: what it returns is not known, but nothing may be lost. */
+static void do_failing_step(world *w) {
+    if (setjmp(w->step_end) == 0) {
+        choose_failure(w);
+        do_step(w);
+    }
+    memset(made_up.fail, 0, sizeof made_up.fail);
+    memset(made_up.times, 0, sizeof made_up.times);
+    made_up.late = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) /* those that could not be made */
+        if (w->blocks[i] && !w->blocks[i]->block) {
+            memory_drop(w->blocks[i]);
+            w->blocks[i] = NULL;
+        }
+}
+
 /* Reads every block once more, and releases everything. */
 static void finish(world *w) {
     for (unsigned i = 0; i < BLOCKS; i++) {
@@ -510,11 +545,20 @@ bool run_program(world *w, unsigned steps, const bool *left_out) {
     if (setjmp(w->end) == 0) {
         for (w->step = 0; w->step < steps; w->step++) {
             w->state = w->seed * 1000003 + w->step;
-            if (!left_out || !left_out[w->step])
+            if (left_out && left_out[w->step])
+                continue;
+            if (w->fails)
+                do_failing_step(w);
+            else
                 do_step(w);
         }
-        finish(w);
+        if (w->fails)
+            w->is_ending = true; /* work that failed is told by what comes after */
+        else
+            finish(w);
         clear(w);
+        for (unsigned i = 0; i < CLIENTS && w->is_ending; i++)
+            expect(w, acu_client_synchronize(w->clients[i]), 0);
         free(w->room);
         w->room = NULL;
         return true;

@@ -230,6 +230,27 @@ CASE(threads_share_a_block_between_clients) {
     EQUAL(((uint32_t *)(void *)contents(client, shared_block, 396, 4))[0], expected);
 }
 
+/* Every thread writes each fourth byte, by its own client: no word is one thread's alone. */
+static void write_every_fourth_byte(unsigned number) {
+    acu_client *mine = NULL;
+    uint8_t byte = (uint8_t)(number + 1);
+    OK(acu_client_create(place, NULL, &mine));
+    for (uint64_t at = number; at < 64; at += THREADS)
+        OK(at % 8 < 4 ? acu_block_write(mine, shared_block, at, &byte, 1)
+                      : acu_block_fill(mine, shared_block, at, 1, &byte, 1));
+    OK(acu_client_release(mine));
+}
+
+CASE(threads_write_bytes_of_the_same_words) {
+    uint8_t expected[64];
+    shared_block = new_block(64);
+    OK(acu_block_fill(client, shared_block, 0, 64, "\0", 1));
+    run_threads(THREADS, write_every_fourth_byte);
+    for (size_t i = 0; i < 64; i++)
+        expected[i] = (uint8_t)(i % THREADS + 1);
+    HOLDS(shared_block, expected, 64);
+}
+
 static acu_block *crossing[2];
 static acu_client *crossing_clients[2];
 

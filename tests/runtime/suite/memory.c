@@ -318,6 +318,39 @@ CASE(a_limit_stays_after_resetting) {
     EQUAL(memory_of(client).limit, MIB);
 }
 
+/* ---- a full place ---- */
+
+CASE(what_another_client_keeps_makes_room) {
+    acu_client *second = new_client();
+    acu_block *block = NULL;
+    uint64_t most = info.memory / 8 * 5;
+    if (!info.memory || info.memory > (uint64_t)2 << 30 || is_cpu())
+        skip_case("the place has too much memory to fill, or does not say how much");
+    OK(acu_block_create(second, most, &block));
+    OK(acu_block_release(block));
+    OK(acu_client_synchronize(second));
+    IS(memory_of(second).reserved >= most);
+    block = make(most);
+    EQUAL(memory_of(second).reserved, 0);
+    drop(block);
+}
+
+CASE(a_full_place) {
+    acu_block *blocks[3] = {NULL};
+    if (!info.memory || info.memory > (uint64_t)2 << 30 || is_cpu())
+        skip_case("the place has too much memory to fill, or does not say how much");
+    blocks[0] = make(info.memory / 2);
+    FAILS(acu_block_create(client, info.memory / 8 * 5, &blocks[1]), ACU_OUT_OF_MEMORY,
+          "acu_block_create");
+    IS(blocks[1] == NULL);
+    uint8_t *data = some_bytes(100);
+    OK(acu_block_write(client, blocks[0], 5, data, 100));
+    SAME_BYTES(contents(client, blocks[0], 5, 100), data, 100);
+    blocks[2] = make(1000);
+    drop(blocks[2]);
+    drop(blocks[0]);
+}
+
 /* ---- hooks ---- */
 
 typedef struct heard {

@@ -344,3 +344,46 @@ CASE(too_few_arguments) {
     result = result ? result : acu_client_synchronize(client);
     IS(result != 0);
 }
+
+CASE(more_arguments_than_there_can_be) {
+    acu_arg args[ACU_MAX_ARGUMENTS + 1];
+    for (size_t i = 0; i < COUNT(args); i++)
+        args[i] = acu_arg_of(1u);
+    FAILS(acu_run_args(client, program("suite_step"), acu_items(1), args, COUNT(args)),
+          ACU_ERROR_LIMIT, "acu_run");
+}
+
+CASE(bytes_that_are_none) {
+    acu_block *block = new_block(40);
+    uint32_t n = 10;
+    FAILS(acu_run(client, program("suite_step"), acu_items(10), acu_inout_block(block),
+                  acu_bytes(NULL, 4)),
+          ACU_ERROR_ARGUMENT, "acu_run");
+    FAILS(acu_run(client, program("suite_step"), acu_items(10), acu_inout_block(block),
+                  acu_bytes(&n, 0)),
+          ACU_ERROR_ARGUMENT, "acu_run");
+}
+
+CASE(a_dead_block_is_refused_before_anything_is_done) {
+    acu_block *dead = NULL, *block = new_block(400);
+    uint8_t *data = some_bytes(400);
+    OK(acu_block_write(client, block, 0, data, 400));
+    OK(acu_block_create(client, 400, &dead));
+    OK(acu_block_release(dead));
+    FAILS(acu_run(client, program("suite_copy"), acu_items(100), acu_in_block(dead),
+                  acu_out_block(block), 100u),
+          ACU_ERROR_HANDLE, "acu_run");
+    HOLDS(block, data, 400);
+}
+
+static acu_result take_a_wrong_size(acu_client *on, acu_block *block) {
+    return acu_run(on, program("suite_values"), acu_items(5), acu_out_block(block), 1u, 2u, 3.0f, 4,
+                   5u);
+}
+
+CASE(a_value_of_a_wrong_size) {
+    if (!is_cuda())
+        skip_case("only CUDA's kernels say what sizes they take");
+    acu_block *block = new_block(20);
+    FAILS(take_a_wrong_size(client, block), ACU_ERROR_ARGUMENT, "acu_run");
+}

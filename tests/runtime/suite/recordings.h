@@ -61,4 +61,14 @@ static inline uint32_t stepped(uint32_t word, size_t times) {
     return word;
 }
 
+/* To `b`, by way of a block that is made and released inside. */
+static inline acu_result by_scratch(acu_client *on, void *data) {
+    recording *r = data;
+    ACU_AUTO(acu_block) *scratch = NULL;
+    ACU_TRY(acu_block_create(on, 400, &scratch));
+    ACU_TRY(acu_block_copy(on, scratch, 0, r->a, 0, 400));
+    ACU_TRY(acu_run(on, program("suite_step"), acu_items(100), acu_inout_block(scratch), 100u));
+    return acu_block_copy(on, r->b, 0, scratch, 0, 400);
+}
+
 #endif

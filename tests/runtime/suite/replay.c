@@ -181,15 +181,6 @@ CASE_FOR(a_long_recording_of, 10, 500) {
 
 /* ---- scratch blocks ---- */
 
-static acu_result by_scratch(acu_client *on, void *data) {
-    recording *r = data;
-    ACU_AUTO(acu_block) *scratch = NULL;
-    ACU_TRY(acu_block_create(on, 400, &scratch));
-    ACU_TRY(acu_block_copy(on, scratch, 0, r->a, 0, 400));
-    ACU_TRY(acu_run(on, program("suite_step"), acu_items(100), acu_inout_block(scratch), 100u));
-    return acu_block_copy(on, r->b, 0, scratch, 0, 400);
-}
-
 CASE(a_scratch_block) {
     recording r = {.a = new_zeros(400), .b = new_zeros(400)};
     acu_replay *replay = new_replay(by_scratch, &r);

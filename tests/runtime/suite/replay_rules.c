@@ -334,6 +334,118 @@ CASE(recording_needs_its_arguments) {
     FAILS(acu_replay_run(NULL), ACU_ERROR_ARGUMENT, "acu_replay_run");
 }
 
+/* What a recorded function may do beside giving work. */
+static acu_result do_other_things(acu_client *on, void *data) {
+    recording *r = data;
+    acu_memory_stats stats;
+    acu_raw raw;
+    void *address;
+    char text[100];
+    ACU_AUTO(acu_client) *made = NULL;
+    ACU_AUTO(acu_block) *block = NULL;
+    ACU_TRY(acu_client_get_memory(on, &stats));
+    ACU_TRY(acu_block_get_raw(r->a, &raw));
+    if (can(ACU_CAN_ADDRESS))
+        ACU_TRY(acu_block_get_address(r->a, &address));
+    (void)acu_block_describe(r->a, text, sizeof text);
+    ACU_TRY(acu_client_create(place, NULL, &made));
+    ACU_TRY(acu_block_create(made, 100, &block));
+    ACU_TRY(acu_block_fill(made, block, 0, 100, "x", 1));
+    ACU_TRY(acu_block_read(made, block, 0, text, 100));
+    r->result = text[99] == 'x' ? 0 : ACU_ERROR_STATE;
+    return step_a(on, r);
+}
+
+CASE(other_things_while_recording) {
+    recording r = {.a = new_zeros(400), .number = 100, .result = 1};
+    acu_replay *replay = new_replay(do_other_things, &r);
+    EQUAL(r.result, 0);
+    OK(acu_replay_run(replay));
+    EQUAL(first_word(r.a), 1);
+}
+
+/* Marks are points of work that is done now: either they cannot be had, or they are as before. */
+static acu_result mark_and_wait(acu_client *on, void *data) {
+    recording *r = data;
+    acu_mark *mark = NULL;
+    ACU_TRY(step_a(on, r));
+    r->result = acu_mark_create(on, &mark);
+    if (!r->result)
+        r->result = acu_client_wait(on, mark);
+    acu_mark_cleanup(&mark);
+    return r->result ? r->result : step_a(on, r);
+}
+
+CASE(marks_while_recording) {
+    recording r = {.a = new_zeros(400), .number = 100};
+    acu_replay *replay = NULL;
+    acu_result result = acu_replay_record(client, mark_and_wait, &r, NULL, 0, &replay);
+    EQUAL(result, r.result);
+    IS(result == 0 || result == ACU_ERROR_CAPTURE);
+    EQUAL(first_word(r.a), 0);
+    if (result == 0) {
+        release_replay_later(replay);
+        OK(acu_replay_run(replay));
+        EQUAL(first_word(r.a), 4);
+    }
+}
+
+static acu_result wait_for_another(acu_client *on, void *data) {
+    recording *r = data;
+    r->result = acu_client_wait(on, (acu_mark *)(uintptr_t)r->data);
+    return r->result ? r->result : step_a(on, r);
+}
+
+CASE(waiting_for_another_client_while_recording) {
+    recording r = {.a = new_zeros(400), .number = 100, .data = new_mark(new_client())};
+    acu_replay *replay = NULL;
+    acu_result result = acu_replay_record(client, wait_for_another, &r, NULL, 0, &replay);
+    EQUAL(result, r.result);
+    IS(result == 0 || result == ACU_ERROR_CAPTURE);
+    if (result == 0) {
+        release_replay_later(replay);
+        OK(acu_replay_run(replay));
+        EQUAL(first_word(r.a), 1);
+    }
+}
+
+static acu_result release_what_is_used(acu_client *on, void *data) {
+    recording *r = data;
+    ACU_TRY(acu_block_copy(on, r->b, 0, r->a, 0, 400));
+    return acu_block_release(r->a);
+}
+
+CASE(a_block_is_released_while_recording) {
+    recording r = {.b = new_zeros(400)};
+    uint8_t *data = some_bytes(400);
+    OK(acu_block_create(client, 400, &r.a));
+    OK(acu_block_write(client, r.a, 0, data, 400));
+    acu_replay *replay = new_replay(release_what_is_used, &r);
+    for (int i = 0; i < 3; i++) {
+        acu_block *other = new_block(400); /* must not be the released one's memory */
+        OK(acu_block_fill(client, other, 0, 400, "x", 1));
+        OK(acu_block_fill(client, r.b, 0, 400, "y", 1));
+        OK(acu_replay_run(replay));
+        HOLDS(r.b, data, 400);
+    }
+}
+
+static acu_result freeze_and_thaw(acu_client *on, void *data) {
+    ACU_TRY(acu_client_freeze_memory(on));
+    ACU_TRY(by_scratch(on, data));
+    ACU_TRY(acu_client_trim_memory(on, 0));
+    return acu_client_thaw_memory(on);
+}
+
+CASE(memory_is_frozen_while_recording) {
+    recording r = {.a = new_zeros(400), .b = new_zeros(400)};
+    acu_replay *replay = new_replay(freeze_and_thaw, &r);
+    EQUAL(memory_of(client).frozen, 0);
+    OK(acu_client_trim_memory(client, 0));
+    OK(acu_replay_run(replay));
+    EQUAL(first_word(r.b), 1);
+}
+
 /* ---- threads ---- */
 
 static acu_replay *shared_replay;

@@ -311,3 +311,34 @@ CASE(one_program_on_two_devices) {
     EQUAL(words_of(here, 100)[0], 4);
     EQUAL(contents(there, other, 0, 4)[0], 54);
 }
+
+static uint64_t counted;
+
+static void count_items(const acu_part *part, void *const *args) {
+    uint64_t items = 1;
+    (void)args;
+    for (int k = 0; k < 3; k++)
+        items *= part->end[k] - part->begin[k];
+    __atomic_add_fetch(&counted, items, __ATOMIC_RELAXED);
+}
+
+static const struct {
+    const char *name;
+    size_t x, y, z;
+} many_items[] = {
+    {"in_x", (size_t)5 << 30, 1, 1}, {"in_y", 1, (size_t)5 << 30, 1},
+    {"in_z", 3, 1, (size_t)5 << 30}, {"in_all", 5000, 3000, 1000},
+    {"odd", 65537, 65539, 3},
+};
+
+CASE_OF(more_items_than_32_bits, many_items) {
+    acu_client *cpu = new_client_on(acu_place_cpu());
+    acu_program *made = NULL;
+    acu_program_source source = {.name = "count_items", .cpu = count_items};
+    OK(acu_program_create(&source, &made));
+    release_program_later(made);
+    counted = 0;
+    OK(acu_run_args(cpu, made, acu_items_3d(row->x, row->y, row->z), NULL, 0));
+    OK(acu_client_synchronize(cpu));
+    EQUAL(counted, (uint64_t)row->x * row->y * row->z);
+}

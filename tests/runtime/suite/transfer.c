@@ -206,3 +206,32 @@ CASE(a_client_of_another_device_is_refused) {
     FAILS(acu_block_write(there, block, 0, host, 4), ACU_ERROR_DEVICE, "acu_block_write");
     FAILS(acu_block_read(there, block, 0, host, 4), ACU_ERROR_DEVICE, "acu_block_read");
 }
+
+/* Numbers of 32 bits are too small for these positions. */
+CASE(positions_beyond_4_gib) {
+    const uint64_t far = ((uint64_t)4 << 30) + 3, size = ((uint64_t)4 << 30) + 5000;
+    const size_t shape[] = {3};
+    const int64_t apart[] = {2};
+    acu_block *block = NULL;
+    uint8_t *data = some_bytes(100), got[100];
+    if (!is_cpu() && !(is_cuda() && !is_simulated()))
+        skip_case("the place would touch or have too little memory");
+    if (acu_block_create(client, size, &block))
+        skip_case("there is no memory for that: %s", acu_last_error_message());
+    release_block_later(block);
+    OK(acu_block_write(client, block, far, data, 100));
+    OK(acu_block_read(client, block, far, got, 100));
+    SAME_BYTES(got, data, 100);
+    OK(acu_block_copy(client, block, 7, block, far, 100));
+    OK(acu_block_copy(client, block, far + 1000, block, 8, 99));
+    OK(acu_block_read(client, block, far + 1000, got, 99));
+    SAME_BYTES(got, data + 1, 99);
+    OK(acu_block_fill(client, block, far + 2000, 99, "ab", 2));
+    OK(acu_block_read(client, block, far + 2000, got, 99));
+    IS(got[0] == 'a' && got[97] == 'b' && got[98] == 'a');
+    acu_strides s = {1, shape, NULL, apart, (size_t)(far - 3) / 4 + 900, (size_t)(far - 3) / 4 + 1};
+    OK(acu_block_copy_strided(client, block, block, 4, &s));
+    OK(acu_block_read(client, block, far - 3 + 3600 + 4, got, 4));
+    SAME_BYTES(got, data + 9, 4);
+    FAILS(acu_block_write(client, block, size - 1, "xx", 2), ACU_ERROR_RANGE, "acu_block_write");
+}
