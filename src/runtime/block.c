@@ -33,6 +33,14 @@ void acu_block_wait(acu_block *block, bool writes, const acu_client *but) {
     }
 }
 
+void acu_block_end_read(acu_block *block) {
+    acu_client_seize(block->client);
+    block->readers--;
+    block->special = block->readers || block->foreign_count;
+    pthread_cond_broadcast(&block->client->changed);
+    acu_client_unlock(block->client);
+}
+
 /* The work that gives a block's memory back to its owner: a write as to the order with other uses.
  */
 static acu_result perform_return(acu_client *client, const acu_work *work) {

@@ -26,10 +26,19 @@ struct acu_block {
     bool special;           /* `foreign_count` or `readers` is not 0 */
     uint64_t used, written; /* by the owner: numbers of its work; 0: as for foreign uses */
     uint64_t epoch;         /* acu_mark_epoch at the last write, or when the block was made */
-    unsigned readers;       /* threads in acu_block_read_after() */
+    unsigned readers;       /* threads that read beside other work */
     unsigned foreign_count, foreign_room;
     acu_foreign_use *foreign;
 };
+
+/* Begins a read beside other work, under the owner's lock: what writes to the block waits from then
+ * on. */
+static inline void acu_block_begin_read(acu_block *block) {
+    block->readers++;
+    block->special = true;
+}
+/* Ends it, without any lock. */
+void acu_block_end_read(acu_block *block);
 
 /* Checks that [at, at + bytes) lies in the block, and that the block is of the client's device.
  * Returns 0, or a failure recorded for `call`. */

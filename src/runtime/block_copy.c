@@ -62,7 +62,14 @@ static acu_result perform_read(acu_client *client, const acu_work *work) {
     return client->table->read(client->queue, w->use.block->memory, w->at, w->host.to, w->bytes);
 }
 
-static const acu_work_kind read_kind = {.call = "acu_block_read", .perform = perform_read};
+static acu_result read_after(acu_client *client, const acu_work *work, acu_backend_mark *mark) {
+    const host_work *w = (const host_work *)work;
+    return client->table->read_after(client->queue, mark, w->use.block->memory, w->at, w->host.to,
+                                     w->bytes);
+}
+
+static const acu_work_kind read_kind = {
+    .call = "acu_block_read", .perform = perform_read, .read_after = read_after};
 
 acu_result acu_block_read(acu_client *client, acu_block *from, uint64_t at, void *to,
                           size_t bytes) {

@@ -39,21 +39,10 @@ static bool begin(const late_read *r) {
     acu_block *block = r->use.block;
     acu_client_seize(block->client);
     const bool lost = is_lost(r);
-    if (!lost) {
-        block->readers++;
-        block->special = true;
-    }
+    if (!lost)
+        acu_block_begin_read(block);
     acu_client_unlock(block->client);
     return !lost;
-}
-
-static void end(const late_read *r) {
-    acu_block *block = r->use.block;
-    acu_client_seize(block->client);
-    block->readers--;
-    block->special = block->readers || block->foreign_count;
-    pthread_cond_broadcast(&block->client->changed);
-    acu_client_unlock(block->client);
 }
 
 static acu_result read_beside(acu_client *client, const late_read *r) {
@@ -63,7 +52,7 @@ static acu_result read_beside(acu_client *client, const late_read *r) {
     acu_block_wait(block, true, r->mark->client); /* the mark covers its own client's alone */
     acu_result code = client->table->read_after(client->queue, r->mark->mark, block->memory, r->at,
                                                 r->to, r->bytes);
-    end(r);
+    acu_block_end_read(block);
     return code;
 }
 

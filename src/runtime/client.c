@@ -46,6 +46,9 @@ static acu_result destroy(acu_handle *handle) {
     acu_result code = acu_client_take_error("acu_client_release", client);
     acu_client_seize(client);
     acu_client_free_memory(client);
+    for (unsigned i = 0; i < ACU_MOST_STEPS; i++)
+        if (client->steps[i].mark)
+            client->table->mark_destroy(client->steps[i].mark);
     acu_client_unlock(client);
     client->table->queue_destroy(client->queue);
     delist(client);

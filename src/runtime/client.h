@@ -27,7 +27,13 @@ typedef struct acu_seen {
     uint64_t number; /* of its work */
 } acu_seen;
 
-enum { ACU_MOST_SEEN = 8 };
+/* A mark behind a piece of the client's work. */
+typedef struct acu_step {
+    uint64_t number; /* of the work; 0: there is no mark */
+    acu_backend_mark *mark;
+} acu_step;
+
+enum { ACU_MOST_SEEN = 8, ACU_MOST_STEPS = 16 };
 
 struct acu_recording;
 
@@ -50,6 +56,9 @@ struct acu_client {
     bool capturing; /* the back end records: nothing may wait, read, or ask the host */
     unsigned next_seen;
     acu_seen seen[ACU_MOST_SEEN];
+    bool awaited; /* another client's queue has waited for this one's */
+    unsigned next_step;
+    acu_step steps[ACU_MOST_STEPS]; /* the last ones; by work.c */
     uint64_t late_errors;
     acu_late_error late; /* the first that was not yet returned */
     acu_client_memory memory;

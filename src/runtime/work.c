@@ -187,24 +187,64 @@ static bool is_in_order(const acu_client *client, const acu_client *other, uint6
     return client == other || number <= other->done || acu_client_has_seen(client, other, number);
 }
 
-/* Lets the client's queue wait for all work that another client was given so far. Returns false
- * where only the thread can wait, also because something failed, which waiting then shows. */
-static bool queue_waits(acu_client *client, acu_client *other) {
+/* Makes a mark for all work that a client was given so far; NULL where that fails. */
+static acu_backend_mark *make_mark(acu_client *client) {
+    acu_backend_mark *mark = NULL;
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (!client->table->mark_create(client->queue, &mark))
+        return mark;
+    acu_record_restore(&before);
+    return NULL;
+}
+
+/* Puts a mark behind the client's last work, in the place of the oldest one, if other clients have
+ * waited for this one. Where there is no mark, they wait for more than they need to. */
+static void note_step(acu_client *client) {
+    acu_step *step = &client->steps[client->next_step];
+    if (!client->awaited || client->capturing)
+        return;
+    acu_backend_mark *mark = make_mark(client);
+    if (!mark)
+        return;
+    if (step->mark)
+        client->table->mark_destroy(step->mark);
+    *step = (acu_step){client->given, mark};
+    client->next_step = (client->next_step + 1) % ACU_MOST_STEPS;
+}
+
+/* Returns the earliest step of a client that comes after its work of a number; NULL if none. */
+static const acu_step *find_step(const acu_client *client, uint64_t number) {
+    const acu_step *found = NULL;
+    for (unsigned i = 0; i < ACU_MOST_STEPS; i++) {
+        const acu_step *step = &client->steps[i];
+        if (step->number >= number && (!found || step->number < found->number))
+            found = step;
+    }
+    return found;
+}
+
+/* Lets the client's queue wait for another client's work up to a number; for all that it was given
+ * so far where no mark is nearer. Returns false where only the thread can wait, also because
+ * something failed, which waiting then shows. */
+static bool queue_waits(acu_client *client, acu_client *other, uint64_t number) {
     const acu_backend *table = client->table;
-    acu_backend_mark *mark;
     if (table != other->table || !table->queue_wait || !table->mark_create)
+        return false;
+    other->awaited = true;
+    const acu_step *near = find_step(other, number);
+    const acu_step step = near ? *near : (acu_step){other->given, make_mark(other)};
+    if (!step.mark)
         return false;
     acu_saved_record before;
     acu_record_save(&before);
-    acu_result code = table->mark_create(other->queue, &mark);
-    if (!code) {
-        code = table->queue_wait(client->queue, mark);
-        table->mark_destroy(mark);
-    }
+    acu_result code = table->queue_wait(client->queue, step.mark);
+    if (!near)
+        table->mark_destroy(step.mark);
     if (code)
         acu_record_restore(&before);
     else
-        acu_client_note_seen(client, other, other->given);
+        acu_client_note_seen(client, other, step.number);
     return code == ACU_SUCCESS;
 }
 
@@ -214,12 +254,12 @@ static acu_client *order_use(acu_client *client, const acu_block_use *use) {
     const acu_block *block = use->block;
     acu_client *user = user_of(client, use);
     const uint64_t own = use->writes ? block->used : block->written;
-    if (!is_in_order(user, block->client, own) && !queue_waits(user, block->client))
+    if (!is_in_order(user, block->client, own) && !queue_waits(user, block->client, own))
         return block->client;
     for (unsigned i = 0; i < block->foreign_count; i++) {
         const acu_foreign_use *f = &block->foreign[i];
-        if (!is_in_order(user, f->client, use->writes ? f->used : f->written) &&
-            !queue_waits(user, f->client))
+        const uint64_t number = use->writes ? f->used : f->written;
+        if (!is_in_order(user, f->client, number) && !queue_waits(user, f->client, number))
             return f->client;
     }
     return NULL;
@@ -261,6 +301,29 @@ static acu_result perform(acu_client *client, const acu_work *work) {
     return code;
 }
 
+/* Returns a mark by which work that reads to the host, and is in order now, can be done beside all
+ * other work; what writes to the block waits from then on. NULL where it cannot. With all locks. */
+static acu_backend_mark *begin_beside(acu_client *client, const acu_work *work) {
+    acu_block *block = work->uses[0].block;
+    if (!work->kind->read_after || !acu_place_device_can(client->device, ACU_CAN_READ_BESIDE))
+        return NULL;
+    acu_backend_mark *mark = make_mark(client);
+    if (mark)
+        acu_block_begin_read(block);
+    return mark;
+}
+
+/* Does the work that begin_beside() began; without any lock, so that other clients' work can be
+ * given meanwhile. */
+static acu_result read_beside(acu_client *client, const acu_work *work, acu_backend_mark *mark) {
+    const acu_result code = work->kind->read_after(client, work, mark);
+    acu_client_seize(client);
+    client->table->mark_destroy(mark);
+    acu_client_unlock(client);
+    acu_block_end_read(work->uses[0].block);
+    return code;
+}
+
 /* What a step towards doing the work came to. */
 enum outcome { DONE, MISSING, AGAIN };
 
@@ -277,9 +340,15 @@ static enum outcome step(const crowd *c, acu_client *client, const acu_work *wor
     }
     *missing = find_missing(c, work);
     other = *missing ? NULL : order(client, work);
-    if (!*missing && !other)
+    const bool ready = !*missing && !other;
+    acu_backend_mark *mark = ready ? begin_beside(client, work) : NULL;
+    if (ready && !mark) {
         *code = reserve(client, work) ? perform(client, work) : ACU_ERROR_HOST_MEMORY;
+        note_step(client);
+    }
     unlock_all(c);
+    if (mark)
+        *code = read_beside(client, work, mark);
     if (other)
         acu_client_wait_for_all(other);
     return *missing ? MISSING : other ? AGAIN : DONE;

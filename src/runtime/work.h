@@ -39,6 +39,10 @@ typedef struct acu_work_kind {
      * records the failure, for `call` and the first of the blocks.
      */
     acu_result (*perform)(acu_client *client, const acu_work *work);
+    /* Does work that reads its one block to the host beside all other work, once a mark of
+     * `client` is reached; without any lock. Only where the place can ACU_CAN_READ_BESIDE. NULL:
+     * perform() does the work, whose locks keep other clients out meanwhile. */
+    acu_result (*read_after)(acu_client *client, const acu_work *work, acu_backend_mark *mark);
     /* Returns a copy from malloc() that needs nothing of the caller's: bytes of the host are
      * copied, handles beside the blocks get an owner (the blocks do by the caller). NULL, and
      * nothing kept, where the host has no memory. NULL: the work waits or reads to the host, so
@@ -68,8 +72,8 @@ acu_work *acu_work_copy(const acu_work *work, size_t size);
  * checked, and every block is of the device of the client that uses it. Without any lock.
  *
  * Waits on the device, or where that is not possible in this thread, for earlier uses of the blocks
- * by other clients; for what writes to a block, and that block is being read by
- * acu_block_read_after(); and while another thread records with the client. Returns 0 or a failure
+ * by other clients; for what writes to a block, and that block is being read beside
+ * other work; and while another thread records with the client. Returns 0 or a failure
  * that is recorded.
  */
 acu_result acu_work_give(acu_client *client, acu_work *work);

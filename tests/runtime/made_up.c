@@ -29,7 +29,7 @@ void made_up_reset(void) {
     made_up.max_rank = ACU_MAX_RANK;
     made_up.largest_block = made_up.memory = 0;
     made_up.late = 0;
-    made_up.slow_reads = 0;
+    made_up.slow_reads = made_up.read_after_ended = 0;
     made_up.trims = made_up.cancels = made_up.shared_queue_uses = 0;
 }
 
@@ -373,6 +373,7 @@ static acu_result read_after(acu_backend_queue *queue, acu_backend_mark *mark,
     const struct timespec while_reading = {0, made_up.slow_reads * 1000000};
     nanosleep(&while_reading, NULL);
     memcpy(to, (char *)from + at, bytes);
+    ADD(read_after_ended, 1);
     return ACU_SUCCESS;
 }
 

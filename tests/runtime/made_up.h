@@ -58,6 +58,7 @@ typedef struct made_up_behaviour {
     unsigned calls[MADE_UP_ENTRIES];
     unsigned devices, queues, memories, marks, replays, wrapped, programs; /* that live */
     unsigned trims, cancels;
+    unsigned read_after_ended;  /* calls of read_after() that have copied */
     unsigned shared_queue_uses; /* calls of a queue beside another one that was not over */
     uint64_t used;              /* bytes of memory that is allocated */
     uint64_t last_rank;

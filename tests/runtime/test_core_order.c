@@ -141,8 +141,64 @@ static void one_wait_is_enough(void **state) {
     ACU_AUTO(acu_block) *c = new_block(alone, 100, 1);
     OK(acu_block_copy(alone, c, 0, c, 50, 50));
     assert_int_equal(made_up.calls[MADE_UP_QUEUE_WAIT], 2);
-    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], 2);
+    assert_int_equal(made_up.calls[MADE_UP_MARK_CREATE], 4); /* and one behind each one's last */
 }
+
+/* A client waits for the other one's use of the block, and not for what that was given later. */
+static void a_wait_ends_with_the_use(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *one = new_client(place);
+    ACU_AUTO(acu_client) *two = new_client(place);
+    acu_block *in[3], *out[3];
+    for (int i = 0; i < 3; i++) {
+        in[i] = new_block(one, 100, 0);
+        out[i] = new_block(two, 100, 0);
+    }
+    acu_mark *last = NULL; /* behind the copy that was given last */
+    for (unsigned char i = 0; i < 30; i++) {
+        OK(acu_block_write(one, in[i % 3], 0, (unsigned char[100]){[99] = i}, 100));
+        OK(acu_client_synchronize(one)); /* the write waited for the third last copy */
+        if (i > 6)
+            assert_int_equal(acu_mark_query(last), ACU_NOT_READY);
+        OK(acu_block_copy(two, out[i % 3], 0, in[i % 3], 0, 100));
+        if (last)
+            OK(acu_mark_release(last));
+        OK(acu_mark_create(two, &last));
+    }
+    OK(acu_mark_release(last));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(byte_at(two, out[i], 99), 27 + i);
+    for (int i = 0; i < 3; i++) {
+        OK(acu_block_release(in[i]));
+        OK(acu_block_release(out[i]));
+    }
+}
+
+/* More uses than marks are kept: a client waits for more than it needs to, and never for less. */
+static void old_uses_are_waited_for(acu_place where) {
+    enum { MANY = 40 };
+    ACU_AUTO(acu_client) *one = new_client(where);
+    ACU_AUTO(acu_client) *two = new_client(where);
+    acu_block *in[MANY], *out[MANY];
+    for (int i = 0; i < MANY; i++) {
+        in[i] = new_block(one, 100, i);
+        out[i] = new_block(two, 100, 255);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            OK(acu_block_copy(two, out[i], 0, in[i], 0, 100));
+        for (int i = 0; i < MANY; i++)
+            OK(acu_block_fill(one, in[i], 0, 100, &(char){(char)(i + round + 1)}, 1));
+        OK(acu_client_synchronize(one));
+        for (int i = 0; i < MANY; i++)
+            assert_int_equal(byte_at(one, out[i], 99), i + round);
+    }
+    for (int i = 0; i < MANY; i++) {
+        OK(acu_block_release(in[i]));
+        OK(acu_block_release(out[i]));
+    }
+}
+EVERYWHERE(old_uses_are_waited_for)
 
 static void failing_waits_wait(void **state) {
     (void)state;
@@ -266,6 +322,38 @@ static void a_write_waits_for_a_slow_read(void **state) {
     }
 }
 
+static void *read_in_order(void *data) {
+    race *r = data;
+    unsigned char bytes[100];
+    r->failed = acu_block_read(r->client, r->block, 0, bytes, 100);
+    for (int i = 0; i < 100; i++)
+        r->failed |= bytes[i] != 7;
+    return NULL;
+}
+
+/* While a third client reads, the owner is given other work; what writes to the block waits. */
+static void work_goes_on_beside_a_read(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *owner = new_client(place);
+    ACU_AUTO(acu_client) *reader = new_client(place);
+    ACU_AUTO(acu_block) *block = new_block(owner, 100, 7);
+    ACU_AUTO(acu_block) *other = new_block(owner, 100, 1);
+    pthread_t thread;
+    race r = {reader, block, NULL, 0};
+    made_up.slow_reads = 300;
+    pthread_create(&thread, NULL, read_in_order, &r);
+    while (__atomic_load_n(&made_up.calls[MADE_UP_READ_AFTER], __ATOMIC_RELAXED) == 0)
+        ;
+    OK(acu_block_fill(owner, other, 0, 100, "x", 1));
+    OK(acu_block_copy(reader, other, 0, block, 0, 50)); /* reads do not wait for reads */
+    assert_int_equal(__atomic_load_n(&made_up.read_after_ended, __ATOMIC_RELAXED), 0);
+    OK(acu_block_fill(owner, block, 0, 100, "-", 1));
+    assert_int_equal(__atomic_load_n(&made_up.read_after_ended, __ATOMIC_RELAXED), 1);
+    OK(acu_client_synchronize(owner));
+    pthread_join(thread, NULL);
+    assert_int_equal(r.failed, 0);
+}
+
 static void writers_wait_for_readers(acu_place where) {
     ACU_AUTO(acu_client) *client = new_client(where);
     ACU_AUTO(acu_client) *other = new_client(where);
@@ -370,10 +458,13 @@ int main(void) {
         cmocka_unit_test_setup(a_block_is_released_while_others_use_it_everywhere, setup),
         cmocka_unit_test_setup(clients_may_be_released_first_everywhere, setup),
         cmocka_unit_test_setup(one_wait_is_enough, setup),
+        cmocka_unit_test_setup(a_wait_ends_with_the_use, setup),
+        cmocka_unit_test_setup(old_uses_are_waited_for_everywhere, setup),
         cmocka_unit_test_setup(failing_waits_wait, setup),
         cmocka_unit_test_setup(a_client_waits_for_a_mark_everywhere, setup),
         cmocka_unit_test_setup(reading_beside_work_everywhere, setup),
         cmocka_unit_test_setup(a_write_waits_for_a_slow_read, setup),
+        cmocka_unit_test_setup(work_goes_on_beside_a_read, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };
