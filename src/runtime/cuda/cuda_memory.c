@@ -1,5 +1,5 @@
-/* Memory: buffers of bytes. The safe layer knows their uses on every stream, and frees them after
- * these. */
+/* Memory: buffers of bytes. The core brings the uses of different queues into order, by marks that
+ * are nearer than the safe layer's, which lets a stream wait for all that another one was given. */
 #include "runtime/cuda/cuda.h"
 
 #include <anycuda/allocator.h>
@@ -14,7 +14,8 @@ static acu_result give(acu_result code, acu_buffer *buffer, acu_backend_memory *
 /* What cannot be addressed is more than any device has. */
 acu_result acu_cuda_memory_allocate(acu_backend_queue *queue, uint64_t bytes,
                                     acu_backend_memory **out) {
-    const acu_buffer_options options = {.memory = queue->device->memory};
+    const acu_buffer_options options = {.memory = queue->device->memory,
+                                        .flags = ACU_BUFFER_UNORDERED};
     acu_buffer *buffer = NULL;
     *out = NULL;
     if (bytes > PTRDIFF_MAX)
@@ -25,9 +26,12 @@ acu_result acu_cuda_memory_allocate(acu_backend_queue *queue, uint64_t bytes,
     return give(code, buffer, out);
 }
 
-/* A failed release is kept for acu_release_error(). */
+/* Only memory of pools is freed in the stream's order; for other memory the thread waits. A failed
+ * release is kept for acu_release_error(). */
 void acu_cuda_memory_free(acu_backend_queue *queue, acu_backend_memory *memory, uint64_t bytes) {
-    (void)queue, (void)bytes;
+    (void)bytes;
+    if (queue->device->memory != ACU_MEMORY_POOL)
+        (void)acu_cuda_outcome(acu_stream_synchronize(queue->stream));
     (void)acu_buffer_release(acu_cuda_buffer(memory));
 }
 

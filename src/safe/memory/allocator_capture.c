@@ -153,7 +153,8 @@ void acu_arena_reclaim(acu_arena *arena, acu_stream *stream, acu_capture *captur
     acu_record_save(&before);
     for (acu_storage *s = made; s; s = s->next_made) {
         const acu_given given = {s->pointer, acu_storage_bytes(s), s->piece};
-        if (!acu_storage_is_only_on(s, stream->timeline) ||
+        if (acu_has(s->flags, ACU_BUFFER_UNORDERED) ||
+            !acu_storage_is_only_on(s, stream->timeline) ||
             acu_capture_order_use(&capture->order, stream, s, true))
             continue; /* it is freed after the capture */
         s->pointer = NULL;

@@ -540,12 +540,11 @@ ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
 }
 
 /* Hands the buffer to the caller. What is on the stream now comes before all uses: the allocation,
- * or what filled given memory. */
+ * or what filled given memory. Where uses are not remembered, those on the home stream find it out
+ * as fast as others do. */
 static void hand_out(acu_storage *s, acu_buffer **buffer) {
-    if (!is_unordered(s)) {
-        (void)acu_timeline_issue(s->home->timeline);
-        s->sole = s->home->timeline;
-    }
+    (void)acu_timeline_issue(s->home->timeline);
+    s->sole = s->home->timeline;
     s->first.pointer = s->pointer;
     *buffer = &s->first;
 }

@@ -178,6 +178,8 @@ __attribute__((noinline)) int acu_storage_gather_uses(acu_storage *storage) {
 int acu_storage_synchronize(acu_storage *storage) {
     acu_use uses[ACU_MOST_USES];
     int code = 0;
+    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
     const unsigned count = storage->use_count;
@@ -197,6 +199,8 @@ int acu_storage_synchronize(acu_storage *storage) {
 
 /* Where the home alone uses the memory, nothing is to be gained from a table. */
 size_t acu_storage_forget_over(acu_storage *storage) {
+    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
     pthread_mutex_lock(&storage->lock);
     acu_timeline *sole = sole_of(storage);
     size_t left = sole ? 1 : storage->use_count;
