@@ -38,7 +38,7 @@ static acu_work *keep_write(const acu_work *work) {
 }
 
 static const acu_work_kind write_kind = {
-    .call = "acu_block_write", .perform = perform_write, .keep = keep_write};
+    .call = "acu_block_write", .perform = perform_write, .keep = keep_write, .apart = true};
 
 acu_result acu_block_write(acu_client *client, acu_block *to, uint64_t at, const void *from,
                            size_t bytes) {
@@ -69,7 +69,7 @@ static acu_result read_after(acu_client *client, const acu_work *work, acu_backe
 }
 
 static const acu_work_kind read_kind = {
-    .call = "acu_block_read", .perform = perform_read, .read_after = read_after};
+    .call = "acu_block_read", .perform = perform_read, .read_after = read_after, .apart = true};
 
 acu_result acu_block_read(acu_client *client, acu_block *from, uint64_t at, void *to,
                           size_t bytes) {

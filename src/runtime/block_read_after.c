@@ -31,7 +31,8 @@ static acu_result perform_read(acu_client *client, const acu_work *work) {
     return client->table->read(client->queue, r->use.block->memory, r->at, r->to, r->bytes);
 }
 
-static const acu_work_kind read_kind = {.call = "acu_block_read_after", .perform = perform_read};
+static const acu_work_kind read_kind = {
+    .call = "acu_block_read_after", .perform = perform_read, .apart = true};
 
 /* Begins a read beside other work: what writes to the block now waits. Without any lock. Returns
  * whether the bytes are still there. */

@@ -93,7 +93,7 @@ static int add_client(crowd *c, acu_client *client) {
     if (at < c->count && c->clients[at] == client)
         return 0;
     if (c->count == c->room) {
-        acu_client **more = malloc(2 * c->room * sizeof(acu_client *));
+        acu_client **more = malloc(sizeof(acu_client *) * 2 * c->room);
         if (!more)
             return -1;
         memcpy(more, c->clients, c->count * sizeof(acu_client *));
@@ -301,6 +301,33 @@ static acu_result perform(acu_client *client, const acu_work *work) {
     return code;
 }
 
+/* Does work that needs the client's lock alone, which may take long, because the host's bytes are
+ * copied. The others are given up before that: who uses the blocks sees the use already, and waits
+ * for the client's lock. Gives up that, too. */
+static acu_result perform_apart(const crowd *c, acu_client *client, const acu_work *work) {
+    client->given++;
+    for (unsigned i = 0; i < work->use_count; i++)
+        note_use(work->uses[i].block, client, work->uses[i].writes);
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->clients[i] != client)
+            acu_client_unlock(c->clients[i]);
+    const acu_result code = work->kind->perform(client, work);
+    note_step(client);
+    acu_client_unlock(client);
+    return code;
+}
+
+/* Does work that is in order. With all locks, which are given up. */
+static acu_result perform_in_order(const crowd *c, acu_client *client, const acu_work *work) {
+    const bool reserved = reserve(client, work);
+    if (reserved && work->kind->apart)
+        return perform_apart(c, client, work);
+    const acu_result code = reserved ? perform(client, work) : ACU_ERROR_HOST_MEMORY;
+    note_step(client);
+    unlock_all(c);
+    return code;
+}
+
 /* Returns a mark by which work that reads to the host, and is in order now, can be done beside all
  * other work; what writes to the block waits from then on. NULL where it cannot. With all locks. */
 static acu_backend_mark *begin_beside(acu_client *client, const acu_work *work) {
@@ -342,11 +369,10 @@ static enum outcome step(const crowd *c, acu_client *client, const acu_work *wor
     other = *missing ? NULL : order(client, work);
     const bool ready = !*missing && !other;
     acu_backend_mark *mark = ready ? begin_beside(client, work) : NULL;
-    if (ready && !mark) {
-        *code = reserve(client, work) ? perform(client, work) : ACU_ERROR_HOST_MEMORY;
-        note_step(client);
-    }
-    unlock_all(c);
+    if (ready && !mark)
+        *code = perform_in_order(c, client, work);
+    else
+        unlock_all(c);
     if (mark)
         *code = read_beside(client, work, mark);
     if (other)

@@ -29,11 +29,12 @@ typedef struct acu_block_use {
 typedef struct acu_work_kind {
     const char *call; /* the public function, for failures */
     /*
-     * Gives the work to client->queue by client->table. Called with the locks of the client and of
-     * all clients that the blocks have to do with, so that no public function of the runtime
-     * interface may be called in it, and no lock of another client taken. Called once where work is
-     * done at once, and at each run of a replay that is not captured; also while the back end
-     * captures (client->capturing): what needs the host then returns ACU_NOT_SUPPORTED.
+     * Gives the work to client->queue by client->table. Called with the locks of the client and,
+     * unless it is done apart, of all clients that the blocks have to do with, so that no public
+     * function of the runtime interface may be called in it, and no lock of another client taken.
+     * Called once where work is done at once, and at each run of a replay that is not captured;
+     * also while the back end captures (client->capturing): what needs the host then returns
+     * ACU_NOT_SUPPORTED.
      *
      * Returns 0, or what a function of the back end or acu_backend_fail() returned. The caller
      * records the failure, for `call` and the first of the blocks.
@@ -52,6 +53,8 @@ typedef struct acu_work_kind {
     void (*drop)(acu_work *work);
     /* The work is part of an object's life, and done at once though the thread records. */
     bool at_once;
+    /* perform() needs the lock of `client` alone, whose queue all uses are on; it may take long. */
+    bool apart;
 } acu_work_kind;
 
 struct acu_work {

@@ -29,7 +29,8 @@ void made_up_reset(void) {
     made_up.max_rank = ACU_MAX_RANK;
     made_up.largest_block = made_up.memory = 0;
     made_up.late = 0;
-    made_up.slow_reads = made_up.read_after_ended = 0;
+    made_up.slow_reads = made_up.slow_writes = 0;
+    made_up.reads_ended = made_up.writes_ended = 0;
     made_up.trims = made_up.cancels = made_up.shared_queue_uses = 0;
 }
 
@@ -275,6 +276,12 @@ static job *new_job(size_t data) {
     return calloc(1, sizeof(job) + data);
 }
 
+static void take_time(unsigned milliseconds) {
+    const struct timespec time = {0, milliseconds * 1000000L};
+    if (milliseconds)
+        nanosleep(&time, NULL);
+}
+
 static acu_result write_bytes(acu_backend_queue *queue, acu_backend_memory *to, uint64_t at,
                               const void *from, size_t bytes) {
     TELL(WRITE);
@@ -282,7 +289,9 @@ static acu_result write_bytes(acu_backend_queue *queue, acu_backend_memory *to, 
     job *j = new_job(bytes);
     j->to = (char *)to + at;
     j->bytes = bytes;
+    take_time(made_up.slow_writes);
     memcpy(j->data, from, bytes);
+    ADD(writes_ended, 1);
     put(queue, j);
     leave(queue);
     return ACU_SUCCESS;
@@ -370,10 +379,9 @@ static acu_result read_after(acu_backend_queue *queue, acu_backend_mark *mark,
     (void)queue;
     TELL(READ_AFTER);
     work_off(mark->queue, mark->number);
-    const struct timespec while_reading = {0, made_up.slow_reads * 1000000};
-    nanosleep(&while_reading, NULL);
+    take_time(made_up.slow_reads);
     memcpy(to, (char *)from + at, bytes);
-    ADD(read_after_ended, 1);
+    ADD(reads_ended, 1);
     return ACU_SUCCESS;
 }
 

@@ -50,17 +50,17 @@ typedef struct made_up_behaviour {
     unsigned times[MADE_UP_ENTRIES]; /* how often it fails; 0: always */
     unsigned can;                    /* what the devices say that they can */
     unsigned max_rank;
-    uint64_t largest_block, memory; /* of each device; 0: no limit */
-    uint64_t largest_read;          /* bytes of the largest read so far */
-    unsigned slow_reads;            /* milliseconds that read_after() takes */
-    acu_result late;                /* the next work that is done fails with this, once */
+    uint64_t largest_block, memory;   /* of each device; 0: no limit */
+    uint64_t largest_read;            /* bytes of the largest read so far */
+    unsigned slow_reads, slow_writes; /* milliseconds that read_after() and write() take */
+    acu_result late;                  /* the next work that is done fails with this, once */
     /* what was counted: */
     unsigned calls[MADE_UP_ENTRIES];
     unsigned devices, queues, memories, marks, replays, wrapped, programs; /* that live */
     unsigned trims, cancels;
-    unsigned read_after_ended;  /* calls of read_after() that have copied */
-    unsigned shared_queue_uses; /* calls of a queue beside another one that was not over */
-    uint64_t used;              /* bytes of memory that is allocated */
+    unsigned reads_ended, writes_ended; /* calls of read_after() and write() that have copied */
+    unsigned shared_queue_uses;         /* calls of a queue beside another one that was not over */
+    uint64_t used;                      /* bytes of memory that is allocated */
     uint64_t last_rank;
 } made_up_behaviour;
 

@@ -346,12 +346,44 @@ static void work_goes_on_beside_a_read(void **state) {
         ;
     OK(acu_block_fill(owner, other, 0, 100, "x", 1));
     OK(acu_block_copy(reader, other, 0, block, 0, 50)); /* reads do not wait for reads */
-    assert_int_equal(__atomic_load_n(&made_up.read_after_ended, __ATOMIC_RELAXED), 0);
+    assert_int_equal(__atomic_load_n(&made_up.reads_ended, __ATOMIC_RELAXED), 0);
     OK(acu_block_fill(owner, block, 0, 100, "-", 1));
-    assert_int_equal(__atomic_load_n(&made_up.read_after_ended, __ATOMIC_RELAXED), 1);
+    assert_int_equal(__atomic_load_n(&made_up.reads_ended, __ATOMIC_RELAXED), 1);
     OK(acu_client_synchronize(owner));
     pthread_join(thread, NULL);
     assert_int_equal(r.failed, 0);
+}
+
+static void *write_sevens(void *data) {
+    race *r = data;
+    unsigned char bytes[100];
+    memset(bytes, 7, sizeof bytes);
+    r->failed = acu_block_write(r->client, r->block, 0, bytes, sizeof bytes);
+    return NULL;
+}
+
+/* While a client's write copies the host's bytes, another client that uses the block is given other
+ * work; what uses the block waits. */
+static void work_goes_on_beside_a_write(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *owner = new_client(place);
+    ACU_AUTO(acu_client) *user = new_client(place);
+    ACU_AUTO(acu_block) *block = new_block(owner, 100, 1);
+    ACU_AUTO(acu_block) *other = new_block(user, 100, 2);
+    pthread_t thread;
+    race r = {owner, block, NULL, 0};
+    OK(acu_block_copy(user, other, 0, block, 0, 100));
+    made_up.slow_writes = 300;
+    pthread_create(&thread, NULL, write_sevens, &r);
+    while (__atomic_load_n(&made_up.calls[MADE_UP_WRITE], __ATOMIC_RELAXED) == 0)
+        ;
+    OK(acu_block_fill(user, other, 0, 100, "x", 1));
+    assert_int_equal(__atomic_load_n(&made_up.writes_ended, __ATOMIC_RELAXED), 0);
+    OK(acu_block_copy(user, other, 0, block, 0, 100));
+    assert_int_equal(__atomic_load_n(&made_up.writes_ended, __ATOMIC_RELAXED), 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(r.failed, 0);
+    assert_int_equal(byte_at(user, other, 99), 7);
 }
 
 static void writers_wait_for_readers(acu_place where) {
@@ -465,6 +497,7 @@ int main(void) {
         cmocka_unit_test_setup(reading_beside_work_everywhere, setup),
         cmocka_unit_test_setup(a_write_waits_for_a_slow_read, setup),
         cmocka_unit_test_setup(work_goes_on_beside_a_read, setup),
+        cmocka_unit_test_setup(work_goes_on_beside_a_write, setup),
         cmocka_unit_test_setup(writers_wait_for_readers_everywhere, setup),
         cmocka_unit_test_setup(threads_and_clients_everywhere, setup),
     };
