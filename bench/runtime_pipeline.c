@@ -1,0 +1,417 @@
+/*
+ * A pipeline over the runtime interface: batches are uploaded, computed and downloaded, on a place
+ * that is named as acu_place_parse() has it.
+ *
+ *     bench_runtime_pipeline cuda:0 [--batches n] [--kib n] [--blocks n] [--rounds n] [--check]
+ *
+ * In each round all batches are uploaded, then computed, then downloaded, each alone; and they go
+ * through the pipeline, in which one thread gives uploads to one client and programs to a second,
+ * and another thread downloads through a third. What is compared is the time of the slowest part
+ * alone over the time of the pipeline. The clients' work is brought into order by the library;
+ * the two threads only tell each other which batches have been given and which have been read.
+ *
+ * The program's loop is made so long that it takes about as long as an upload. The last batches are
+ * still computed and downloaded when no more are uploaded, so that of n batches a pipeline of three
+ * equal parts reaches n / (n + 2) at most: 0.97 of 64. Every byte of the results is checked. With
+ * --check a median below the bar is a failure. Exits with 77 where the place cannot be used.
+ */
+#include "pairs.h"
+
+#include <anycuda/runtime.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BLOCKS = 8, MOST_ROUNDS = 301 };
+
+static const double bar = 0.90;
+
+static long batches = 64, kib = 8192, block_count = 3, rounds = 11;
+static size_t bytes;
+static uint32_t elements; /* of a batch */
+static unsigned char *inputs, *results;
+
+static acu_client *uploads, *programs, *downloads;
+static acu_block *in[MOST_BLOCKS], *out[MOST_BLOCKS];
+static acu_program *program;
+static uint32_t length = 64, addend = 1; /* the program's values */
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if (call) {                                                                                \
+            fprintf(stderr, "%s: %s\n", #call, acu_last_error_message());                          \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* ---- the program: out[i] = in[i] after `length` steps of x = x * FACTOR + addend ---- */
+
+#define FACTOR      1664525u
+#define FACTOR_TEXT "1664525"
+
+static void steps(const acu_part *part, void *const *args) {
+    const uint32_t *from = args[0], *step_count = args[3], *added = args[4];
+    uint32_t *to = args[1];
+    for (size_t i = part->begin[0]; i < part->end[0]; i++) {
+        uint32_t x = from[i];
+        for (uint32_t k = 0; k < *step_count; k++)
+            x = x * FACTOR + *added;
+        to[i] = x;
+    }
+}
+
+/* Lines of PTX and WGSL stay lines. */
+/* clang-format off */
+static const acu_program_source source = {
+    .name = "steps",
+    .cpu = steps,
+    .ptx = ".version 6.0\n.target sm_52\n.address_size 64\n"
+           ".visible .entry steps(.param .u64 from, .param .u64 to, .param .u32 n,\n"
+           "    .param .u32 length, .param .u32 addend)\n"
+           "{\n"
+           "    .reg .pred %past, %more;\n"
+           "    .reg .b32 %i, %n, %k, %x, %c, %block, %threads, %thread;\n"
+           "    .reg .b64 %from, %to;\n"
+           "    mov.u32 %block, %ctaid.x;\n"
+           "    mov.u32 %threads, %ntid.x;\n"
+           "    mov.u32 %thread, %tid.x;\n"
+           "    mad.lo.u32 %i, %block, %threads, %thread;\n"
+           "    ld.param.u32 %n, [n];\n"
+           "    setp.ge.u32 %past, %i, %n;\n"
+           "    @%past bra END;\n"
+           "    ld.param.u64 %from, [from];\n"
+           "    cvta.to.global.u64 %from, %from;\n"
+           "    mad.wide.u32 %from, %i, 4, %from;\n"
+           "    ld.param.u64 %to, [to];\n"
+           "    cvta.to.global.u64 %to, %to;\n"
+           "    mad.wide.u32 %to, %i, 4, %to;\n"
+           "    ld.param.u32 %k, [length];\n"
+           "    ld.param.u32 %c, [addend];\n"
+           "    ld.global.u32 %x, [%from];\n"
+           "STEP:\n"
+           "    setp.eq.u32 %more, %k, 0;\n"
+           "    @%more bra STORE;\n"
+           "    mad.lo.u32 %x, %x, " FACTOR_TEXT ", %c;\n"
+           "    sub.u32 %k, %k, 1;\n"
+           "    bra STEP;\n"
+           "STORE:\n"
+           "    st.global.u32 [%to], %x;\n"
+           "END:\n"
+           "    ret;\n"
+           "}\n",
+    .wgsl = "struct Values { n: u32, length: u32, addend: u32 }\n"
+            "@group(0) @binding(0) var<storage, read> a: array<u32>;\n"
+            "@group(0) @binding(1) var<storage, read_write> b: array<u32>;\n"
+            "@group(0) @binding(2) var<uniform> v: Values;\n"
+            "@compute @workgroup_size(256)\n"
+            "fn steps(@builtin(global_invocation_id) item: vec3<u32>) {\n"
+            "    let i = item.x;\n"
+            "    if (i >= v.n) { return; }\n"
+            "    var x = a[i];\n"
+            "    for (var k = 0u; k < v.length; k++) { x = x * " FACTOR_TEXT "u + v.addend; }\n"
+            "    b[i] = x;\n"
+            "}\n",
+};
+/* clang-format on */
+
+/* All steps together are x * factor + added, which one step of the expected values applies. */
+static void check_results(const char *name) {
+    uint32_t factor = 1, added = 0;
+    for (uint32_t k = 0; k < length; k++) {
+        factor *= FACTOR;
+        added = added * FACTOR + addend;
+    }
+    const uint32_t *from = (const void *)inputs, *to = (const void *)results;
+    const size_t count = (size_t)batches * elements;
+    for (size_t i = 0; i < count; i++)
+        if (to[i] != from[i] * factor + added) {
+            fprintf(stderr, "%s: element %zu of batch %zu is %u instead of %u\n", name,
+                    i % elements, i / elements, to[i], from[i] * factor + added);
+            exit(1);
+        }
+    memset(results, 0, (size_t)batches * bytes);
+}
+
+/* ---- one batch ---- */
+
+static void upload(long batch) {
+    OK(acu_block_write(uploads, in[batch % block_count], 0, inputs + (size_t)batch * bytes, bytes));
+}
+
+static void compute(long batch) {
+    OK(acu_run(programs, program, acu_items(elements), acu_in_block(in[batch % block_count]),
+               acu_out_block(out[batch % block_count]), elements, length, addend));
+}
+
+static void read_in_order(long batch, acu_mark *mark) {
+    (void)mark;
+    OK(acu_block_read(downloads, out[batch % block_count], 0, results + (size_t)batch * bytes,
+                      bytes));
+}
+
+static void read_after_mark(long batch, acu_mark *mark) {
+    OK(acu_block_read_after(downloads, mark, out[batch % block_count], 0,
+                            results + (size_t)batch * bytes, bytes));
+}
+
+/* ---- each part alone: milliseconds for all batches ---- */
+
+static double milliseconds_since(double begin) {
+    return (now_ns() - begin) / 1e6;
+}
+
+static double upload_all(void) {
+    const double begin = now_ns();
+    for (long i = 0; i < batches; i++)
+        upload(i);
+    OK(acu_client_synchronize(uploads));
+    return milliseconds_since(begin);
+}
+
+static double compute_all(void) {
+    const double begin = now_ns();
+    for (long i = 0; i < batches; i++)
+        compute(i);
+    OK(acu_client_synchronize(programs));
+    return milliseconds_since(begin);
+}
+
+static double download_all(void) {
+    const double begin = now_ns();
+    for (long i = 0; i < batches; i++)
+        read_in_order(i, NULL);
+    return milliseconds_since(begin);
+}
+
+/* ---- the pipeline ---- */
+
+typedef void read_function(long batch, acu_mark *mark);
+
+/* What the two threads tell each other. */
+typedef struct progress {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    long given, read;             /* batches */
+    acu_mark *marks[MOST_BLOCKS]; /* behind the programs of the batches that are not read yet */
+    read_function *function;
+} progress;
+
+/* Waits until a count is at least `wanted`. */
+static void wait_for(progress *p, const long *count, long wanted) {
+    pthread_mutex_lock(&p->lock);
+    while (*count < wanted)
+        pthread_cond_wait(&p->changed, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void count_one(progress *p, long *count) {
+    pthread_mutex_lock(&p->lock);
+    ++*count;
+    pthread_cond_broadcast(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void *read_batches(void *data) {
+    progress *p = data;
+    for (long i = 0; i < batches; i++) {
+        wait_for(p, &p->given, i + 1);
+        acu_mark *mark = p->marks[i % block_count];
+        p->function(i, mark);
+        OK(acu_mark_release(mark));
+        count_one(p, &p->read);
+    }
+    return NULL;
+}
+
+/* Whatever was in an output block must have been read before the next program for it is given. */
+static void give_batches(progress *p) {
+    for (long i = 0; i < batches; i++) {
+        upload(i);
+        wait_for(p, &p->read, i + 1 - block_count);
+        compute(i);
+        OK(acu_mark_create(programs, &p->marks[i % block_count]));
+        count_one(p, &p->given);
+    }
+}
+
+/* Sends all batches through, and returns the milliseconds. */
+static double run_pipeline(read_function *function) {
+    progress p = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                  .changed = PTHREAD_COND_INITIALIZER,
+                  .function = function};
+    pthread_t reader;
+    const double begin = now_ns();
+    if (pthread_create(&reader, NULL, read_batches, &p)) {
+        fprintf(stderr, "there is no thread for the downloads\n");
+        exit(1);
+    }
+    give_batches(&p);
+    pthread_join(reader, NULL);
+    return milliseconds_since(begin);
+}
+
+/* ---- rounds ---- */
+
+enum { UPLOAD, COMPUTE, DOWNLOAD, AFTER, IN_ORDER, KINDS };
+
+static const char *const names[KINDS] = {"upload", "program", "download",
+                                         "pipeline, acu_block_read_after()",
+                                         "pipeline, acu_block_read()"};
+static double times[KINDS][MOST_ROUNDS], parts[KINDS][MOST_ROUNDS];
+
+static void time_one(int kind, int round) {
+    double *to = &times[kind][round];
+    addend++; /* each result is another one than the last */
+    if (kind == UPLOAD)
+        *to = upload_all();
+    else if (kind == COMPUTE)
+        *to = compute_all();
+    else if (kind == DOWNLOAD)
+        *to = download_all();
+    else {
+        *to = run_pipeline(kind == AFTER ? read_after_mark : read_in_order);
+        check_results(names[kind]);
+    }
+}
+
+/* Every other round goes backwards, so that nothing always comes after the same. */
+static void time_round(int round) {
+    for (int i = 0; i < KINDS; i++)
+        time_one(round % 2 == 1 ? KINDS - 1 - i : i, round);
+    double slowest = 0;
+    for (int kind = UPLOAD; kind <= DOWNLOAD; kind++)
+        slowest = times[kind][round] > slowest ? times[kind][round] : slowest;
+    for (int kind = 0; kind < KINDS; kind++)
+        parts[kind][round] = slowest / times[kind][round];
+}
+
+/* Prints the rows; returns how many pipelines are below the bar. */
+static int print_rows(void) {
+    const int count = (int)rounds;
+    const double gigabytes = (double)batches * (double)bytes / 1e9;
+    int below = 0;
+    printf("| what | ms | GB/s | throughput, of the slowest part: min / median / max |\n"
+           "|---|---|---|---|\n");
+    for (int kind = 0; kind < KINDS; kind++) {
+        const double ms = median_of(times[kind], count), part = median_of(parts[kind], count);
+        printf("| %s | %.2f | %.2f | %.3f / %.3f / %.3f |\n", names[kind], ms, gigabytes / ms * 1e3,
+               parts[kind][0], part, parts[kind][count - 1]);
+        below += kind >= AFTER && part < bar;
+    }
+    return below;
+}
+
+/* Makes the program's loop so long that all programs take as long as all uploads. */
+static void calibrate(void) {
+    enum { TRIES = 5, LONGEST = 1048576 };
+    double wanted = 0, got = 0;
+    OK(acu_program_prepare(program, acu_client_place(programs)));
+    for (int i = 0; i < TRIES; i++) {
+        compute_all(); /* the clocks of a device go up with its work */
+        wanted = upload_all();
+        got = compute_all();
+        const double next = (double)length * wanted / got;
+        length = next < 1 ? 1 : next > LONGEST ? LONGEST : (uint32_t)next;
+    }
+    printf("the program's loop has %u steps: uploads took %.2f ms, programs with the last loop "
+           "%.2f ms\n\n",
+           length, wanted, got);
+}
+
+/* ---- the program's options ---- */
+
+static void *host_memory(void) {
+    void *memory = malloc((size_t)batches * bytes);
+    if (!memory) {
+        fprintf(stderr, "there is no memory for %ld batches\n", batches);
+        exit(1);
+    }
+    memset(memory, 0, (size_t)batches * bytes); /* its pages are there before anything is timed */
+    return memory;
+}
+
+static void make_batches(void) {
+    bytes = (size_t)kib * 1024;
+    elements = (uint32_t)(bytes / sizeof elements);
+    inputs = host_memory();
+    results = host_memory();
+    uint32_t *values = (void *)inputs;
+    for (size_t i = 0; i < (size_t)batches * elements; i++)
+        values[i] = (uint32_t)i * 2654435761u ^ (uint32_t)(i >> 3u);
+}
+
+static void make_blocks(acu_place place) {
+    OK(acu_client_create(place, NULL, &programs));
+    OK(acu_client_create(place, NULL, &downloads));
+    for (long i = 0; i < block_count; i++) {
+        OK(acu_block_create(uploads, bytes, &in[i]));
+        OK(acu_block_create(programs, bytes, &out[i]));
+    }
+    OK(acu_program_create(&source, &program));
+}
+
+static void release_all(void) {
+    for (long i = 0; i < block_count; i++) {
+        OK(acu_block_release(in[i]));
+        OK(acu_block_release(out[i]));
+    }
+    OK(acu_program_release(program));
+    OK(acu_client_release(uploads));
+    OK(acu_client_release(programs));
+    OK(acu_client_release(downloads));
+    free(inputs);
+    free(results);
+}
+
+/* Takes an option and its number; returns false where they are none. */
+static bool take_option(const char *option, const char *text) {
+    const struct {
+        const char *name;
+        long *value, least, most;
+    } options[] = {{"--batches", &batches, 1, 65536},
+                   {"--kib", &kib, 1, 1048576},
+                   {"--blocks", &block_count, 1, MOST_BLOCKS},
+                   {"--rounds", &rounds, 1, MOST_ROUNDS}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (text && strcmp(option, options[i].name) == 0) {
+            *options[i].value = strtol(text, NULL, 10);
+            return *options[i].value >= options[i].least && *options[i].value <= options[i].most;
+        }
+    return false;
+}
+
+int main(int argc, char **argv) {
+    acu_place place;
+    acu_place_info info;
+    bool check = false;
+    acu_runtime_add_all();
+    bool good = argc > 1 && !acu_place_parse(argv[1], &place);
+    for (int i = 2; good && i < argc; i++)
+        if (strcmp(argv[i], "--check") == 0)
+            check = true;
+        else
+            good = take_option(argv[i], argv[i + 1]) && ++i;
+    if (!good) {
+        fprintf(stderr, "bench_runtime_pipeline cpu|cuda|webgpu [--batches n] [--kib n] "
+                        "[--blocks 1..8] [--rounds n] [--check]\n");
+        return 2;
+    }
+    if (acu_client_create(place, NULL, &uploads)) {
+        printf("%s\n", acu_last_error_message());
+        return 77;
+    }
+    OK(acu_place_get_info(place, &info));
+    make_batches();
+    make_blocks(place);
+    printf("on %s (%s): %ld batches of %ld KiB, %ld blocks each for input and output, %ld rounds\n",
+           argv[1], info.name, batches, kib, block_count, rounds);
+    calibrate();
+    for (int i = 0; i < (int)rounds; i++)
+        time_round(i);
+    const int below = print_rows();
+    printf("\n%d of the medians are below the bar of %.2f\n", below, bar);
+    release_all();
+    return check && below > 0;
+}
