@@ -27,12 +27,18 @@ ACU_BEGIN_C
 /** The name of the function that a shared object exports: an acu_backend_entry_function. */
 #define ACU_BACKEND_ENTRY "acu_backend_entry"
 
-/* What a back end calls as it likes; only it knows what they are. */
+/* Only the back end knows what these are. */
+/** An open device. */
 typedef struct acu_backend_device acu_backend_device;
+/** A queue of a device. */
 typedef struct acu_backend_queue acu_backend_queue;
-typedef struct acu_backend_memory acu_backend_memory; /* an address, or a number: never added to */
+/** Memory of a device: an address, or a number, that nobody adds to. */
+typedef struct acu_backend_memory acu_backend_memory;
+/** A point in a queue. */
 typedef struct acu_backend_mark acu_backend_mark;
+/** A program that was compiled for a device. */
 typedef struct acu_backend_program acu_backend_program;
+/** Work that was captured. */
 typedef struct acu_backend_replay acu_backend_replay;
 
 /** How a queue is made. */

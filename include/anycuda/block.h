@@ -95,7 +95,8 @@ ACU_CHECKED acu_result acu_block_read(acu_client *client, acu_block *from, uint6
  * Work that the client was given after the mark goes on meanwhile. Work that writes to the block,
  * and is given while another thread is in this function, waits for it. Where the place cannot read
  * beside its work (ACU_CAN_READ_BESIDE) this is acu_block_read(). Errors: ACU_ERROR_STATE where
- * work after the mark has already written to the block: what was there at the mark is lost.
+ * the block was made after the mark, or work after the mark has already written to it: what was
+ * there at the mark is lost.
  */
 ACU_CHECKED acu_result acu_block_read_after(acu_client *client, acu_mark *mark, acu_block *from,
                                             uint64_t at, void *to, size_t bytes);

@@ -16,8 +16,13 @@
 
 ACU_BEGIN_C
 
+/** A queue of a place, and its memory. */
 typedef struct acu_client acu_client;
+
+/** Memory of a place: <anycuda/block.h>. */
 typedef struct acu_block acu_block;
+
+/** A point in a client's queue: <anycuda/mark.h>. */
 typedef struct acu_mark acu_mark;
 
 /** How a client is made; all zero is the default. `size` is sizeof(acu_client_options), or 0. */

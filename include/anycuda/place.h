@@ -86,15 +86,18 @@ ACU_CHECKED acu_result acu_place_get_info(acu_place place, acu_place_info *info)
  */
 bool acu_place_computes(acu_place place, acu_dtype dtype);
 
+/** What an acu_raw is. */
+typedef enum acu_raw_kind {
+    ACU_RAW_NONE,    /* there is none, as for the CPU */
+    ACU_RAW_POINTER, /* `handle` is an address */
+    ACU_RAW_CUDA,    /* `handle` is a cudaStream_t, and `other` an acu_stream * */
+    ACU_RAW_WEBGPU,  /* `handle` is a WGPUDevice or WGPUBuffer; `other` a WGPUQueue or NULL */
+    ACU_RAW_OTHER    /* what the registered back end says */
+} acu_raw_kind;
+
 /** A handle of what is beneath, for calls of CUDA's or WebGPU's own. */
 typedef struct acu_raw {
-    enum acu_raw_kind {
-        ACU_RAW_NONE,    /* there is none, as for the CPU */
-        ACU_RAW_POINTER, /* `handle` is an address */
-        ACU_RAW_CUDA,    /* `handle` is a cudaStream_t, and `other` an acu_stream * */
-        ACU_RAW_WEBGPU,  /* `handle` is a WGPUDevice or WGPUBuffer; `other` a WGPUQueue or NULL */
-        ACU_RAW_OTHER    /* what the registered back end says */
-    } kind;
+    acu_raw_kind kind;
     void *handle, *other;
 } acu_raw;
 

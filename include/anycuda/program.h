@@ -25,6 +25,7 @@
 
 ACU_BEGIN_C
 
+/** A computation with a form for each runtime. */
 typedef struct acu_program acu_program;
 
 /** A part of the items, which the CPU's form works on: `begin` is in it, `end` is not. */
@@ -68,7 +69,7 @@ typedef struct acu_program_source {
     const acu_form *forms; /* for registered runtimes */
     size_t form_count;
     size_t group[3]; /* items of a thread block or work group; 0: 256, 1, 1. WGSL
-                        says the same as @workgroup_size. The CPU has no groups. */
+                        says the same as `@workgroup_size`. The CPU has no groups. */
     unsigned flags;  /* acu_program_flag bits */
 } acu_program_source;
 

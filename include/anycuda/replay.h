@@ -16,6 +16,7 @@
 
 ACU_BEGIN_C
 
+/** Recorded work. */
 typedef struct acu_replay acu_replay;
 
 /** A block that a replay is asked for by name, because its contents come or go each time. */

@@ -54,6 +54,15 @@ void acu_record_facts(int runtime_code, const acu_failure_facts *facts) {
 }
 
 static void (*observer)(void); /* atomic */
+static _Thread_local unsigned held;
+
+void acu_record_hold(void) {
+    held++;
+}
+
+void acu_record_resume(void) {
+    held--;
+}
 
 void acu_record_observe(void (*observe)(void)) {
     __atomic_store_n(&observer, observe, __ATOMIC_RELEASE);
@@ -61,7 +70,7 @@ void acu_record_observe(void (*observe)(void)) {
 
 void acu_record_complete(void) {
     void (*observe)(void) = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
-    if (observe)
+    if (observe && held == 0)
         observe();
 }
 

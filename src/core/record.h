@@ -69,6 +69,11 @@ void acu_record_hint(const char *format, va_list args) __attribute__((format(pri
 void acu_record_facts(int runtime_code, const acu_failure_facts *facts) ACU_COLD;
 /* The failure just recorded is one that the program sees, and is complete. */
 void acu_record_complete(void) ACU_COLD;
+/* Between the two, which can be nested, failures of this thread are recorded, but the program does
+ * not see them: the thread has a lock that the program's function might need, and what the failure
+ * comes to is recorded after the lock is given up. */
+void acu_record_hold(void);
+void acu_record_resume(void);
 /* Sets what is called for each complete failure, in its thread; NULL: nothing. */
 void acu_record_observe(void (*observe)(void));
 /* Changes the code of the last failure from `from` to `to`, if it is `from`; returns `to`. */

@@ -2,6 +2,7 @@
 #include "runtime/block.h"
 
 #include "runtime/backend.h"
+#include "runtime/mark.h"
 #include "runtime/work.h"
 
 #include <stdlib.h>
@@ -16,16 +17,16 @@ static void describe(const acu_handle *handle, acu_handle_text *text) {
 
 void acu_block_wait(acu_block *block, bool writes, const acu_client *but) {
     acu_client *owner = block->client, *other = NULL;
-    pthread_mutex_lock(&owner->lock);
+    acu_client_seize(owner);
     const bool used = (writes ? block->written : block->used) > owner->done && owner != but;
-    pthread_mutex_unlock(&owner->lock);
+    acu_client_unlock(owner);
     if (used)
         acu_client_wait_for_all(owner);
     for (unsigned i = 0; i == 0 || other; i++) {
-        pthread_mutex_lock(&owner->lock);
+        acu_client_seize(owner);
         other = i < block->foreign_count ? acu_handle_add_owner(block->foreign[i].client) : NULL;
         const bool waits = other && other != but && (!writes || block->foreign[i].written);
-        pthread_mutex_unlock(&owner->lock);
+        acu_client_unlock(owner);
         if (waits)
             acu_client_wait_for_all(other);
         (void)acu_handle_release(__func__, other, &acu_client_class);
@@ -44,9 +45,9 @@ static const acu_work_kind return_kind = {
     .call = "acu_block_release", .perform = perform_return, .at_once = true};
 
 static void return_unused(acu_block *block) {
-    pthread_mutex_lock(&block->client->lock);
+    acu_client_seize(block->client);
     acu_client_take_back(block->client, block->piece, block->bytes);
-    pthread_mutex_unlock(&block->client->lock);
+    acu_client_unlock(block->client);
 }
 
 /* Gives the memory of a block back after its uses. The thread waits for other clients' uses only
@@ -107,7 +108,9 @@ static acu_result create(const char *call, acu_client *client, uint64_t bytes, a
     acu_block *block = acu_handle_new(call, &acu_block_class, sizeof *block);
     if (!block)
         return ACU_ERROR_HOST_MEMORY;
-    block->client = acu_handle_add_owner(client); /* first, since a hook may release the client */
+    block->client = acu_handle_add_owner(client);
+    block->epoch = __atomic_load_n(
+        &acu_mark_epoch, __ATOMIC_RELAXED); /* first, since a hook may release the client */
     acu_result code = acu_client_allocate(call, client, bytes, &piece);
     if (code) {
         acu_handle_discard(block);
@@ -161,6 +164,7 @@ acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory
         return acu_client_failed(call, client, client, code);
     }
     block->client = acu_handle_add_owner(client);
+    block->epoch = __atomic_load_n(&acu_mark_epoch, __ATOMIC_RELAXED);
     block->bytes = bytes;
     block->drop = drop;
     block->drop_data = data;
@@ -262,8 +266,8 @@ acu_result acu_block_get_host(acu_block *block, void **host) {
     ACU_TRY(acu_client_lock(__func__, client));
     acu_client_unlock(client);
     acu_block_wait(block, false, NULL);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     acu_result code = client->table->memory_get_host(client->device->device, block->memory, host);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     return code ? acu_client_failed(__func__, client, block, code) : ACU_SUCCESS;
 }

@@ -25,7 +25,7 @@ struct acu_block {
     /* Under the owner's lock: */
     bool special;           /* `foreign_count` or `readers` is not 0 */
     uint64_t used, written; /* by the owner: numbers of its work; 0: as for foreign uses */
-    uint64_t epoch;         /* acu_mark_epoch at the last write */
+    uint64_t epoch;         /* acu_mark_epoch at the last write, or when the block was made */
     unsigned readers;       /* threads in acu_block_read_after() */
     unsigned foreign_count, foreign_room;
     acu_foreign_use *foreign;

@@ -18,9 +18,9 @@ static bool is_lost(const late_read *r) {
 }
 
 static acu_result fail_lost(void) {
-    return acu_backend_fail(ACU_ERROR_STATE,
-                            "work after the mark has already written to the block: what was there "
-                            "at the mark is lost; read before that work is given");
+    return acu_backend_fail(
+        ACU_ERROR_STATE, "the block was made or written to after the mark: what was there at the "
+                         "mark is lost; read before the work that writes is given");
 }
 
 /* Reads in the client's order. The order with other clients' writes is that of any read. */
@@ -37,23 +37,23 @@ static const acu_work_kind read_kind = {.call = "acu_block_read_after", .perform
  * whether the bytes are still there. */
 static bool begin(const late_read *r) {
     acu_block *block = r->use.block;
-    pthread_mutex_lock(&block->client->lock);
+    acu_client_seize(block->client);
     const bool lost = is_lost(r);
     if (!lost) {
         block->readers++;
         block->special = true;
     }
-    pthread_mutex_unlock(&block->client->lock);
+    acu_client_unlock(block->client);
     return !lost;
 }
 
 static void end(const late_read *r) {
     acu_block *block = r->use.block;
-    pthread_mutex_lock(&block->client->lock);
+    acu_client_seize(block->client);
     block->readers--;
     block->special = block->readers || block->foreign_count;
     pthread_cond_broadcast(&block->client->changed);
-    pthread_mutex_unlock(&block->client->lock);
+    acu_client_unlock(block->client);
 }
 
 static acu_result read_beside(acu_client *client, const late_read *r) {

@@ -44,9 +44,9 @@ static acu_result destroy(acu_handle *handle) {
         return ACU_SUCCESS;
     acu_client_wait_for_all(client);
     acu_result code = acu_client_take_error("acu_client_release", client);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     acu_client_free_memory(client);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     client->table->queue_destroy(client->queue);
     delist(client);
     pthread_cond_destroy(&client->changed);
@@ -181,7 +181,7 @@ ACU_COLD static void wait_for_recording(acu_client *client) {
 
 acu_result acu_client_lock(const char *call, acu_client *client) {
     ACU_TRY(acu_client_refuse_parent(call, client));
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     if (!ACU_LIKELY(!client->recording))
         wait_for_recording(client);
     return ACU_SUCCESS;
@@ -192,16 +192,16 @@ acu_result acu_client_lock(const char *call, acu_client *client) {
 void acu_client_wait_for_all(acu_client *client) {
     if (acu_client_is_of_parent(client))
         return;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const uint64_t number = client->given;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     acu_result code = client->table->queue_synchronize(client->queue);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     if (code)
         (void)acu_client_keep_error(client, code);
     if (client->done < number)
         client->done = number;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }
 
 acu_result acu_client_synchronize(acu_client *client) {
@@ -326,10 +326,10 @@ uint64_t acu_client_keep_error(acu_client *client, acu_result code) {
 }
 
 acu_result acu_client_take_error(const char *call, acu_client *client) {
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const acu_late_error late = client->late;
     client->late.code = 0;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (ACU_LIKELY(!late.code))
         return ACU_SUCCESS;
     char text[ACU_OBJECT_TEXT];

@@ -72,8 +72,16 @@ acu_result acu_client_refuse_parent(const char *call, const acu_client *client);
 /* Locks a client, and waits while another thread records with it. Fails, without the lock, where
  * the client was made before the process was forked; the failure is recorded for `call`. */
 acu_result acu_client_lock(const char *call, acu_client *client);
+/* Locks a client that is not of the parent, also while another thread records: for what does no
+ * work. While a thread has such a lock, failures are not shown to the program's function for them,
+ * which may use the client. */
+static inline void acu_client_seize(acu_client *client) {
+    acu_record_hold();
+    pthread_mutex_lock(&client->lock);
+}
 static inline void acu_client_unlock(acu_client *client) {
     pthread_mutex_unlock(&client->lock);
+    acu_record_resume();
 }
 
 /* ---- waiting; without any lock ---- */

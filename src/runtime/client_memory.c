@@ -135,13 +135,13 @@ static acu_piece *take_from_place(acu_client *client, attempt *a, uint64_t bytes
  * not more than is needed. Without the lock. */
 static acu_piece *try_once(acu_client *client, attempt *a) {
     const uint64_t whole = rounded(client, a->bytes);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     acu_piece *piece = take(&client->memory, whole);
     if (!piece)
         piece = take_from_place(client, a, whole);
     if (!piece && (!a->code || a->code == ACU_OUT_OF_MEMORY) && a->bytes && a->bytes < whole)
         piece = take_from_place(client, a, a->bytes);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     return piece;
 }
 
@@ -151,10 +151,10 @@ static bool is_out_of_memory(const attempt *a) {
 
 /* Gives the free pieces of a client to the place, and waits until the place has them. */
 static void give_back(acu_client *client) {
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const bool any = client->memory.free_bytes > 0;
     trim(client, 0);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (any)
         acu_client_wait_for_all(client);
 }
@@ -184,9 +184,9 @@ static void give_back_others(acu_client *client) {
  * in itself. */
 static bool ask_program(acu_client *client, uint64_t bytes) {
     static _Thread_local bool asked;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const acu_memory_hooks hooks = client->memory.hooks;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (!hooks.out_of_memory || asked)
         return false;
     asked = true;
@@ -222,10 +222,10 @@ ACU_COLD static acu_piece *make_room(acu_client *client, attempt *a) {
 
 /* Records why there is no memory; a block of the client has no handle yet. */
 ACU_COLD static acu_result fail(const char *call, acu_client *client, const attempt *a) {
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const acu_memory_stats stats = client->memory.stats;
     client->memory.stats.failures++;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (a->code)
         return acu_client_failed(call, client, client, a->code);
     return acu_client_fail(call, client, client, ACU_OUT_OF_MEMORY,
@@ -273,9 +273,9 @@ acu_result acu_client_allocate(const char *call, acu_client *client, uint64_t by
     acu_client_unlock(client);
     bool is_hit;
     ACU_TRY(allocate_new(call, client, bytes, piece, &is_hit));
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     count_block(&client->memory.stats, bytes, is_hit);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     return ACU_SUCCESS;
 }
 
@@ -295,9 +295,9 @@ void acu_client_take_back(acu_client *client, acu_piece *piece, uint64_t bytes) 
 void acu_client_call_hook(acu_client *client, bool is_new, acu_block *block, uint64_t bytes) {
     if (ACU_LIKELY(!__atomic_load_n(&client->memory.has_hooks, __ATOMIC_RELAXED)))
         return;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const acu_memory_hooks hooks = client->memory.hooks;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     void (*hook)(void *, acu_block *, uint64_t) = is_new ? hooks.allocated : hooks.freed;
     if (hook)
         hook(hooks.data, block, bytes);

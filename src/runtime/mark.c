@@ -17,9 +17,9 @@ static acu_result destroy(acu_handle *handle) {
     acu_mark *mark = (acu_mark *)handle;
     acu_client *client = mark->client;
     if (mark->mark && !acu_client_is_of_parent(client)) {
-        pthread_mutex_lock(&client->lock);
+        acu_client_seize(client);
         client->table->mark_destroy(mark->mark);
-        pthread_mutex_unlock(&client->lock);
+        acu_client_unlock(client);
     }
     return acu_handle_release(NULL, client, &acu_client_class);
 }
@@ -39,9 +39,9 @@ static acu_result set(acu_mark *mark) {
 static void wait_at_once(acu_mark *mark) {
     acu_client *client = mark->client;
     acu_client_wait_for_all(client);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     mark->error = client->late;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }
 
 acu_result acu_mark_create(acu_client *client, acu_mark **mark) {
@@ -96,10 +96,10 @@ static acu_result own_error(const char *call, acu_mark *mark) {
     acu_client *client = mark->client;
     if (!mark->error.code)
         return ACU_SUCCESS;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     if (client->late.number == mark->error.number)
         client->late.code = 0;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     return acu_client_fail(call, client, mark, mark->error.code, "earlier work failed: %s",
                            mark->error.words);
 }
@@ -107,10 +107,10 @@ static acu_result own_error(const char *call, acu_mark *mark) {
 /* Remembers that the work before the mark is done. */
 static void note_done(const acu_mark *mark) {
     acu_client *client = mark->client;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     if (client->done < mark->number)
         client->done = mark->number;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }
 
 acu_result acu_mark_query(acu_mark *mark) {
@@ -143,7 +143,7 @@ void acu_mark_wait(acu_mark *mark) {
     note_done(mark);
     if (!code)
         return;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     (void)acu_client_keep_error(client, code);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }

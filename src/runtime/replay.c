@@ -81,14 +81,14 @@ static void describe(const acu_handle *handle, acu_handle_text *text) {
 /* Gives the back end's replay back once its runs are done. */
 static void give_back(acu_replay *replay) {
     acu_client *client = replay->client;
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     const bool runs = replay->last_run > client->done;
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (runs)
         acu_client_wait_for_all(client);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     client->table->replay_destroy(replay->real);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }
 
 static acu_result first_of(acu_result one, acu_result other) {
@@ -278,12 +278,12 @@ static acu_result record(acu_client *client, acu_result (*function)(acu_client *
     client->recording = recording;
     acu_client_unlock(client);
     acu_result code = function(client, data);
-    pthread_mutex_lock(&client->lock);
+    acu_client_seize(client);
     client->recording = NULL;
     acu_recording_end(recording);
     acu_client_thaw(client);
     pthread_cond_broadcast(&client->changed);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
     if (code && acu_record_last()->code != code)
         return acu_client_fail(call, client, client, code, "the function returned %d", code);
     return code ? code : recording->failed;

@@ -138,7 +138,7 @@ static acu_client *find_missing(const crowd *c, const acu_work *work) {
 
 static void unlock_all(const crowd *c) {
     for (unsigned i = 0; i < c->count; i++)
-        pthread_mutex_unlock(&c->clients[i]->lock);
+        acu_client_unlock(c->clients[i]);
 }
 
 /* Gives up all locks but one client's, waits until something has changed with it, and gives up its
@@ -146,9 +146,9 @@ static void unlock_all(const crowd *c) {
 static void wait_for_change(const crowd *c, acu_client *client) {
     for (unsigned i = 0; i < c->count; i++)
         if (c->clients[i] != client)
-            pthread_mutex_unlock(&c->clients[i]->lock);
+            acu_client_unlock(c->clients[i]);
     pthread_cond_wait(&client->changed, &client->lock);
-    pthread_mutex_unlock(&client->lock);
+    acu_client_unlock(client);
 }
 
 /* Returns a client with which another thread records; NULL if there is none. With all locks. */
@@ -165,7 +165,7 @@ static acu_client *find_recorded(const crowd *c) {
 static void lock_all(const crowd *c) {
     for (;;) {
         for (unsigned i = 0; i < c->count; i++)
-            pthread_mutex_lock(&c->clients[i]->lock);
+            acu_client_seize(c->clients[i]);
         acu_client *recorded = find_recorded(c);
         if (!recorded)
             return;

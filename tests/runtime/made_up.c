@@ -24,7 +24,7 @@ void made_up_reset(void) {
     memset(made_up.fail, 0, sizeof made_up.fail);
     memset(made_up.times, 0, sizeof made_up.times);
     memset(made_up.calls, 0, sizeof made_up.calls);
-    made_up.silent = false;
+    made_up.silent = made_up.records = false;
     made_up.can = EVERYTHING;
     made_up.max_rank = ACU_MAX_RANK;
     made_up.largest_block = made_up.memory = 0;
@@ -44,6 +44,11 @@ static acu_result told(made_up_entry entry) {
     const acu_result code = __atomic_load_n(&made_up.fail[entry], __ATOMIC_RELAXED);
     if (!code)
         return ACU_SUCCESS;
+#if !defined(MADE_UP_SHARED)
+    uint64_t bytes;
+    if (made_up.records && !acu_dtype_storage(ACU_ANY, 1, &bytes))
+        abort();
+#endif
     const unsigned times = made_up.times[entry];
     if (times == 1)
         made_up.fail[entry] = 0;

@@ -46,8 +46,9 @@ typedef enum made_up_entry {
 typedef struct made_up_behaviour {
     acu_result fail[MADE_UP_ENTRIES]; /* what a function returns; 0: it does its work */
     bool silent;                      /* without acu_backend_fail() */
-    unsigned times[MADE_UP_ENTRIES];  /* how often it fails; 0: always */
-    unsigned can;                     /* what the devices say that they can */
+    bool records; /* a failure records one of this library, as CUDA's back end does */
+    unsigned times[MADE_UP_ENTRIES]; /* how often it fails; 0: always */
+    unsigned can;                    /* what the devices say that they can */
     unsigned max_rank;
     uint64_t largest_block, memory; /* of each device; 0: no limit */
     uint64_t largest_read;          /* bytes of the largest read so far */

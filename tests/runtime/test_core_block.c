@@ -10,6 +10,12 @@ static int setup(void **state) {
     return 0;
 }
 
+/* What a function for failures uses. */
+typedef struct job {
+    acu_client *client;
+    int seen;
+} job;
+
 /* ---- wrapping ---- */
 
 static void count_drop(void *data) {
@@ -196,6 +202,36 @@ static void failing_functions(void **state) {
     made_up_reset();
 }
 
+/* The program's function for failures may use the client, and sees each failure once. */
+static void use_client(const acu_error *error, void *data) {
+    job *j = data;
+    assert_int_equal(error->code, 719);
+    j->seen++;
+    OK(acu_client_synchronize(j->client));
+    OK(acu_block_release(new_block(j->client, 10, 1)));
+}
+
+static void failures_are_shown_without_locks(void **state) {
+    (void)state;
+    acu_block *none = NULL;
+    acu_mark *no_mark = NULL;
+    ACU_AUTO(acu_client) *client = new_client(place);
+    ACU_AUTO(acu_client) *other = new_client(place);
+    ACU_AUTO(acu_block) *a = new_block(client, 16, 1);
+    job j = {client, 0};
+    OK(acu_block_release(new_block(client, 10, 1)));
+    OK(acu_set_error_callback(use_client, &j));
+    made_up.records = true;
+    made_up.fail[MADE_UP_WRITE] = made_up.fail[MADE_UP_MEMORY_ALLOCATE] = 719;
+    made_up.fail[MADE_UP_MARK_CREATE] = 719;
+    assert_int_equal(acu_block_write(client, a, 0, "x", 1), 719);
+    assert_int_equal(acu_block_create(client, 5000, &none), 719);
+    assert_int_equal(acu_mark_create(client, &no_mark), 719);
+    assert_int_equal(acu_block_write(other, a, 0, "x", 1), 719); /* marks fail, too: it waits */
+    assert_int_equal(j.seen, 4);
+    OK(acu_set_error_callback(NULL, NULL));
+}
+
 /* ---- copies ---- */
 
 static void ranges_may_overlap(void **state) {
@@ -355,6 +391,7 @@ int main(void) {
         cmocka_unit_test_setup(pointers_are_needed, setup),
         cmocka_unit_test_setup(places_must_fit, setup),
         cmocka_unit_test_setup(failing_functions, setup),
+        cmocka_unit_test_setup(failures_are_shown_without_locks, setup),
         cmocka_unit_test_setup(ranges_may_overlap, setup),
         cmocka_unit_test_setup(written_bytes_may_change, setup),
         cmocka_unit_test_setup(fills, setup),

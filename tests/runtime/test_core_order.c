@@ -214,6 +214,9 @@ static void reading_beside_work(acu_place where) {
     assert_int_equal(byte, 'y');
     OK(acu_block_read_after(two, third, b, 99, &byte, 1));
     assert_int_equal(byte, 'x');
+    ACU_AUTO(acu_block) *young = NULL; /* a block that was made after the mark has nothing there */
+    OK(acu_block_create(one, 100, &young));
+    FAILS(ACU_ERROR_STATE, "is lost", acu_block_read_after(one, third, young, 0, &byte, 1));
     /* Reads after the mark do no harm. */
     assert_int_equal(byte_at(two, a, 0), 'y');
     OK(acu_block_read_after(one, third, a, 99, &byte, 1));
