@@ -160,7 +160,7 @@ acu_result acu_place_count_devices(const char *call, int runtime, int *count) {
 static acu_result open_device(const char *call, acu_place_device *d) {
     char text[64];
     int count;
-    acu_backend_device *device;
+    acu_backend_device *device = NULL;
     ACU_TRY(acu_place_count_devices(call, d->place.runtime, &count));
     d->table = acu_runtime_table(d->place.runtime);
     (void)acu_place_describe(d->place, text, sizeof text);
@@ -168,6 +168,7 @@ static acu_result open_device(const char *call, acu_place_device *d) {
         return acu_fail(call, text, 101, "there is no such device; %s has %d",
                         acu_runtime_name(d->place.runtime), count);
     acu_result code = d->table->device_open(d->place.device, &device);
+    code = acu_backend_check(code, device, "device");
     if (code)
         return acu_backend_failed(call, text, code);
     code = d->table->device_get_info(device, &d->info);

@@ -247,3 +247,23 @@ acu_result acu_runtime_open(const char *path, int *runtime) {
         (void)dlclose(library);
     return code;
 }
+
+/* ---- inside of a program's function ---- */
+
+static _Thread_local const acu_inside *innermost;
+
+void acu_inside_begin(acu_inside *inside, const acu_backend_queue *queue) {
+    *inside = (acu_inside){queue, innermost};
+    innermost = inside;
+}
+
+void acu_inside_end(const acu_inside *inside) {
+    innermost = inside->outer;
+}
+
+bool acu_inside_is(const acu_backend_queue *queue) {
+    const acu_inside *i = innermost;
+    while (i && i->queue != queue)
+        i = i->outer;
+    return i != NULL;
+}

@@ -191,12 +191,13 @@ static bool is_in_order(const acu_client *client, const acu_client *other, uint6
  * where only the thread can wait, also because something failed, which waiting then shows. */
 static bool queue_waits(acu_client *client, acu_client *other) {
     const acu_backend *table = client->table;
-    acu_backend_mark *mark;
+    acu_backend_mark *mark = NULL;
     if (table != other->table || !table->queue_wait || !table->mark_create)
         return false;
     acu_saved_record before;
     acu_record_save(&before);
     acu_result code = table->mark_create(other->queue, &mark);
+    code = acu_backend_check(code, mark, "mark");
     if (!code) {
         code = table->queue_wait(client->queue, mark);
         table->mark_destroy(mark);
