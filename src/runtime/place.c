@@ -53,6 +53,8 @@ acu_result acu_place_parse(const char *text, acu_place *place) {
             return ACU_SUCCESS;
         }
     }
+    acu_fail_hint("acu_runtime_name() tells the names; acu_runtime_register() and "
+                  "acu_runtime_open() add one");
     return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "no runtime has the name '%.*s'",
                     (int)(length < 40 ? length : 40), text);
 }

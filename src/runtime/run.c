@@ -96,8 +96,8 @@ static acu_result read_block(reader *r, size_t i, bool writes) {
     char text[ACU_OBJECT_TEXT];
     if (!acu_handle_is(block, &acu_block_class)) {
         (void)acu_block_describe(block, text, sizeof text);
-        return REFUSE(r, block ? ACU_ERROR_HANDLE : ACU_ERROR_ARGUMENT, "argument %zu is %s", i,
-                      text);
+        return block ? REFUSE(r, ACU_ERROR_HANDLE, "argument %zu is %s", i, text)
+                     : REFUSE(r, ACU_ERROR_ARGUMENT, "argument %zu is a block that is NULL", i);
     }
     if (block->client->device != r->client->device) {
         char place[64];

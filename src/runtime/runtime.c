@@ -55,8 +55,11 @@ acu_result acu_runtime_find(const char *name, int *runtime) {
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         name ? "runtime" : "name");
     int found = find(name, strlen(name));
-    if (found < 0)
+    if (found < 0) {
+        acu_fail_hint("acu_runtime_name() tells the names; acu_runtime_register() and "
+                      "acu_runtime_open() add one");
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "no runtime has the name '%.40s'", name);
+    }
     *runtime = found;
     return ACU_SUCCESS;
 }
