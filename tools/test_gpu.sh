@@ -3,7 +3,7 @@
 #
 #   tools/test_gpu.sh [build|run [PART…]]    ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=for the report
 #
-# All takes some ten minutes with 16 processors. PART is smoke, conformance, tests, examples, inject, memcheck or timing.
+# All takes some ten minutes with 16 processors. PART is smoke, conformance, tests, examples, runtime, inject, memcheck or timing.
 # `build` needs a C compiler, and cmocka for the safe layer's tests; `run` needs a GPU and python3, and neither needs a
 # network. Without a word both are done. What is built in build/gpu runs on any machine with as new a C library, so that
 # one with a GPU need not have a compiler or cmocka. Exits with 1 if anything failed, and with 77, saying so, where there
@@ -54,6 +54,15 @@ build_safe() {
     done
 }
 
+# The interface over several machines: its cases, and random programs of it.
+build_runtime() {
+    define='-D_DEFAULT_SOURCE' objects runtime "$root"/tests/runtime/suite/*.c "$root"/tests/runtime/made_up.c
+    define='-D_DEFAULT_SOURCE' objects random "$root"/tests/runtime/random/*.c
+    program runtime/suite "$build"/objects/runtime/*.o "$build"/objects/sim/*.o
+    program runtime/random "$build"/objects/random/*.o "$build"/objects/runtime/kept.o "$build"/objects/runtime/where.o \
+        "$build"/objects/runtime/forms.o "$build"/objects/runtime/made_up.o "$build"/objects/sim/*.o
+}
+
 # Memory and semaphores of Vulkan, which the machine with the GPU may or may not have.
 has_vulkan() {
     printf '#include <vulkan/vulkan.h>\n' | "$cc" -E -x c - >/dev/null 2>&1
@@ -84,6 +93,8 @@ build_bench() {
     program transfers "$build"/objects/transfers/*.o
     objects share "$root/bench/share.c" "$root/bench/pairs.c"
     program share "$build"/objects/share/*.o
+    objects runtime_cuda "$root/bench/runtime_cuda.c" "$root/bench/pairs.c"
+    program runtime_cuda "$build"/objects/runtime_cuda/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"
@@ -115,6 +126,7 @@ build_all() {
     define=-ffp-contract=off objects tensor "$root"/examples/tensor/*.c
     program examples/tensor_train "$build"/objects/tensor/*.o "$build"/objects/sim/*.o -lm
     build_safe
+    build_runtime
     build_vulkan
     build_bench
 }

@@ -12,6 +12,8 @@
  * Memory and programs are given back when no work uses them, marks at any time. A device is opened
  * once, and closed after everything on it.
  *
+ * What a function gives by `out` is not NULL where it succeeds: an address or a number.
+ *
  * A function that fails returns acu_backend_fail(), whose words become a part of
  * acu_last_error_message(). An error of work that was queued is returned by what waits for it.
  */

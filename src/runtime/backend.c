@@ -48,6 +48,13 @@ acu_result acu_backend_fail(acu_result code, const char *format, ...) {
     return explained.code;
 }
 
+acu_result acu_backend_check(acu_result code, const void *handle, const char *what) {
+    return code || handle
+               ? code
+               : acu_backend_fail(ACU_ERROR_STATE,
+                                  "the back end reports success, but its %s is NULL", what);
+}
+
 acu_result acu_backend_take_words(acu_result code, char *words, size_t size) {
     code = valid(code);
     if (explained.code == code && *explained.words)

@@ -15,4 +15,8 @@ acu_result acu_backend_take_words(acu_result code, char *words, size_t size) ACU
  * the code as acu_backend_take_words() does. */
 acu_result acu_backend_failed(const char *call, const char *object, acu_result code) ACU_COLD;
 
+/* Returns `code`, or where that is 0 though the back end gave no handle, a failure with words for
+ * acu_backend_failed(); `what` says of what the handle is. */
+acu_result acu_backend_check(acu_result code, const void *handle, const char *what);
+
 #endif

@@ -72,11 +72,27 @@ static void return_memory(acu_block *block) {
     acu_client_call_hook(block->client, false, block, block->bytes);
 }
 
-static void unwrap(acu_block *block) {
+/* Returns whether the block is used by work whose function this thread is in. */
+static bool is_used_here(const acu_block *block) {
+    acu_client *client = block->client;
+    acu_client_seize(client);
+    bool used = block->used > client->done && acu_client_works_here(client);
+    for (unsigned i = 0; i < block->foreign_count; i++)
+        used = used || acu_client_works_here(block->foreign[i].client);
+    acu_client_unlock(client);
+    return used;
+}
+
+/* Memory that is used by the work that this thread is in stays wrapped, because drop() would give
+ * it back too early. */
+static acu_result unwrap(acu_block *block) {
+    if (is_used_here(block))
+        return acu_client_refuse_function("acu_block_release", block->client);
     acu_block_wait(block, false, NULL);
     block->client->table->memory_unwrap(block->client->device->device, block->memory);
     if (block->drop)
         block->drop(block->drop_data);
+    return ACU_SUCCESS;
 }
 
 /* Nobody else has the block any more, so that what is under the owner's lock can be read. */
@@ -88,7 +104,7 @@ static acu_result destroy(acu_handle *handle) {
         if (block->piece)
             return_memory(block);
         else
-            unwrap(block);
+            result = unwrap(block);
     }
     for (unsigned i = 0; i < block->foreign_count; i++) {
         acu_result code = acu_handle_release(NULL, block->foreign[i].client, &acu_client_class);
@@ -167,6 +183,7 @@ acu_result acu_block_wrap_for(const char *call, acu_client *client, void *memory
         return ACU_ERROR_HOST_MEMORY;
     acu_result code =
         client->table->memory_wrap(client->device->device, memory, bytes, &block->memory);
+    code = acu_backend_check(code, block->memory, "memory");
     if (code) {
         acu_handle_discard(block);
         return acu_client_failed(call, client, client, code);
@@ -197,7 +214,7 @@ acu_result acu_block_release(acu_block *block) {
 }
 
 void acu_block_cleanup(acu_block **block) {
-    (void)acu_block_release(*block);
+    (void)acu_block_release(block ? *block : NULL);
 }
 
 size_t acu_block_describe(const acu_block *block, char *text, size_t size) {
@@ -270,7 +287,7 @@ acu_result acu_block_get_host(acu_block *block, void **host) {
     if (!acu_place_device_can(client->device, ACU_CAN_USE_HOST))
         return acu_client_fail(__func__, client, block, ACU_NOT_SUPPORTED,
                                "the host cannot use memory of the place");
-    ACU_TRY(acu_client_refuse_recording(__func__, client));
+    ACU_TRY(acu_client_refuse_waiting(__func__, client));
     ACU_TRY(acu_client_lock(__func__, client));
     acu_client_unlock(client);
     acu_block_wait(block, false, NULL);

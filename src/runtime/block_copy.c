@@ -185,8 +185,8 @@ static const acu_work_kind peer_kind = {.call = "acu_block_copy", .perform = per
 
 /* Copies between two devices; `w` has the blocks. */
 static acu_result copy_between(acu_client *to, acu_client *from, copy_work *w) {
-    ACU_TRY(acu_client_refuse_recording(w->work.kind->call, to));
-    ACU_TRY(acu_client_refuse_recording(w->work.kind->call, from));
+    ACU_TRY(acu_client_refuse_waiting(w->work.kind->call, to));
+    ACU_TRY(acu_client_refuse_waiting(w->work.kind->call, from));
     if (to->table == from->table && acu_place_device_can(from->device, ACU_CAN_COPY_PEERS)) {
         w->work.kind = &peer_kind;
         w->work.use_count = 3;

@@ -85,7 +85,7 @@ static acu_result set_first(const char *call, const acu_block *block, acu_dtype 
 static acu_result begin_export(const char *call, acu_block *block, acu_dtype dtype,
                                const acu_tensor_layout *layout, acu_tensor_layout *whole,
                                acu_dlpack_made *made) {
-    ACU_TRY(acu_client_refuse_recording(call, block->client));
+    ACU_TRY(acu_client_refuse_waiting(call, block->client));
     ACU_TRY(choose_device(call, block, &made->tensor));
     ACU_TRY(acu_dlpack_from_dtype(call, dtype, &made->tensor.dtype));
     ACU_TRY(check_layout(call, block, dtype, layout, whole));

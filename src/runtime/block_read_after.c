@@ -66,6 +66,7 @@ static acu_result check(acu_client *client, const acu_mark *mark, const acu_bloc
     if (bytes && !to)
         return acu_client_fail(call, client, from, ACU_ERROR_ARGUMENT, "'to' is NULL");
     ACU_TRY(acu_client_refuse_parent(call, mark->client));
+    ACU_TRY(acu_mark_refuse_function(call, mark));
     ACU_TRY(acu_client_lock(call, client)); /* where another thread records, this one waits */
     acu_client_unlock(client);
     return ACU_SUCCESS;

@@ -205,7 +205,8 @@ static const acu_work_kind strided_kind = {
     acu_client_fail("acu_block_copy_strided", client, w->uses[0].block, (code), __VA_ARGS__)
 
 static acu_result overflow(acu_client *client, const strided_work *w) {
-    return FAIL(ACU_ERROR_OVERFLOW, "the shape has more elements than can be addressed");
+    return FAIL(ACU_ERROR_OVERFLOW,
+                "the shape, its steps and its first positions go beyond what can be addressed");
 }
 
 /* Checks that all elements lie in their block. */

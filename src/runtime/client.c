@@ -4,6 +4,7 @@
 #include "runtime/backend.h"
 #include "runtime/mark.h"
 #include "runtime/replay.h"
+#include "runtime/runtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,10 @@ static acu_result destroy(acu_handle *handle) {
     acu_client *client = (acu_client *)handle;
     if (acu_client_is_of_parent(client))
         return ACU_SUCCESS;
+    if (acu_client_works_here(client)) { /* the queue and its memory are lost */
+        delist(client);
+        return acu_client_refuse_function("acu_client_release", client);
+    }
     acu_client_wait_for_all(client);
     acu_result code = acu_client_take_error("acu_client_release", client);
     acu_client_seize(client);
@@ -82,6 +87,7 @@ static acu_result make(const char *call, acu_place_device *device,
     if (!client)
         return ACU_ERROR_HOST_MEMORY;
     acu_result code = device->table->queue_create(device->device, &wanted, &client->queue);
+    code = acu_backend_check(code, client->queue, "queue");
     if (code) {
         char text[64];
         acu_handle_discard(client);
@@ -157,7 +163,7 @@ acu_result acu_client_release(acu_client *client) {
 }
 
 void acu_client_cleanup(acu_client **client) {
-    (void)acu_client_release(*client);
+    (void)acu_client_release(client ? *client : NULL);
 }
 
 size_t acu_client_describe(const acu_client *client, char *text, size_t size) {
@@ -182,8 +188,16 @@ ACU_COLD static void wait_for_recording(acu_client *client) {
         pthread_cond_wait(&client->changed, &client->lock);
 }
 
+bool acu_client_works_here(const acu_client *client) {
+    const acu_backend_queue *on_cpu = __atomic_load_n(&client->on_cpu, __ATOMIC_RELAXED);
+    return acu_inside_is(on_cpu ? on_cpu : client->queue);
+}
+
 acu_result acu_client_lock(const char *call, acu_client *client) {
     ACU_TRY(acu_client_refuse_parent(call, client));
+    if (!ACU_LIKELY(!__atomic_load_n(&client->on_cpu, __ATOMIC_RELAXED)) &&
+        acu_client_works_here(client))
+        return acu_client_refuse_function(call, client); /* the lock is held until it returns */
     acu_client_seize(client);
     if (!ACU_LIKELY(!client->recording))
         wait_for_recording(client);
@@ -193,7 +207,7 @@ acu_result acu_client_lock(const char *call, acu_client *client) {
 /* ---- waiting ---- */
 
 void acu_client_wait_for_all(acu_client *client) {
-    if (acu_client_is_of_parent(client))
+    if (acu_client_is_of_parent(client) || acu_client_works_here(client))
         return;
     acu_client_seize(client);
     const uint64_t number = client->given;
@@ -209,7 +223,7 @@ void acu_client_wait_for_all(acu_client *client) {
 
 acu_result acu_client_synchronize(acu_client *client) {
     ACU_NEED_HANDLE(client, acu_client_class);
-    ACU_TRY(acu_client_refuse_recording(__func__, client));
+    ACU_TRY(acu_client_refuse_waiting(__func__, client));
     ACU_TRY(acu_client_lock(__func__, client)); /* where another thread records, this one waits */
     acu_client_unlock(client);
     acu_client_wait_for_all(client);
@@ -261,8 +275,10 @@ acu_result acu_client_wait(acu_client *client, acu_mark *mark) {
     ACU_TRY(acu_client_lock(__func__, client));
     const bool waits = queue_waits(client, mark);
     acu_client_unlock(client);
-    if (!waits)
-        acu_mark_wait(mark);
+    if (waits)
+        return ACU_SUCCESS;
+    ACU_TRY(acu_mark_refuse_function(__func__, mark));
+    acu_mark_wait(mark);
     return ACU_SUCCESS;
 }
 
@@ -318,6 +334,18 @@ acu_result acu_client_refuse_recording(const char *call, const acu_client *clien
     return acu_client_fail(call, client, client, ACU_ERROR_CAPTURE,
                            "a replay is being recorded with the client, and nothing of it is done "
                            "yet that could be waited for or read");
+}
+
+acu_result acu_client_refuse_function(const char *call, const acu_client *client) {
+    return acu_client_fail(call, client, client, ACU_ERROR_STATE,
+                           "a program's function would wait for the client whose work it is, and "
+                           "so for itself; do that outside of the function");
+}
+
+acu_result acu_client_refuse_waiting(const char *call, const acu_client *client) {
+    ACU_TRY(acu_client_refuse_recording(call, client));
+    return ACU_LIKELY(!acu_client_works_here(client)) ? ACU_SUCCESS
+                                                      : acu_client_refuse_function(call, client);
 }
 
 uint64_t acu_client_keep_error(acu_client *client, acu_result code) {

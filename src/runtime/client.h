@@ -45,6 +45,8 @@ struct acu_client {
     acu_backend_queue *queue;
     uint64_t id;    /* from 1; no other client has or had it */
     unsigned forks; /* acu_place_forks when the client was made */
+    /* Atomic: the CPU's queue on which a program runs in place of this client's queue, or NULL. */
+    const acu_backend_queue *on_cpu;
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a recording or a read_after() has ended */
@@ -93,10 +95,13 @@ static inline void acu_client_unlock(acu_client *client) {
     acu_record_resume();
 }
 
+/* Returns whether this thread is in a program's function that is work of the client. */
+bool acu_client_works_here(const acu_client *client);
+
 /* ---- waiting; without any lock ---- */
 
-/* Waits for all work that the client was given so far. An error of it is kept as a late error.
- * Returns 0 even then. */
+/* Waits for all work that the client was given so far, but not inside of that work. An error of it
+ * is kept as a late error. */
 void acu_client_wait_for_all(acu_client *client);
 
 /* Remembers, under the client's lock, that all its later work comes after another client's work up
@@ -126,5 +131,10 @@ acu_result acu_client_failed(const char *call, const acu_client *client, const v
 acu_result acu_client_note_failure(const acu_client *client, acu_result code) ACU_COLD;
 /* Refuses what waits or reads while this thread records: ACU_ERROR_CAPTURE; else returns 0. */
 acu_result acu_client_refuse_recording(const char *call, const acu_client *client);
+/* Refuses also what waits for the client inside of a program's function that is the client's work:
+ * ACU_ERROR_STATE; else returns 0. */
+acu_result acu_client_refuse_waiting(const char *call, const acu_client *client);
+/* Refuses what only a program's function cannot do; the failure is recorded. */
+acu_result acu_client_refuse_function(const char *call, const acu_client *client) ACU_COLD;
 
 #endif

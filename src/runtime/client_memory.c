@@ -1,6 +1,7 @@
 /* The memory of clients: the cache of pieces, its limit, statistics and hooks. */
 #include "runtime/client_memory.h"
 
+#include "runtime/backend.h"
 #include "runtime/client.h"
 
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static acu_piece *take_from_place(acu_client *client, attempt *a, uint64_t bytes
     if (exceeds_limit(client, bytes))
         return NULL;
     a->code = client->table->memory_allocate(client->queue, bytes, &a->piece->memory);
+    a->code = acu_backend_check(a->code, a->piece->memory, "memory");
     if (a->code)
         return NULL;
     acu_piece *piece = a->piece;

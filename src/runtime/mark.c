@@ -31,7 +31,10 @@ static acu_result set(acu_mark *mark) {
     acu_client *client = mark->client;
     mark->number = client->given;
     mark->epoch = __atomic_add_fetch(&acu_mark_epoch, 1, __ATOMIC_RELAXED);
-    return client->table->mark_create ? client->table->mark_create(client->queue, &mark->mark) : 0;
+    if (!client->table->mark_create)
+        return ACU_SUCCESS;
+    acu_result code = client->table->mark_create(client->queue, &mark->mark);
+    return acu_backend_check(code, mark->mark, "mark");
 }
 
 /* Waits for the work before a mark of a back end that has no marks. An error of it is the mark's,
@@ -77,7 +80,7 @@ acu_result acu_mark_release(acu_mark *mark) {
 }
 
 void acu_mark_cleanup(acu_mark **mark) {
-    (void)acu_mark_release(*mark);
+    (void)acu_mark_release(mark ? *mark : NULL);
 }
 
 size_t acu_mark_describe(const acu_mark *mark, char *text, size_t size) {
@@ -124,12 +127,21 @@ acu_result acu_mark_query(acu_mark *mark) {
     return acu_client_failed(__func__, mark->client, mark, code);
 }
 
+acu_result acu_mark_refuse_function(const char *call, const acu_mark *mark) {
+    const acu_client *client = mark->client;
+    if (ACU_LIKELY(!acu_client_works_here(client)) || !mark->mark ||
+        (!client->on_cpu && client->table->mark_query(mark->mark) != ACU_NOT_READY))
+        return ACU_SUCCESS;
+    return acu_client_refuse_function(call, client);
+}
+
 acu_result acu_mark_synchronize(acu_mark *mark) {
     ACU_NEED_HANDLE(mark, acu_mark_class);
     ACU_TRY(acu_client_refuse_recording(__func__, mark->client));
     ACU_TRY(acu_client_refuse_parent(__func__, mark->client));
     if (!mark->mark)
         return own_error(__func__, mark);
+    ACU_TRY(acu_mark_refuse_function(__func__, mark));
     acu_result code = mark->client->table->mark_synchronize(mark->mark);
     note_done(mark);
     return code ? acu_client_failed(__func__, mark->client, mark, code) : ACU_SUCCESS;

@@ -19,6 +19,10 @@ struct acu_mark {
  * Without any lock. */
 void acu_mark_wait(acu_mark *mark);
 
+/* Refuses to wait for a mark that is not reached inside of a program's function that is work of the
+ * mark's client: ACU_ERROR_STATE; else returns 0. */
+acu_result acu_mark_refuse_function(const char *call, const acu_mark *mark);
+
 /* The epoch of the newest mark of the process: a write that came after a mark has at least the
  * mark's epoch. Atomic. */
 extern uint64_t acu_mark_epoch;

@@ -53,6 +53,8 @@ acu_result acu_place_parse(const char *text, acu_place *place) {
             return ACU_SUCCESS;
         }
     }
+    acu_fail_hint("acu_runtime_name() tells the names; acu_runtime_register() and "
+                  "acu_runtime_open() add one");
     return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "no runtime has the name '%.*s'",
                     (int)(length < 40 ? length : 40), text);
 }
@@ -160,7 +162,7 @@ acu_result acu_place_count_devices(const char *call, int runtime, int *count) {
 static acu_result open_device(const char *call, acu_place_device *d) {
     char text[64];
     int count;
-    acu_backend_device *device;
+    acu_backend_device *device = NULL;
     ACU_TRY(acu_place_count_devices(call, d->place.runtime, &count));
     d->table = acu_runtime_table(d->place.runtime);
     (void)acu_place_describe(d->place, text, sizeof text);
@@ -168,6 +170,7 @@ static acu_result open_device(const char *call, acu_place_device *d) {
         return acu_fail(call, text, 101, "there is no such device; %s has %d",
                         acu_runtime_name(d->place.runtime), count);
     acu_result code = d->table->device_open(d->place.device, &device);
+    code = acu_backend_check(code, device, "device");
     if (code)
         return acu_backend_failed(call, text, code);
     code = d->table->device_get_info(device, &d->info);

@@ -86,6 +86,7 @@ static acu_result compile(const char *call, acu_program *program, acu_compiled *
         if (has)
             ACU_TRY(check_group(call, program, c->device));
         code = table->program_create(c->device->device, &source, &c->made);
+        code = acu_backend_check(code, c->made, "program");
     }
     if (code == ACU_NOT_SUPPORTED && (!has || !table->program_create)) {
         set_state(c, ACU_NO_FORM);

@@ -121,7 +121,7 @@ acu_result acu_replay_release(acu_replay *replay) {
 }
 
 void acu_replay_cleanup(acu_replay **replay) {
-    (void)acu_replay_release(*replay);
+    (void)acu_replay_release(replay ? *replay : NULL);
 }
 
 size_t acu_replay_describe(const acu_replay *replay, char *text, size_t size) {
@@ -170,7 +170,7 @@ static acu_result capture_all(acu_client *client, acu_replay *replay) {
         code = table->capture_end(client->queue, &replay->real);
     if (code)
         table->capture_cancel(client->queue);
-    return code;
+    return acu_backend_check(code, replay->real, "replay");
 }
 
 /* Where the back end cannot capture, the replay says why, which is no failure. */

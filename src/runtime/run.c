@@ -96,8 +96,8 @@ static acu_result read_block(reader *r, size_t i, bool writes) {
     char text[ACU_OBJECT_TEXT];
     if (!acu_handle_is(block, &acu_block_class)) {
         (void)acu_block_describe(block, text, sizeof text);
-        return REFUSE(r, block ? ACU_ERROR_HANDLE : ACU_ERROR_ARGUMENT, "argument %zu is %s", i,
-                      text);
+        return block ? REFUSE(r, ACU_ERROR_HANDLE, "argument %zu is %s", i, text)
+                     : REFUSE(r, ACU_ERROR_ARGUMENT, "argument %zu is a block that is NULL", i);
     }
     if (block->client->device != r->client->device) {
         char place[64];
@@ -208,7 +208,12 @@ static acu_result run_program(reader *r, acu_size3 items) {
     run.work = (acu_work){&run_kind, r->uses, (unsigned)r->blocks, NULL};
     run.args = r->args;
     run.count = r->count;
-    return acu_work_give(r->client, &run.work);
+    if (!run.on_cpu)
+        return acu_work_give(r->client, &run.work);
+    (void)acu_handle_add_owner(r->program); /* the function may release it */
+    const acu_result code = acu_work_give(r->client, &run.work);
+    (void)acu_handle_release(run_kind.call, r->program, &acu_program_class);
+    return code;
 }
 
 acu_result acu_run_args(acu_client *client, acu_program *program, acu_size3 items,

@@ -99,8 +99,11 @@ acu_result acu_run_on_cpu(acu_client *client, const acu_run_work *run) {
                                 run->program->source.name, client->table->name);
     pthread_mutex_lock(&c->lock);
     acu_result code = open_queue(c, &b.queue);
-    if (!code)
+    if (!code) {
+        __atomic_store_n(&client->on_cpu, b.queue, __ATOMIC_RELAXED);
         code = run_copies(&b, run);
+        __atomic_store_n(&client->on_cpu, NULL, __ATOMIC_RELAXED);
+    }
     for (unsigned i = 0; i < b.count; i++)
         if (b.copies[i].memory)
             b.cpu->memory_free(b.queue, b.copies[i].memory, b.copies[i].bytes);

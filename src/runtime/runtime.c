@@ -55,8 +55,11 @@ acu_result acu_runtime_find(const char *name, int *runtime) {
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         name ? "runtime" : "name");
     int found = find(name, strlen(name));
-    if (found < 0)
+    if (found < 0) {
+        acu_fail_hint("acu_runtime_name() tells the names; acu_runtime_register() and "
+                      "acu_runtime_open() add one");
         return acu_fail(__func__, "", ACU_ERROR_ARGUMENT, "no runtime has the name '%.40s'", name);
+    }
     *runtime = found;
     return ACU_SUCCESS;
 }
@@ -246,4 +249,24 @@ acu_result acu_runtime_open(const char *path, int *runtime) {
     if (code)
         (void)dlclose(library);
     return code;
+}
+
+/* ---- inside of a program's function ---- */
+
+static _Thread_local const acu_inside *innermost;
+
+void acu_inside_begin(acu_inside *inside, const acu_backend_queue *queue) {
+    *inside = (acu_inside){queue, innermost};
+    innermost = inside;
+}
+
+void acu_inside_end(const acu_inside *inside) {
+    innermost = inside->outer;
+}
+
+bool acu_inside_is(const acu_backend_queue *queue) {
+    const acu_inside *i = innermost;
+    while (i && i->queue != queue)
+        i = i->outer;
+    return i != NULL;
 }

@@ -18,4 +18,17 @@ const acu_backend *acu_runtime_table(int runtime);
 /* The table of the CPU, which every program has; src/runtime/cpu/ defines it. */
 extern const acu_backend acu_cpu_backend;
 
+/* A queue for which this thread is in a program's function: the queue cannot end that work before
+ * the function returns. A function that waits works for other queues, too: they are a list. */
+typedef struct acu_inside {
+    const acu_backend_queue *queue;
+    const struct acu_inside *outer;
+} acu_inside;
+
+/* The CPU's back end says so before and after it calls a function. */
+void acu_inside_begin(acu_inside *inside, const acu_backend_queue *queue);
+void acu_inside_end(const acu_inside *inside);
+/* Returns whether this thread is in a function for the queue. */
+bool acu_inside_is(const acu_backend_queue *queue);
+
 #endif

@@ -192,7 +192,8 @@ static acu_backend_mark *make_mark(acu_client *client) {
     acu_backend_mark *mark = NULL;
     acu_saved_record before;
     acu_record_save(&before);
-    if (!client->table->mark_create(client->queue, &mark))
+    const acu_result code = client->table->mark_create(client->queue, &mark);
+    if (!acu_backend_check(code, mark, "mark"))
         return mark;
     acu_record_restore(&before);
     return NULL;
@@ -312,7 +313,8 @@ static acu_result perform_apart(const crowd *c, acu_client *client, const acu_wo
         if (c->clients[i] != client)
             acu_client_unlock(c->clients[i]);
     const acu_result code = work->kind->perform(client, work);
-    note_step(client);
+    if (!code) /* the words of a failure stay */
+        note_step(client);
     acu_client_unlock(client);
     return code;
 }
@@ -323,7 +325,8 @@ static acu_result perform_in_order(const crowd *c, acu_client *client, const acu
     if (reserved && work->kind->apart)
         return perform_apart(c, client, work);
     const acu_result code = reserved ? perform(client, work) : ACU_ERROR_HOST_MEMORY;
-    note_step(client);
+    if (!code) /* the words of a failure stay */
+        note_step(client);
     unlock_all(c);
     return code;
 }

@@ -2,7 +2,7 @@
 
     python3 tests/gpu/report.py SMOKE [FOLDER [PART…]]
 
-PART is smoke, conformance, tests, examples, inject, memcheck or timing; all of them unless some are named.
+PART is smoke, conformance, tests, examples, runtime, inject, memcheck or timing; all of them unless some are named.
 FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), grow, arrays, sim (bench/sim.c), and
 calls-<version> (bench/calls.c linked with that runtime).
 
@@ -184,7 +184,7 @@ def timing(folder: Path, runtimes: list[tuple[str, Path]]) -> list[str]:
     lines += ["## The safe layer against the raw calls", ""]
     lines += [
         line
-        for program in ("safe", "grow", "arrays")
+        for program in ("safe", "grow", "arrays", "runtime_cuda")
         for version, library in suites.newest(runtimes)
         for line in time_safe(folder, program, version, library)
     ]

@@ -31,7 +31,7 @@ SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the 
 CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
 NEVER_AT_ONCE = {"inject"}  # among tests/: runs once for each scenario, in a part of its own
 
-PARTS = ("conformance", "tests", "examples", "inject", "memcheck")
+PARTS = ("conformance", "tests", "examples", "runtime", "inject", "memcheck")
 
 Runtime = tuple[str, Path]  # "12.4", its libcudart
 
@@ -223,6 +223,37 @@ def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
     return lines
 
 
+# ---- the interface over several machines ----
+
+RANDOM = ("200", "1", "cuda"), ("-2", "50", "1000", "cuda"), ("-t", "4", "50", "2000", "cuda")  # seeds of three kinds
+
+
+def read_cases(version: str, program: str, done: subprocess.CompletedProcess[str]) -> Outcome:
+    """Of runtime_suite, and of runtime_random, which says at its end how many programs differ."""
+    outcome = Outcome(version, program, said=done.stdout + done.stderr)
+    outcome.passed = len(re.findall(r"^ok ", outcome.said, re.M))
+    outcome.skipped = re.findall(r"^skip (\S+):", outcome.said, re.M)
+    outcome.failed = re.findall(r"^FAIL (.+)$", outcome.said, re.M)
+    if same := re.search(r"^(\d+) seeds from \d+ on \S+: 0 differ$", outcome.said, re.M):
+        outcome.passed += int(same[1])
+    if done.returncode not in (0, SKIPPED) and not outcome.failed:
+        last = outcome.said.strip().splitlines()[-1:] or ["nothing"]
+        outcome.failed = [f"exit status {done.returncode}, after: {last[0]}"]
+    return outcome
+
+
+def runtime(folder: Path, runtimes: list[Runtime]) -> list[Outcome]:
+    def one(program: str, version: str, library: Path, words: tuple[str, ...]) -> Outcome:
+        done = run([str(folder / program), *words], ANYCUDA_CUDART=str(library))
+        return read_cases(version, " ".join((program, *words)), done)
+
+    commands = (("suite", ("cuda",)), *(("random", words) for words in RANDOM))
+    return at_once(
+        [partial(one, program, *each, words) for each in reversed(runtimes) for program, words in commands],
+        CASES_SIDE_BY_SIDE,
+    )
+
+
 # ---- memcheck ----
 
 
@@ -270,6 +301,10 @@ def everything(folder: Path, runtimes: list[Runtime], parts: Collection[str] = P
             continue
         outcomes = each(programs, runtimes)
         lines += tell(title, outcomes, versions)
+        good = good and not any(outcome.failed for outcome in outcomes)
+    if "runtime" in parts and (folder / "runtime/suite").exists():
+        outcomes = runtime(folder / "runtime", runtimes)
+        lines += tell("One interface over several machines", outcomes, versions)
         good = good and not any(outcome.failed for outcome in outcomes)
     if "inject" in parts and (folder / "tests/inject").exists():
         more, well = inject(folder / "tests/inject", runtimes)

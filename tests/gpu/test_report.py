@@ -80,6 +80,15 @@ case $1 in --list) echo pools streams;; pools) echo '[       OK ] pools';; *) ec
 """
 
 
+RUNTIME = """#!/bin/sh
+case $0.$ANYCUDA_CUDART in
+    */suite.*) echo 'ok copy.a'; echo 'skip copy.b: one device'; echo 'FAIL copy.c: copy.c:7: 1 is not 2'; exit 1;;
+    *13.0*) echo "on cuda: a GPU"; echo "$1 seeds from 1 on cuda: 0 differ";;
+    *) echo "seed 7: call 3 differs"; exit 1;;
+esac
+"""
+
+
 def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     for name, script in (("conformance", CONFORMANCE), ("tests/stream", CMOCKA)):
         program = tmp_path / "programs" / name
@@ -89,8 +98,17 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     runtimes = [(version, toolkits / version / "lib/libcudart.so.1") for version in ("12.9", "13.0")]
     (tmp_path / "programs/tests/inject").write_text(INJECT)
     (tmp_path / "programs/tests/inject").chmod(0o755)
+    for name in ("suite", "random"):
+        program = tmp_path / "programs/runtime" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(RUNTIME)
+        program.chmod(0o755)
     lines, good = suites.everything(tmp_path / "programs", runtimes)
     assert not good
+    assert "- `suite cuda`: copy.c: copy.c:7: 1 is not 2, on all" in lines
+    assert "- `suite cuda`: copy.b, on all" in lines
+    assert "- `random 200 1 cuda`: exit status 1, after: seed 7: call 3 differs, on 12.9" in lines
+    assert "| 13.0 | 4 | 201 | 1 | 1 |" in lines  # of -2 and -t this script says no number
     assert "| 13.0 | 1 | 0 | 3 | 1 | 1 |" in lines
     assert "- `copy.no_bytes`: `cudaMemcpy()`: 0, simulator 1, on all" in lines
     assert "- 2 of `attributes`: skip, simulator pass: it is not an H100, on all" in lines

@@ -198,6 +198,17 @@ static void a_release_keeps_the_last_error(void **state) {
     assert_int_equal(error.code, 700);
 }
 
+static void nothing_is_cleaned_up(void **state) {
+    (void)state;
+    acu_client *client = NULL;
+    acu_client_cleanup(&client);
+    acu_client_cleanup(NULL);
+    acu_block_cleanup(NULL);
+    acu_mark_cleanup(NULL);
+    acu_program_cleanup(NULL);
+    acu_replay_cleanup(NULL);
+}
+
 static void dead_handles_are_kept(void **state) {
     (void)state;
     acu_block *dead[100];
@@ -470,6 +481,7 @@ static void a_forked_process_begins_anew(void **state) {
 }
 
 int main(void) {
+    acu_quarantine(64); /* dead handles are recognised in release builds, too */
     place = made_up_register(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(clients_come_and_go, setup),
@@ -479,6 +491,7 @@ int main(void) {
         cmocka_unit_test_setup(wrong_handles_are_refused, setup),
         cmocka_unit_test_setup(wrong_marks_and_blocks_are_refused, setup),
         cmocka_unit_test_setup(a_release_keeps_the_last_error, setup),
+        cmocka_unit_test_setup(nothing_is_cleaned_up, setup),
         cmocka_unit_test_setup(dead_handles_are_kept, setup),
         cmocka_unit_test_setup(what_is_beneath, setup),
         cmocka_unit_test_setup(marks_are_points_in_a_queue, setup),

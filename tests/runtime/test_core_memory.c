@@ -397,6 +397,7 @@ static void a_hook_may_release_the_client_in_need(void **state) {
 }
 
 int main(void) {
+    acu_quarantine(64); /* dead handles are recognised in release builds, too */
     place = made_up_register(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(memory_is_used_again, setup),

@@ -249,6 +249,95 @@ static void a_table_says_what_a_place_can(void **state) {
     assert_int_equal(info.can, 127);
 }
 
+/* ---- functions that report success, and give NULL ---- */
+
+static acu_result no_device(int device, acu_backend_device **out) {
+    (void)device;
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static acu_result no_queue(acu_backend_device *device, const acu_backend_queue_options *options,
+                           acu_backend_queue **out) {
+    (void)device;
+    (void)options;
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static acu_result no_memory(acu_backend_queue *queue, uint64_t bytes, acu_backend_memory **out) {
+    (void)queue;
+    (void)bytes;
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static acu_result no_mark(acu_backend_queue *queue, acu_backend_mark **out) {
+    (void)queue;
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static acu_result no_program(acu_backend_device *device, const acu_backend_source *source,
+                             acu_backend_program **out) {
+    (void)device;
+    (void)source;
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static acu_result no_replay(acu_backend_queue *queue, acu_backend_replay **out) {
+    made_up_backend.capture_cancel(queue);
+    *out = NULL;
+    return ACU_SUCCESS;
+}
+
+static void give_no_device(acu_backend *table) {
+    table->device_open = no_device;
+}
+
+static void give_no_queue(acu_backend *table) {
+    table->queue_create = no_queue;
+}
+
+static void give_nothing(acu_backend *table) {
+    table->memory_allocate = no_memory;
+    table->mark_create = no_mark;
+    table->program_create = no_program;
+    table->capture_end = no_replay;
+}
+
+static acu_result record_nothing(acu_client *client, void *data) {
+    (void)client;
+    (void)data;
+    return ACU_SUCCESS;
+}
+
+static void handles_that_are_null_are_refused(void **state) {
+    (void)state;
+    acu_client *client;
+    acu_block *block;
+    acu_mark *mark;
+    acu_replay *replay;
+    acu_program *program;
+    const acu_form form = {"madeup", "x", 1};
+    const acu_program_source source = {.name = "none", .forms = &form, .form_count = 1};
+    FAILS(ACU_ERROR_STATE, "but its device is NULL",
+          acu_client_create(made_up_register(give_no_device), NULL, &client));
+    FAILS(ACU_ERROR_STATE, "but its queue is NULL",
+          acu_client_create(made_up_register(give_no_queue), NULL, &client));
+    const acu_place bare = made_up_register(give_nothing);
+    OK(acu_client_create(bare, NULL, &client));
+    FAILS(ACU_ERROR_STATE, "but its memory is NULL", acu_block_create(client, 16, &block));
+    FAILS(ACU_ERROR_STATE, "but its mark is NULL", acu_mark_create(client, &mark));
+    FAILS(ACU_ERROR_STATE, "but its replay is NULL",
+          acu_replay_record(client, record_nothing, NULL, NULL, 0, &replay));
+    OK(acu_program_create(&source, &program));
+    FAILS(ACU_ERROR_STATE, "but its program is NULL", acu_program_prepare(program, bare));
+    OK(acu_program_release(program));
+    OK(acu_client_release(client));
+}
+
 static void types_that_places_compute_with(void **state) {
     (void)state;
     assert_true(acu_place_computes(place, ACU_F16));
@@ -303,6 +392,7 @@ int main(void) {
         cmocka_unit_test_setup(a_device_that_does_not_open, setup),
         cmocka_unit_test_setup(lies_are_corrected, setup),
         cmocka_unit_test_setup(a_table_says_what_a_place_can, setup),
+        cmocka_unit_test_setup(handles_that_are_null_are_refused, setup),
         cmocka_unit_test_setup(types_that_places_compute_with, setup),
         cmocka_unit_test_setup(a_runtime_too_many, setup),
     };

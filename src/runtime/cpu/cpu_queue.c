@@ -1,5 +1,6 @@
 #include "runtime/cpu/cpu_queue.h"
 #include "runtime/cpu/cpu_pool.h"
+#include "runtime/runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,9 +164,12 @@ static void work_on(acu_backend_queue *queue, unsigned thread) {
         fresh++; /* one more thread may help */
     call_threads(0);
     unlock();
+    acu_inside inside;
+    acu_inside_begin(&inside, queue);
     for (; part < unit->parts;
          part = atomic_fetch_add_explicit(&queue->next_part, 1, memory_order_relaxed))
         unit->part(unit, part, thread);
+    acu_inside_end(&inside);
     lock();
     if (queue->lost)
         return; /* the function forked, and this is the child */
@@ -253,6 +257,10 @@ acu_result acu_cpu_queue_give(acu_backend_queue *queue, const acu_cpu_task *task
 
 acu_result acu_cpu_queue_give_and_wait(acu_backend_queue *queue, const acu_cpu_task *task,
                                        size_t bytes, bool at_once) {
+    if (acu_inside_is(queue))
+        return acu_backend_fail(ACU_ERROR_STATE,
+                                "a program's function would wait for work that begins when the "
+                                "function has returned; do that outside of the function");
     ACU_TRY(acu_cpu_queue_give(queue, task, bytes, at_once));
     return acu_cpu_queue_synchronize(queue);
 }

@@ -93,7 +93,8 @@ acu_result acu_cpu_queue_add(acu_backend_queue *queue, acu_cpu_task *task);
 acu_result acu_cpu_queue_give(acu_backend_queue *queue, const acu_cpu_task *task, size_t bytes,
                               bool at_once);
 
-/* As acu_cpu_queue_give(), and waits until all work is done. Not while the queue records. */
+/* As acu_cpu_queue_give(), and waits until all work is done. Not while the queue records. Fails
+ * inside of the queue's own work. */
 acu_result acu_cpu_queue_give_and_wait(acu_backend_queue *queue, const acu_cpu_task *task,
                                        size_t bytes, bool at_once);
 

@@ -135,21 +135,43 @@ static void *run_in_thread(void *data) {
     return NULL;
 }
 
+enum { PART = 61 };
+
+/* Gives a program a part of a block that all of them use. */
+static void add_part(world *w, acu_block *shared, unsigned number) {
+    memory *part = calloc(1, sizeof *part);
+    uint8_t *zeros = calloc(1, PART);
+    if (!part || !zeros)
+        abort();
+    *part = (memory){.owners = 1,
+                     .block = shared,
+                     .size = PART,
+                     .bytes = zeros,
+                     .is_part = true,
+                     .base = (uint64_t)number * PART};
+    w->blocks[0] = part;
+}
+
 static void run_threads_from(uint64_t seed) {
     static world worlds[MOST_THREADS];
     acu_client *clients[CLIENTS];
     pthread_t threads[MOST_THREADS];
+    acu_block *shared = NULL;
     make_clients(clients);
+    OK(acu_block_create(clients[0], PART * MOST_THREADS, &shared));
+    OK(acu_block_fill(clients[0], shared, 0, PART * MOST_THREADS, "\0", 1));
     alarm(PATIENCE);
     for (unsigned i = 0; i < asked.threads; i++) {
         memset(&worlds[i], 0, sizeof worlds[i]);
         worlds[i].seed = seed * MOST_THREADS + i;
         worlds[i].clients = clients;
+        add_part(&worlds[i], shared, i);
         if (pthread_create(&threads[i], NULL, run_in_thread, &worlds[i]))
             abort();
     }
     for (unsigned i = 0; i < asked.threads; i++)
         pthread_join(threads[i], NULL);
+    OK(acu_block_release(shared));
     if (!release_clients(clients)) {
         printf("seed %llu: the end differs\n", (unsigned long long)seed);
         differences++;

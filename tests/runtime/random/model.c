@@ -121,11 +121,13 @@ acu_result op_issue(const op *it, acu_client *on) {
     acu_block *to = it->to->block, *from = it->from ? it->from->block : NULL;
     switch (it->kind) {
     case WRITE:
-        return acu_block_write(on, to, it->to_at, it->data, it->bytes);
+        return acu_block_write(on, to, it->to->base + it->to_at, it->data, it->bytes);
     case FILL:
-        return acu_block_fill(on, to, it->to_at, it->bytes, it->element, it->element_bytes);
+        return acu_block_fill(on, to, it->to->base + it->to_at, it->bytes, it->element,
+                              it->element_bytes);
     case COPY:
-        return acu_block_copy(on, to, it->to_at, from, it->from_at, it->bytes);
+        return acu_block_copy(on, to, it->to->base + it->to_at, from, it->from->base + it->from_at,
+                              it->bytes);
     case STRIDED:
         return issue_strided(it, on);
     case STEP:

@@ -20,6 +20,8 @@ typedef struct memory {
     uint64_t size;
     uint8_t *bytes;
     uint64_t written; /* the number of the last write */
+    bool is_part;     /* of a block whose other parts other threads use */
+    uint64_t base;    /* where the part begins */
 } memory;
 
 typedef enum op_kind {

@@ -109,6 +109,8 @@ static void choose_range(world *w, op *it) {
         it->bytes = room;
     it->to_at = any(w, (unsigned)(it->to->size - it->bytes) + 1);
     it->from_at = it->from ? any(w, (unsigned)(it->from->size - it->bytes) + 1) : 0;
+    if (it->to->is_part || (it->from && it->from->is_part))
+        return;
     if (one_in(w, 30)) /* mostly outside of one of them */
         *(it->from && one_in(w, 2) ? &it->from_at : &it->to_at) += 1 + any(w, 50);
 }
@@ -145,7 +147,8 @@ static bool choose_op(world *w, op *it, int where, bool between) {
             memory_keep(any_block(w, between && it->kind == COPY && one_in(w, 4) ? !where : where));
     bool is_alone = it->kind == STRIDED || it->kind == COPY_WORDS || it->kind == REDUCE;
     if (!it->to || (it->kind >= COPY && it->kind != STEP && it->kind != COUNT_UP && !it->from) ||
-        (is_alone && it->from == it->to))
+        (is_alone && it->from == it->to) ||
+        (it->kind > COPY && (it->to->is_part || (it->from && it->from->is_part))))
         return false;
     if (it->kind <= COPY)
         choose_range(w, it);
@@ -194,7 +197,7 @@ static void make_block(world *w) {
 static void drop_block(world *w, unsigned slot) {
     memory *m = w->blocks[slot];
     w->blocks[slot] = NULL;
-    acu_block *block = m->block;
+    acu_block *block = m->is_part ? NULL : m->block;
     m->block = NULL;
     memory_drop(m);
     acu_result result = acu_block_release(block);
@@ -204,7 +207,7 @@ static void drop_block(world *w, unsigned slot) {
 
 static void release_block(world *w) {
     unsigned slot = any(w, BLOCKS);
-    if (!w->blocks[slot])
+    if (!w->blocks[slot] || w->blocks[slot]->is_part)
         return;
     tell(w, "release block %u", slot);
     drop_block(w, slot);
@@ -240,7 +243,7 @@ static void read_block(world *w) {
     tell(w, "read %llu bytes of %p (%llu bytes) at %llu, by client %u", (unsigned long long)bytes,
          (void *)m->block, (unsigned long long)m->size, (unsigned long long)at, c);
     got[bytes] = 0xa5;
-    acu_result result = acu_block_read(w->clients[c], m->block, at, got, bytes);
+    acu_result result = acu_block_read(w->clients[c], m->block, m->base + at, got, bytes);
     bool is_beyond = got[bytes] != 0xa5;
     expect(w, result, 0);
     compare(w, m, at, got, bytes);
@@ -287,7 +290,7 @@ static void read_after_mark(world *w) {
     known_mark *m = &w->marks[any(w, MARKS)];
     unsigned c = any_client(w);
     memory *from = any_block(w, where_is(c));
-    if (!m->mark || !from || from->size == 0)
+    if (!m->mark || !from || from->size == 0 || from->is_part)
         return;
     uint8_t *got = room_for(w, from->size);
     tell(w, "read %p (%llu bytes) after mark %d by client %u", (void *)from->block,
@@ -514,8 +517,10 @@ static void finish(world *w) {
             continue;
         tell(w, "read block %u (%p) in the end", i, (void *)m->block);
         uint8_t *got = room_for(w, m->size);
-        expect(w, acu_block_read(w->clients[m->where ? CLIENTS - 1 : 0], m->block, 0, got, m->size),
-               0);
+        expect(
+            w,
+            acu_block_read(w->clients[m->where ? CLIENTS - 1 : 0], m->block, m->base, got, m->size),
+            0);
         compare(w, m, 0, got, m->size);
     }
 }

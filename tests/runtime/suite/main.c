@@ -4,8 +4,10 @@
  * A case that crashes, or hangs, ends the program after its name was printed.
  */
 #define _POSIX_C_SOURCE 200809L /* sigaction, alarm */
-#include "suite.h"
 #include "kept.h"
+#include "suite.h"
+
+#include <anycuda/object.h>
 
 #include <pthread.h>
 #include <regex.h>
@@ -231,6 +233,7 @@ int main(int argc, char **argv) {
     const char *why = choose_place(name);
     if (why)
         return printf("skipped: %s\n", why), SKIPPED;
+    acu_quarantine(64); /* cases use dead handles */
     catch_signals();
     int status = run_all(&chosen, timed);
     regfree(&chosen);
