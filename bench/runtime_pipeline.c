@@ -391,8 +391,10 @@ int main(int argc, char **argv) {
     for (int i = 2; good && i < argc; i++)
         if (strcmp(argv[i], "--check") == 0)
             check = true;
-        else
-            good = take_option(argv[i], argv[i + 1]) && ++i;
+        else {
+            good = take_option(argv[i], argv[i + 1]);
+            i++;
+        }
     if (!good) {
         fprintf(stderr, "bench_runtime_pipeline cpu|cuda|webgpu [--batches n] [--kib n] "
                         "[--blocks 1..8] [--rounds n] [--check]\n");
