@@ -122,7 +122,7 @@ int cudaStreamIsCapturing(void *stream, int *status) {
 }
 
 int cudaGetDeviceProperties(struct cudaDeviceProp *properties) {
-    *properties = (struct cudaDeviceProp){.name = "nothing", .totalGlobalMem = 1 << 30};
+    *properties = (struct cudaDeviceProp){.name = "nothing", .totalGlobalMem = 1u << 30u};
     return 0;
 }
 

@@ -16,7 +16,7 @@
         }                                                                                          \
     } while (0)
 
-enum { MOST = 128 << 20 };
+enum { MOST = 128u << 20u };
 
 static const acu_backend *const cpu = &acu_cpu_backend;
 static acu_backend_queue *queue;
@@ -31,6 +31,7 @@ static void finish(void) {
 
 /* The compiler does not know what memory is from here on. */
 static void forget(void) {
+    /* NOLINTNEXTLINE(portability-no-assembler): gcc and clang have it */
     __asm__ volatile("" ::: "memory");
 }
 
@@ -101,8 +102,8 @@ static void compare_copies(void) {
                 {"read", copy_by_memcpy, read_bytes},
                 {"fill with a byte, against memset", fill_by_memset, fill_bytes},
                 {"fill with 4 bytes, against a loop", fill_by_loop, fill_words}};
-    static const size_t sizes[] = {64,      1 << 10, 16 << 10, 64 << 10,
-                                   1 << 20, 4 << 20, 16 << 20, 128 << 20};
+    static const size_t sizes[] = {64,        1u << 10u, 16u << 10u, 64u << 10u,
+                                   1u << 20u, 4u << 20u, 16u << 20u, 128u << 20u};
     print_header("memcpy", "the back end");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++) {
@@ -153,6 +154,7 @@ typedef struct vec4 {
     double x, y;
 } vec4;
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type has none */
 /* A loop over two dimensions, as somebody writes it who knows the type and the steps; `x` is the
  * inner one. */
 #define BY_HAND(name, type, to_index, from_index)                                                  \
@@ -179,6 +181,7 @@ typedef struct vec4 {
                         for (size_t b = x; b < x + (side) && b < columns; b++)                     \
                             t[a * columns + b] = f[b * rows + a];                                  \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 BY_HAND(transpose1, uint8_t, y *columns + x, x *rows + y)
 BY_HAND(transpose2, uint16_t, y *columns + x, x *rows + y)
@@ -244,16 +247,16 @@ static const layout layouts[] = {
      transpose4,
      4,
      2,
-     {1 << 20, 3},
+     {1u << 20u, 3},
      {3, 1},
-     {1, 1 << 20},
+     {1, 1u << 20u},
      0},
     {"transposition, 3 x 1048576 of 4 bytes",
      transpose4,
      4,
      2,
-     {3, 1 << 20},
-     {1 << 20, 1},
+     {3, 1u << 20u},
+     {1u << 20u, 1},
      {1, 3},
      0},
     {"transposition, 1000 x 3 of 4 bytes", transpose4, 4, 2, {1000, 3}, {3, 1}, {1, 1000}, 0},
@@ -431,7 +434,7 @@ static void compare_programs(void) {
     items = 1000;
     compare("runs of 1000 items", call_directly, run_all, 1000, nothing);
     bytes = 1;
-    for (items = 1024; items <= 16 << 20; items *= 16) {
+    for (items = 1024; items <= 16u << 20u; items *= 16) {
         char name[80];
         (void)snprintf(name, sizeof name, "a[i] * f + 1, %zu items, waited for", items);
         compare(name, call_directly, run_and_wait, 0, nothing);

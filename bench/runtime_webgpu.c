@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 4, MEDIUM = 1 << 20, LARGEST_ELEMENT = 16 };
+enum { SMALL = 4, MEDIUM = 1u << 20u, LARGEST_ELEMENT = 16 };
 
 static acu_client *client;
 static acu_block *to, *from;
@@ -182,9 +182,10 @@ typedef struct values {
 static void raw_runs(long calls) {
     for (long i = 0; i < calls; i++) {
         const values v = {ITEMS, (float)i, {0}};
-        const WGPUBindGroupEntry entries[] = {{.binding = 0, .buffer = raw_from, .size = ITEMS * 4},
-                                              {.binding = 1, .buffer = raw_to, .size = ITEMS * 4},
-                                              {.binding = 2, .buffer = uniform, .size = sizeof v}};
+        const WGPUBindGroupEntry entries[] = {
+            {.binding = 0, .buffer = raw_from, .size = (uint64_t)ITEMS * 4},
+            {.binding = 1, .buffer = raw_to, .size = (uint64_t)ITEMS * 4},
+            {.binding = 2, .buffer = uniform, .size = sizeof v}};
         WGPUBindGroup group = wgpuDeviceCreateBindGroup(
             device, &(WGPUBindGroupDescriptor){
                         .layout = group_layout, .entryCount = 3, .entries = entries});

@@ -131,7 +131,7 @@ static acu_result test_batch(trainer *t, const float *images, const float *targe
     ACU_TRY(tensor_write(&t->context, &t->network.images, images));
     ACU_TRY(network_forward(&t->network));
     ACU_TRY(tensor_read(&t->context, &t->network.scores, scores));
-    for (size_t i = 0; i < NETWORK_BATCH * DIGITS_CLASSES; i += DIGITS_CLASSES)
+    for (size_t i = 0; i < (size_t)NETWORK_BATCH * DIGITS_CLASSES; i += DIGITS_CLASSES)
         *right += largest(scores + i) == largest(targets + i);
     return ACU_SUCCESS;
 }

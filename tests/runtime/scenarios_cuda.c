@@ -206,6 +206,7 @@ static acu_result expect_sum(acu_client *client, acu_block *block) {
     return acu_client_synchronize(client);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a declaration has none */
 #define TASK(client, t)                                                                            \
     ACU_AUTO(acu_client) *client = NULL;                                                           \
     ACU_AUTO(acu_program) *program = NULL;                                                         \
@@ -216,6 +217,7 @@ static acu_result expect_sum(acu_client *client, acu_block *block) {
     ACU_TRY(acu_block_create(client, BYTES, &a));                                                  \
     ACU_TRY(acu_block_create(client, BYTES, &b));                                                  \
     task t = {program, a, b}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static acu_result clients(void) {
     float back[N];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { WORD = 4, SPARE = 8 };
-static const uint64_t smallest = 4096, largest = 32 * 1024 * 1024; /* of what is kept */
+static const uint64_t smallest = 4096, largest = UINT64_C(32) * 1024 * 1024; /* of what is kept */
 static const char end[] = "acu_gpu_transfer_end";
 
 struct acu_gpu_transfer {
