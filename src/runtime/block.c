@@ -21,14 +21,14 @@ void acu_block_wait(acu_block *block, bool writes, const acu_client *but) {
     const bool used = (writes ? block->written : block->used) > owner->done && owner != but;
     acu_client_unlock(owner);
     if (used)
-        acu_client_wait_for_all(owner);
+        (void)acu_client_wait_for_all(owner, NULL);
     for (unsigned i = 0; i == 0 || other; i++) {
         acu_client_seize(owner);
         other = i < block->foreign_count ? acu_handle_add_owner(block->foreign[i].client) : NULL;
         const bool waits = other && other != but && (!writes || block->foreign[i].written);
         acu_client_unlock(owner);
         if (waits)
-            acu_client_wait_for_all(other);
+            (void)acu_client_wait_for_all(other, NULL);
         (void)acu_handle_release(__func__, other, &acu_client_class);
     }
 }

@@ -115,7 +115,7 @@ static char *host_of(acu_client *client, const acu_block *block) {
         return NULL;
     acu_result code = client->table->queue_synchronize(client->queue);
     if (code)
-        (void)acu_client_keep_error(client, code);
+        (void)acu_client_keep_error(client, code, NULL);
     code = client->table->memory_get_host(client->device->device, block->memory, &host);
     return code ? NULL : host;
 }
@@ -169,7 +169,7 @@ static acu_result perform_peer(acu_client *client, const acu_work *work) {
     acu_client *to = w->uses[0].by;
     acu_result code = to->table->queue_synchronize(to->queue);
     if (code)
-        (void)acu_client_keep_error(to, code);
+        (void)acu_client_keep_error(to, code, NULL);
     return client->table->copy_peer(client->queue, to->queue, to_block->memory, w->to_at,
                                     from_block->memory, w->from_at, w->bytes);
 }
@@ -186,7 +186,7 @@ static acu_result copy_between(acu_client *to, acu_client *from, copy_work *w) {
         w->uses[2] = w->uses[1];
         w->uses[1] = w->uses[0]; /* written by the source's queue */
         w->uses[0] = (acu_block_use){w->uses[1].block, to, false}; /* so that it is locked */
-        acu_client_wait_for_all(to);
+        (void)acu_client_wait_for_all(to, NULL);
     } else {
         w->work.kind = &detour_kind;
         w->uses[0].by = to;

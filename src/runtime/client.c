@@ -47,7 +47,7 @@ static acu_result destroy(acu_handle *handle) {
         delist(client);
         return acu_client_refuse_function("acu_client_release", client);
     }
-    acu_client_wait_for_all(client);
+    (void)acu_client_wait_for_all(client, NULL);
     acu_result code = acu_client_take_error("acu_client_release", client);
     acu_client_seize(client);
     acu_client_free_memory(client);
@@ -203,19 +203,20 @@ acu_result acu_client_lock(const char *call, acu_client *client) {
 
 /* ---- waiting ---- */
 
-void acu_client_wait_for_all(acu_client *client) {
+acu_result acu_client_wait_for_all(acu_client *client, char *words) {
     if (acu_client_is_of_parent(client) || acu_client_works_here(client))
-        return;
+        return ACU_SUCCESS;
     acu_client_seize(client);
     const uint64_t number = client->given;
     acu_client_unlock(client);
     acu_result code = client->table->queue_synchronize(client->queue);
     acu_client_seize(client);
     if (code)
-        (void)acu_client_keep_error(client, code);
+        (void)acu_client_keep_error(client, code, words);
     if (client->done < number)
         client->done = number;
     acu_client_unlock(client);
+    return code;
 }
 
 acu_result acu_client_synchronize(acu_client *client) {
@@ -223,7 +224,7 @@ acu_result acu_client_synchronize(acu_client *client) {
     ACU_TRY(acu_client_refuse_waiting(__func__, client));
     ACU_TRY(acu_client_lock(__func__, client)); /* where another thread records, this one waits */
     acu_client_unlock(client);
-    acu_client_wait_for_all(client);
+    (void)acu_client_wait_for_all(client, NULL);
     return acu_client_take_error(__func__, client);
 }
 
@@ -345,9 +346,11 @@ acu_result acu_client_refuse_waiting(const char *call, const acu_client *client)
                                                       : acu_client_refuse_function(call, client);
 }
 
-uint64_t acu_client_keep_error(acu_client *client, acu_result code) {
+uint64_t acu_client_keep_error(acu_client *client, acu_result code, char *words) {
     acu_late_error error = {.number = ++client->late_errors};
     error.code = acu_backend_take_words(code, error.words, sizeof error.words);
+    if (words)
+        memcpy(words, error.words, sizeof error.words);
     if (!client->late.code)
         client->late = error;
     return error.number;

@@ -14,11 +14,13 @@
 #include "runtime/handle.h"
 #include "runtime/place.h"
 
+enum { ACU_LATE_WORDS = 256 };
+
 /* An error of queued work that was found by something that cannot return it. */
 typedef struct acu_late_error {
     acu_result code; /* 0: none */
     uint64_t number; /* which one it is, of this client */
-    char words[256];
+    char words[ACU_LATE_WORDS];
 } acu_late_error;
 
 /* How much of another client's work this client's later work comes after. */
@@ -92,8 +94,9 @@ bool acu_client_works_here(const acu_client *client);
 /* ---- waiting; without any lock ---- */
 
 /* Waits for all work that the client was given so far, but not inside of that work. An error of it
- * is kept as a late error. */
-void acu_client_wait_for_all(acu_client *client);
+ * is kept as a late error, and is returned, too, with words of ACU_LATE_WORDS bytes unless `words`
+ * is NULL. */
+acu_result acu_client_wait_for_all(acu_client *client, char *words);
 
 /* Remembers, under the client's lock, that all its later work comes after another client's work up
  * to a number. */
@@ -102,8 +105,9 @@ void acu_client_note_seen(acu_client *client, const acu_client *other, uint64_t 
 bool acu_client_has_seen(const acu_client *client, const acu_client *other, uint64_t number);
 
 /* Keeps an error of queued work, with the back end's words, until something can return it; under
- * the lock. Returns the number of the error. */
-uint64_t acu_client_keep_error(acu_client *client, acu_result code);
+ * the lock. Returns the number of the error; the words are copied to `words`, unless that is NULL.
+ */
+uint64_t acu_client_keep_error(acu_client *client, acu_result code, char *words);
 /* Takes the late error away and records it for `call`; 0 if there is none. Without the lock. */
 acu_result acu_client_take_error(const char *call, acu_client *client);
 

@@ -158,7 +158,7 @@ static void give_back(acu_client *client) {
     trim(client, 0);
     acu_client_unlock(client);
     if (any)
-        acu_client_wait_for_all(client);
+        (void)acu_client_wait_for_all(client, NULL);
 }
 
 /* Returns the client after `client` in the device's list, or the first one, with an owner more. */

@@ -41,7 +41,7 @@ static acu_result set(acu_mark *mark) {
  * and the client's until either returns it. */
 static void wait_at_once(acu_mark *mark) {
     acu_client *client = mark->client;
-    acu_client_wait_for_all(client);
+    (void)acu_client_wait_for_all(client, NULL);
     acu_client_seize(client);
     mark->error = client->late;
     acu_client_unlock(client);
@@ -156,6 +156,6 @@ void acu_mark_wait(acu_mark *mark) {
     if (!code)
         return;
     acu_client_seize(client);
-    (void)acu_client_keep_error(client, code);
+    (void)acu_client_keep_error(client, code, NULL);
     acu_client_unlock(client);
 }

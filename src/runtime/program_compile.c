@@ -198,7 +198,7 @@ static acu_result wait_for_users(const acu_compiled *c) {
             continue;
         }
         after = user->id;
-        acu_client_wait_for_all(user);
+        (void)acu_client_wait_for_all(user, NULL);
         const acu_result code = acu_handle_release(NULL, user, &acu_client_class);
         first = first ? first : code;
     }

@@ -85,7 +85,7 @@ static void give_back(acu_replay *replay) {
     const bool runs = replay->last_run > client->done;
     acu_client_unlock(client);
     if (runs)
-        acu_client_wait_for_all(client);
+        (void)acu_client_wait_for_all(client, NULL);
     acu_client_seize(client);
     client->table->replay_destroy(replay->real);
     acu_client_unlock(client);

@@ -262,6 +262,16 @@ static acu_result perform(acu_client *client, const acu_work *work) {
     return code;
 }
 
+/* Waits for another client's work, which comes before this work. Where that failed, this work is
+ * not done, since what it would read may be wrong. A block goes back to its owner all the same. */
+static acu_result wait_for(acu_client *other, const acu_work *work) {
+    char words[ACU_LATE_WORDS];
+    const acu_result code = acu_client_wait_for_all(other, words);
+    if (!code || work->kind->at_once)
+        return ACU_SUCCESS;
+    return acu_backend_fail(code, "another client's work, which comes first, failed: %s", words);
+}
+
 /* What a step towards doing the work came to. */
 enum outcome { DONE, MISSING, AGAIN };
 
@@ -281,9 +291,12 @@ static enum outcome step(const crowd *c, acu_client *client, const acu_work *wor
     if (!*missing && !other)
         *code = reserve(client, work) ? perform(client, work) : ACU_ERROR_HOST_MEMORY;
     unlock_all(c);
-    if (other)
-        acu_client_wait_for_all(other);
-    return *missing ? MISSING : other ? AGAIN : DONE;
+    if (*missing)
+        return MISSING;
+    if (!other)
+        return DONE;
+    *code = wait_for(other, work);
+    return *code ? DONE : AGAIN;
 }
 
 /* Does work whose blocks other clients own or have used, or whose blocks are being read. */

@@ -160,6 +160,26 @@ static void failing_waits_wait(void **state) {
     }
 }
 
+/* What comes after work that failed, or that cannot be waited for, would read what is wrong. */
+static void work_after_failed_work_is_not_done(void **state) {
+    (void)state;
+    ACU_AUTO(acu_client) *one = new_client(place);
+    ACU_AUTO(acu_client) *two = new_client(place);
+    ACU_AUTO(acu_block) *a = new_block(one, 100, 1);
+    ACU_AUTO(acu_block) *b = new_block(two, 100, 2);
+    OK(acu_block_fill(one, a, 0, 100, "x", 1));
+    made_up.fail[MADE_UP_MARK_CREATE] = 700; /* so that the thread has to wait */
+    made_up.fail[MADE_UP_QUEUE_SYNCHRONIZE] = 719;
+    FAILS(719, "another client's work, which comes first, failed: ",
+          acu_block_copy(two, b, 0, a, 0, 100));
+    made_up.fail[MADE_UP_MARK_CREATE] = made_up.fail[MADE_UP_QUEUE_SYNCHRONIZE] = 0;
+    assert_int_equal(byte_at(two, b, 99), 2);
+    assert_int_equal(acu_client_synchronize(one), 719); /* the failure is the first client's, too */
+    OK(acu_client_synchronize(one));
+    OK(acu_block_copy(two, b, 0, a, 0, 100));
+    assert_int_equal(byte_at(two, b, 99), 'x');
+}
+
 /* ---- marks of other clients ---- */
 
 static void a_client_waits_for_a_mark(acu_place where) {
@@ -372,6 +392,7 @@ int main(void) {
         cmocka_unit_test_setup(clients_may_be_released_first_everywhere, setup),
         cmocka_unit_test_setup(one_wait_is_enough, setup),
         cmocka_unit_test_setup(failing_waits_wait, setup),
+        cmocka_unit_test_setup(work_after_failed_work_is_not_done, setup),
         cmocka_unit_test_setup(a_client_waits_for_a_mark_everywhere, setup),
         cmocka_unit_test_setup(reading_beside_work_everywhere, setup),
         cmocka_unit_test_setup(a_write_waits_for_a_slow_read, setup),
