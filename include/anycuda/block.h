@@ -5,10 +5,10 @@
  * arguments, in bytes. Every position and every size works on every place.
  *
  * A block keeps its client, and comes from its memory. Any client of the same place may use the
- * block, and copies go between places; uses are ordered as the calls were made. Where the thread has to wait for
- * another client's work, and that failed, the call fails with the same error and does nothing. Released at any
- * time, a block lives until the work that uses it is done. Several threads may use a block at once,
- * and retain and release it.
+ * block, and copies go between places; uses are ordered as the calls were made. Where the thread
+ * has to wait for another client's work, and that failed, the call fails with the same error and
+ * does nothing. Released at any time, a block lives until the work that uses it is done. Several
+ * threads may use a block at once, and retain and release it.
  */
 #ifndef ACU_BLOCK_H
 #define ACU_BLOCK_H
