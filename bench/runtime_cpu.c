@@ -168,7 +168,7 @@ typedef struct vec4 {
                     t[to_index] = f[from_index];                                                   \
     }
 
-/* The same for a transposition, in tiles. */
+/* A transposition in tiles, as somebody writes one who knows caches. */
 #define TILED(name, type, side)                                                                    \
     static void name(long calls) {                                                                 \
         type *restrict t = (type *)(void *)to_host;                                                \

@@ -127,7 +127,7 @@ acu_result acu_client_take_error(const char *call, acu_client *client);
 acu_result acu_client_fail(const char *call, const acu_client *client, const void *handle,
                            acu_result code, const char *format, ...)
     __attribute__((format(printf, 5, 6), cold));
-/* The same for a function of the back end that returned `code`. */
+/* Fails a call as acu_client_fail() does, because a function of the back end returned `code`. */
 acu_result acu_client_failed(const char *call, const acu_client *client, const void *handle,
                              acu_result code) ACU_COLD;
 /* Notes that a call on the client failed, where something else recorded the failure: a replay that

@@ -106,7 +106,7 @@ static void test_copies_behind_running_work(void **state) {
     end();
 }
 
-/* So large that several threads work on each. */
+/* The copies are so large that several threads work on each. */
 static void test_large_copies(void **state) {
     (void)state;
     enum { LARGE = (20 << 20) + 7, FROM = 3, PART = LARGE - 10 };

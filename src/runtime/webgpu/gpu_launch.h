@@ -28,12 +28,12 @@ enum { ACU_GPU_BINDINGS = 32 };
 ACU_CHECKED acu_result acu_gpu_launch(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                                       acu_gpu_block *const *blocks, size_t count,
                                       const void *parameters, size_t size, acu_gpu_groups groups);
-/* The same on parts of buffers. */
+/* Launches as acu_gpu_launch() does, on parts of buffers. */
 ACU_CHECKED acu_result acu_gpu_launch_bound(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                                             const acu_gpu_binding *bindings, size_t count,
                                             const void *parameters, size_t size,
                                             acu_gpu_groups groups);
-/* The same as a part of an operation, without checks. */
+/* Launches as acu_gpu_launch_bound() does, as a part of an operation, without checks. */
 void acu_gpu_launch_part(acu_gpu *gpu, const acu_gpu_pipeline *pipeline,
                          const acu_gpu_binding *bindings, size_t count, const void *parameters,
                          size_t size, acu_gpu_groups groups);
