@@ -47,7 +47,7 @@ extern const acu_program_source tensor_matmul_source;                          /
     "    ld.param.u64 %" name ", [" name "];\n"                                                    \
     "    cvta.to.global.u64 %" name ", %" name ";\n"
 
-/* The same, where the register is the address of element `index`. */
+/* Loads the block of a parameter: its register is the address of element `index`. */
 #define PTX_BLOCK_AT(name, index)                                                                  \
     PTX_BLOCK(name) "    mad.wide.u32 %" name ", %" index ", 4, %" name ";\n"
 

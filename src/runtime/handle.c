@@ -108,7 +108,7 @@ __attribute__((noinline)) static acu_result destroy_beside_error(acu_handle *han
     return code;
 }
 
-/* The same where the thread has no last error. */
+/* Destroys a handle as destroy_beside_error() does, where the thread has no last error to keep. */
 static acu_result destroy_alone(acu_handle *handle) {
     static const acu_saved_record none;
     acu_result code = destroy(handle);

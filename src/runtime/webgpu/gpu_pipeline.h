@@ -26,8 +26,8 @@ ACU_CHECKED acu_result acu_gpu_pipeline_get(acu_gpu *gpu, const char *source, co
                                             const acu_gpu_pipeline **out);
 /* Takes a user away; work that is queued may still use the pipeline. */
 void acu_gpu_pipeline_put(acu_gpu *gpu, const acu_gpu_pipeline *pipeline);
-/* The same as acu_gpu_pipeline_get() as a part of an operation, which fails where this returns
- * NULL. */
+/* Returns the pipeline as acu_gpu_pipeline_get() does, as a part of an operation, which fails where
+ * this returns NULL. */
 const acu_gpu_pipeline *acu_gpu_pipeline_part(acu_gpu *gpu, const char *source, const char *entry);
 /* Returns how many the device has. */
 size_t acu_gpu_pipeline_count(acu_gpu *gpu);
