@@ -29,6 +29,7 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "profile",
     "region",
     "stream",
     "texture",
