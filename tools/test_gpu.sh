@@ -57,8 +57,10 @@ build_safe() {
 
 # The interface over several machines: its cases, and random programs of it.
 build_runtime() {
-    define='-D_DEFAULT_SOURCE' objects runtime "$root"/tests/runtime/suite/*.c "$root"/tests/runtime/made_up.c
-    define='-D_DEFAULT_SOURCE' objects random "$root"/tests/runtime/random/*.c
+    define="-D_DEFAULT_SOURCE -DFETCHED=\"$ANYCUDA_TOOLKITS/webgpu/lib/libwgpu_native-release.so\""
+    objects runtime "$root"/tests/runtime/suite/*.c "$root"/tests/runtime/made_up.c
+    objects random "$root"/tests/runtime/random/*.c
+    define=
     program runtime/suite "$build"/objects/runtime/*.o "$build"/objects/sim/*.o
     program runtime/random "$build"/objects/random/*.o "$build"/objects/runtime/kept.o "$build"/objects/runtime/where.o \
         "$build"/objects/runtime/forms.o "$build"/objects/runtime/made_up.o "$build"/objects/sim/*.o
