@@ -219,6 +219,20 @@ ACU_CHECKED acu_result acu_module_get_global(acu_module *module, const char *nam
                                              acu_stream *stream, acu_dtype dtype,
                                              acu_buffer **buffer);
 
+/** When code is loaded onto the device, with CUDA's numbers (CUmoduleLoadingMode). */
+typedef enum acu_loading_mode {
+    ACU_LOADING_EAGER = 1, /* all of a module by acu_module_load() */
+    ACU_LOADING_LAZY = 2   /* each kernel at its first use */
+} acu_loading_mode;
+
+/**
+ * Asks when this process's driver loads code.
+ *
+ * The environment variable CUDA_MODULE_LOADING chooses (EAGER or LAZY), before the first call of
+ * CUDA; the default is LAZY since CUDA 12.2. Errors: 303 where there is no driver.
+ */
+ACU_CHECKED acu_result acu_module_get_loading_mode(acu_loading_mode *mode);
+
 ACU_END_C
 
 #endif

@@ -5,6 +5,9 @@
 #include "safe/kernel/kernel.h"
 #include "safe/base/active_capture.h"
 #include "safe/memory/storage.h"
+#include "core/translate.h"
+
+#include <anycuda/cuda.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -557,4 +560,14 @@ acu_result acu_module_get_global(acu_module *module, const char *name, acu_strea
                                                   .given = at,
                                                   .owner = &module->object},
                            buffer);
+}
+
+acu_result acu_module_get_loading_mode(acu_loading_mode *mode) {
+    CUmoduleLoadingMode found = CU_MODULE_EAGER_LOADING;
+    ACU_NEED_POINTER(mode);
+    int code = acu_translate_driver(cuInit(0));
+    if (!code)
+        code = acu_translate_driver(cuModuleGetLoadingMode(&found));
+    *mode = (acu_loading_mode)found;
+    return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
