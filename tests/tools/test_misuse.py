@@ -16,6 +16,7 @@ NOUNS = [
     "buffer",
     "capture",
     "code",
+    "code_cache",
     "device",
     "dlpack",
     "event",
