@@ -116,6 +116,13 @@ static bool compiles_with_headers(const char *text) {
     return compiles(&program);
 }
 
+static void compiles_once(const char *text) {
+    if (!compiles_with_headers(text))
+        fail_msg("was found before it was compiled: %s", text);
+    if (compiles_with_headers(text))
+        fail_msg("was not found: %s", text);
+}
+
 /* ---- what is found ---- */
 
 static void code_is_found_again(void **state) {
@@ -217,8 +224,7 @@ static void headers_are_in_the_key(void **state) {
             snprintf(text, sizeof text, "version %d", version);
             if (version)
                 write_text(headers, "a.h", text);
-            if (!compiles_with_headers(ways[i]) || compiles_with_headers(ways[i]))
-                fail_msg("%s, version %d", ways[i], version);
+            compiles_once(ways[i]);
         }
         char path[2 * SCRATCH_SIZE];
         path_in(path, headers, "a.h");
@@ -291,14 +297,16 @@ static void what_is_unknown_is_not_looked_up(void **state) {
         "--time=x.csv", "-time=x.csv",      "--pch", "--create-pch=x", "--use-pch=x",
         "-optf",        "--options-file=x", "@x",    "-pch-dir=x",     "--fdevice-time-trace=x"};
     for (size_t i = 0; i < COUNT(texts); i++)
-        if (!compiles_with_headers(texts[i]) || !compiles_with_headers(texts[i]))
-            fail_msg("%s", texts[i]);
+        for (int again = 0; again < 2; again++)
+            if (!compiles_with_headers(texts[i]))
+                fail_msg("%s", texts[i]);
     for (size_t i = 0; i < COUNT(options); i++) {
         const char *const all[] = {"-arch=sm_90", options[i], NULL};
         acu_module_program program = program_of("x");
         program.options = all;
-        if (!compiles(&program) || !compiles(&program))
-            fail_msg("%s", options[i]);
+        for (int again = 0; again < 2; again++)
+            if (!compiles(&program))
+                fail_msg("%s", options[i]);
     }
     const acu_code_cache_info info = info_of(cache);
     assert_int_equal(info.skipped, 2 * (COUNT(texts) + COUNT(options)));
@@ -307,8 +315,7 @@ static void what_is_unknown_is_not_looked_up(void **state) {
     static const char *const found[] = {"#ifdef __has_include\n#endif\n", "int include, __TIME;\n",
                                         "# define A(x) x ## include_next_one\n"};
     for (size_t i = 0; i < COUNT(found); i++)
-        if (!compiles_with_headers(found[i]) || compiles_with_headers(found[i]))
-            fail_msg("%s", found[i]);
+        compiles_once(found[i]);
 }
 
 /* ---- files that are not what was written ---- */
@@ -333,7 +340,7 @@ static void damage_is_noticed(void **state) {
     size_t damaged = 0;
     for (size_t at = 0; at < size; at += at < 100 ? 1 : 97, damaged++) {
         memcpy(broken, whole, size);
-        broken[at] ^= (char)(1u << (at % 8));
+        broken[at] = (char)~broken[at];
         write_file(folder, only_file(), broken, size);
         if (!compiles(&program) || compiles(&program))
             fail_msg("byte %zu of %zu was changed", at, size);

@@ -23,7 +23,10 @@ void *__wrap_realloc(void *memory, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 static bool fails(void) {
-    if (until_failure == 0 || --until_failure > 0)
+    if (until_failure == 0)
+        return false;
+    until_failure--;
+    if (until_failure > 0)
         return false;
     failed = true;
     return true;

@@ -26,8 +26,8 @@ NOUNS = sorted(
         r"\w+",
         """allocator args array backend batch block buffer client code code_cache conditional device device_guard dtype
         event exec external external_memory external_semaphore graph graph_memory kernel launch mark memory mipmap
-        module multicast node physical place pool program quarantine region replay run runtime share stream surface texture
-        transfer virtual""",
+        module multicast node physical place pool program quarantine region replay run runtime share stream surface
+        texture transfer virtual""",
     ),
     key=len,
     reverse=True,

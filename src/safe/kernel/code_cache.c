@@ -35,9 +35,8 @@ struct acu_code_cache {
     size_t hits, misses, damaged, skipped, unwritten; /* atomic */
 };
 
-static void count(size_t *counter) {
-    __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
-}
+/* A counter of a cache goes up. */
+#define COUNT_UP(counter) ((void)__atomic_add_fetch(&(counter), 1, __ATOMIC_RELAXED))
 
 /* ---- life ---- */
 
@@ -204,15 +203,18 @@ acu_code *acu_code_cache_find(acu_code_cache *cache, const acu_code_key *key) {
     if (code)
         (void)futimens(file, NULL); /* it was used now */
     else if (file >= 0 && unlinkat(cache->descriptor, name, 0) == 0)
-        count(&cache->damaged);
+        COUNT_UP(cache->damaged);
     if (file >= 0)
         close(file);
-    count(code ? &cache->hits : &cache->misses);
+    if (code)
+        COUNT_UP(cache->hits);
+    else
+        COUNT_UP(cache->misses);
     return code;
 }
 
 void acu_code_cache_skip(acu_code_cache *cache) {
-    count(&cache->skipped);
+    COUNT_UP(cache->skipped);
 }
 
 /* ---- what is in the folder ---- */
@@ -349,7 +351,7 @@ void acu_code_cache_store(acu_code_cache *cache, const acu_code_key *key, const 
     if (bytes && size <= cache->max_bytes && write_file(cache, name, bytes, size))
         trim(cache, name);
     else
-        count(&cache->unwritten);
+        COUNT_UP(cache->unwritten);
     free(bytes);
 }
 

@@ -78,12 +78,12 @@ char *acu_code_to_file(const acu_code_key *key, const acu_code *code, size_t *si
 
 /* ---- reading ---- */
 
-static bool add_name(acu_code *code, char *expression) {
+static bool add_expression(acu_code *code, char **expression) {
     acu_code_name *grown = realloc(code->names, (code->name_count + 1) * sizeof *grown);
     if (!grown)
         return false;
     code->names = grown;
-    grown[code->name_count++] = (acu_code_name){.expression = expression};
+    grown[code->name_count++] = (acu_code_name){.expression = *expression};
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool add_name(acu_code *code, char *expression) {
 static bool store_part(acu_code *code, uint64_t kind, char *copy, size_t size) {
     char **text = kind == LOG ? &code->log : kind == TITLE ? &code->name : NULL;
     if (kind == EXPRESSION)
-        return add_name(code, copy);
+        return add_expression(code, &copy);
     if (kind == NAME && code->name_count > 0)
         text = &code->names[code->name_count - 1].name;
     if (kind < ACU_CODE_FORMS) {
