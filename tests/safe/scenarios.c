@@ -6,7 +6,11 @@
 #include <sched.h>
 
 acu_device elsewhere;
-bool recaptures;
+int known_driver;
+
+bool is_known_since(int version) {
+    return runtime_version() >= version && known_driver >= version;
+}
 
 static acu_result streams_and_events(void) {
     float ms;
@@ -513,7 +517,7 @@ static acu_result captures_of_more(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
     ACU_TRY(acu_stream_capture(a, NULL, put_events_and_memory_on, event, &graph));
     ACU_TRY(acu_stream_capture(a, NULL, put_fill_on, x, &plain));
-    if (runtime_version() < 13030 || !recaptures)
+    if (!is_known_since(13030))
         return 0;
     return acu_stream_capture(a, &(acu_capture_options){.into = plain, .again = true}, put_fill_on,
                               x, &same);
@@ -891,6 +895,7 @@ const scenario scenarios[] = {
     {"two_streams", two_streams},
     {"pools", pools},
     {"devices", devices},
+    {"links_and_caches", links_and_caches},
     {"captures", captures},
     {"graphs", graphs},
     {"kernels_in_graphs", kernels_in_graphs},

@@ -24,8 +24,8 @@ VERBS = set(
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """allocator args array backend batch block buffer client conditional device device_guard dtype event exec
-        external external_memory external_semaphore graph graph_memory kernel launch mark memory mipmap module
+        """allocator args array backend batch block buffer client code code_cache conditional device device_guard dtype event
+        exec external external_memory external_semaphore graph graph_memory kernel launch mark memory mipmap module
         multicast node physical place pool program quarantine region replay run runtime share stream surface texture
         transfer virtual""",
     ),
