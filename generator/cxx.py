@@ -20,6 +20,7 @@ from .yamlfile import ROOT, Mapping, name_of, where
 
 INCLUDE = ROOT / "include" / "anycuda"
 STUBS = Path(__file__).parent / "stubs"
+TEMPLATES = ROOT / "templates" / "include" / "anycuda"
 # C++'s words that may be a noun or a verb of C: such a name ends in an underscore.
 KEYWORDS = {
     "delete",
@@ -36,6 +37,8 @@ KEYWORDS = {
     "virtual",
 }
 INTEGERS = {"size_t", "unsigned", "uint64_t", "int"}
+# Verbs that make a handle, whatever becomes of what is behind it (docs/internals/words.md).
+MAKES = re.compile(r"(create|wrap|adopt)(_|$)")
 SENTENCE = re.compile(r"(.*?[.:;])(?= [A-Z`\"(]|$)", re.DOTALL)
 
 
@@ -274,35 +277,55 @@ def description(comment: str | None) -> str:
 def headers(spec: Spec, generated: dict[str, str], include: Path = INCLUDE) -> list[Header]:
     """The C++ headers; raises what a person must decide about the C ones."""
     document = spec.cxx
-    read = Headers(
-        document["headers"].values(), {"include/anycuda/features.h": generated["include/anycuda/features.h"]}, include
-    )
-    _check(document, read)
+    _check_headers(document["headers"], include)
+    features = "include/anycuda/features.h"
+    read = Headers(document["headers"].values(), {features: generated[features]}, include)
+    _check_names(document, read)
+    _check_without(document["without"], read)
     return _Maker(document, read).make()
 
 
-def _check(document: Mapping, read: Headers) -> None:
-    """Holds the decisions against the headers, and the headers against the decisions."""
+def _check_headers(listed: Mapping, include: Path) -> None:
+    for name, c_header in listed.items():
+        for file in (TEMPLATES / f"{name}.j2", include / c_header):
+            if not file.exists():
+                raise GeneratorError(f"there is no {name_of(file)}", where(listed, name))
+
+
+def _check_names(document: Mapping, read: Headers) -> None:
+    """Holds the names of functions and nouns against the headers."""
     stops = Stops()
     names = {one.name for one in read.functions} | {short.name for short in read.shorts}
     places = [(name, where(document[key], name)) for key in ("by_hand", "names") for name in document[key]]
     for key in ("calls", "calls_later"):
         places += [(name, where(document[key], at)) for at, name in enumerate(document[key])]
+    for noun, verbs in document["typed"].items():
+        places += [(f"acu_{noun}_release", where(document["typed"], noun))]
+        places += [(f"acu_{noun}_{verb}", where(verbs, at)) for at, verb in enumerate(verbs)]
     for name, at in places:
         if name not in names:
             stops.found.append(GeneratorError(f"no public header declares `{name}`", at))
-    without = document["without"]
+    for at, noun in enumerate(document["values"]):
+        if f"acu_{noun}" not in read.typedefs:
+            message = f"no public header has a type `acu_{noun}`"
+            stops.found.append(GeneratorError(message, where(document["values"], at)))
+    stops.end()
+
+
+def _check_without(without: Mapping, read: Headers) -> None:
+    """Each header with functions is in a C++ header, or has none for a reason."""
+    stops = Stops()
     for header in sorted({file.name for file in read.include.glob("*.h")} - read.known):
         text = (read.include / header).read_text(encoding="utf-8")
-        if header not in without and re.search(r"^\w.*\bacu_\w+\(", text, re.M):
+        if header not in without and re.search(r"^\w.*\bacu_\w+\(", text, re.MULTILINE):
             message = (
-                f"<anycuda/{header}> has functions, but no C++ header: include it in <anycuda/anycuda.h> or"
+                f"`{header}` has functions, but no C++ header: include it in <anycuda/anycuda.h> or"
                 " <anycuda/runtime.h>, or name it here with the reason"
             )
             stops.found.append(GeneratorError(message, without.at))
     for header in without:
         if not (read.include / header).exists() or header in read.known:
-            message = f"there is no <anycuda/{header}>, or a C++ header has it"
+            message = f"there is no `{header}` below include/, or a C++ header has it"
             stops.found.append(GeneratorError(message, where(without, header)))
     stops.end()
 
@@ -763,7 +786,7 @@ class _Form:
     def is_owned(self) -> bool:
         """Returns whether the caller owns the handle that it gets, as the description says."""
         doc = self.function.doc
-        if re.search(r"caller (now )?owns|owns (a|the) raw|that owns memory", doc):
+        if re.search(r"caller (now )?owns", doc) or MAKES.match(self.verb()):
             return True
         if re.search(r"\bborrowed\b|\bstays?\b", doc):
             return False

@@ -104,7 +104,7 @@ def test_a_header_that_nobody_includes_is_named(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "include" / "anycuda", folder)
     (folder / "widget.h").write_text(WIDGET.replace("MORE", ""))
     path = "include/anycuda/features.h"
-    with pytest.raises(GeneratorError, match=r"<anycuda/widget\.h> has functions, but no C\+\+ header"):
+    with pytest.raises(GeneratorError, match=r"`widget\.h` has functions, but no C\+\+ header"):
         cxx.headers(Spec(), {path: (render.GENERATED / path).read_text()}, folder)
 
 

@@ -50,10 +50,16 @@ class args_ref;
 class node;
 class graph;
 class graph_ref;
+class code;
+class code_ref;
+class code_cache;
+class code_cache_ref;
 class exec;
 class exec_ref;
 class multicast;
 class multicast_ref;
+class domain;
+class domain_ref;
 class share;
 class share_ref;
 class transfer;
@@ -69,6 +75,7 @@ struct buffer_import_dlpack_unversioned_values;
 struct physical_get_granularity_values;
 struct kernel_get_best_block_values;
 struct graph_add_alloc_values;
+struct code_get_image_values;
 struct multicast_get_granularity_values;
 
 /** The type of an element; the lower 24 bits are its size in bytes. */
@@ -153,8 +160,28 @@ class device {
     /** Sets the device's flags (acu_device_flag bits). */
     result<> set_flags(unsigned flags) const;
 
+    /** Asks how the device divides its multiprocessors' memory. */
+    result<acu_cache_config> get_cache_config() const;
+
+    /** Sets how the device shall divide its multiprocessors' memory, which a kernel's own wish
+     * comes before. */
+    result<> set_cache_config(acu_cache_config config) const;
+
+    /** Makes all persisting lines of the device's L2 cache normal ones. */
+    result<> reset_persisting_l2() const;
+
     /** Asks whether `device` can read and write the memory of `peer` directly. */
     result<bool> can_access_peer(acu_device peer) const;
+
+    /** Asks what the link from `device` to `peer` can do. */
+    result<acu_peer_info> get_peer_info(acu_device peer) const;
+
+    /** Asks which kinds of an atomic operation the link from `device` to the host's memory does
+     * natively (acu_atomic_capability bits). */
+    result<unsigned> get_host_atomics(acu_atomic_operation operation) const;
+
+    /** Asks the same of the link from `device` to the memory of `peer`. */
+    result<unsigned> get_peer_atomics(acu_device peer, acu_atomic_operation operation) const;
 
     /** Lets `device` use the memory of `peer`; success if it could already. */
     result<> enable_peer_access(acu_device peer) const;
@@ -1190,7 +1217,8 @@ class module : public owner<module_ref, acu_module, acu_module_release, acu_modu
      * module. */
     static result<acu::module> compile(acu_device device, given<acu_module_program> program);
 
-    /** Returns NVRTC's log of this thread's last acu_module_compile(); never NULL. */
+    /** Returns the log of this thread's last acu_module_compile() or acu_code_compile(); never
+     * NULL. */
     static const char *compile_log();
 
     /** Makes a handle for a raw library of the runtime (CUDA 12.8 or newer) that stays someone
@@ -1208,6 +1236,9 @@ class module : public owner<module_ref, acu_module, acu_module_release, acu_modu
     /** Makes a handle that owns a raw module of the driver: the last release destroys the handle
      * and unloads the module. */
     static result<acu::module> adopt_driver(acu_device device, CUmod_st *raw);
+
+    /** Asks when this process's driver loads code. */
+    static result<acu_loading_mode> get_loading_mode();
 };
 
 /** A function of a module, to be launched: <anycuda/kernel.h>. This is a handle that owns nothing;
@@ -1406,6 +1437,15 @@ class node {
     /** Returns the cudaGraphNode_t, which is also a CUgraphNode. */
     CUgraphNode_st *raw() const;
 
+    /** Gives the node a name, for acu_graph_draw() and for people. */
+    result<> set_name(const char *name) const;
+
+    /** Asks for the name that acu_node_set_name() gave the node. */
+    result<const char *> get_name() const;
+
+    /** Asks for what acu_graph_profile() measured last. */
+    result<acu_node_time> get_time() const;
+
     /** Destroys a node with its dependencies, and the graph gives up what only that node used. */
     result<> destroy() const;
 
@@ -1588,7 +1628,18 @@ class graph_ref : public handle<acu_graph> {
     /** Asks for CUDA's number of the graph, as tools show it; since CUDA 13.1. */
     result<unsigned> get_id() const;
 
-    /** Writes the graph to a file, in the language of Graphviz. */
+    /** Writes the graph to a file, as a picture in Graphviz's language with names, types, sizes and
+     * dependencies of the nodes, and with the times of acu_graph_profile(), if it was called. */
+    result<> draw(const char *path) const;
+
+    /** Replays the graph, measures how long its nodes take, and waits for the end. */
+    result<> profile(stream_ref stream, given<acu_profile_options> options = nullptr) const;
+
+    /** Asks for what acu_graph_profile() measured last. */
+    result<acu_graph_time> get_time() const;
+
+    /** Writes the graph to a file as CUDA's own function does, in Graphviz's language: for what
+     * only CUDA knows. acu_graph_draw() writes what people read. */
     result<> print_dot(const char *path, unsigned flags) const;
 
     /** Makes an executable graph; the caller owns it. */
@@ -1621,6 +1672,70 @@ class graph : public owner<graph_ref, acu_graph, acu_graph_release, acu_graph_cl
 
     /** Frees the memory of acu_graph_add_alloc() or acu_stream_capture_alloc() on a stream. */
     static result<> memory_free(buffer_ref buffer, stream_ref stream);
+};
+
+/** Code that is not loaded: <anycuda/code.h>. This is a handle that owns nothing; acu::code
+ * owns. */
+class code_ref : public handle<acu_code> {
+  public:
+    using handle::handle;
+
+    /** Asks for an image, which lives as long as the code. */
+    result<code_get_image_values> get_image(acu_code_form form) const;
+
+    /** Returns the compiler's or linker's log, which lives as long as the code. */
+    const char *log() const;
+
+    /** Adds an owner and returns the code. */
+    acu::code retain() const;
+
+    /** Writes one line that names the code, as errors do; acu_stream_describe() has the rules. */
+    size_t describe(span<char> text) const;
+};
+
+/** An owner of the object: its end is an acu_code_release(). */
+class code : public owner<code_ref, acu_code, acu_code_release, acu_code_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes code of bytes, whose beginning says of which form they are; the caller owns it. */
+    static result<acu::code> create(given<acu_code_source> source);
+
+    /** Compiles CUDA C++ source with NVRTC; the caller owns the code. */
+    static result<acu::code> compile(acu_device device, given<acu_module_program> program);
+};
+
+/** A folder of compiled code: <anycuda/code_cache.h>. This is a handle that owns nothing;
+ * acu::code_cache owns. */
+class code_cache_ref : public handle<acu_code_cache> {
+  public:
+    using handle::handle;
+
+    /** Counts the files of the folder. */
+    result<acu_code_cache_info> get_info() const;
+
+    /** Removes all code from the folder; nothing else in it is touched. */
+    result<> clear() const;
+
+    /** Returns the folder, as it was given. */
+    const char *folder() const;
+
+    /** Adds an owner and returns the cache. */
+    acu::code_cache retain() const;
+
+    /** Writes one line that names the cache, as errors do; acu_stream_describe() has the rules. */
+    size_t describe(span<char> text) const;
+};
+
+/** An owner of the object: its end is an acu_code_cache_release(). */
+class code_cache : public owner<code_cache_ref, acu_code_cache, acu_code_cache_release,
+    acu_code_cache_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Opens a cache in a folder, which is made if it does not exist; the caller owns the cache. */
+    static result<acu::code_cache> create(const char *folder,
+                                          given<acu_code_cache_options> options = nullptr);
 };
 
 /** A graph that can be launched. This is a handle that owns nothing; acu::exec owns. */
@@ -1786,6 +1901,43 @@ class multicast : public owner<multicast_ref, acu_multicast, acu_multicast_relea
     /** Makes a handle for an object that another process exported; the caller owns the handle, and
      * still the descriptor, which may then be closed. */
     static result<acu::multicast> import(int descriptor, unsigned devices, size_t bytes);
+};
+
+/** A domain of ranges and marks. This is a handle that owns nothing; acu::domain owns. */
+class domain_ref : public handle<acu_domain> {
+  public:
+    using handle::handle;
+
+    /** Returns NVTX's handle, which stays the domain's. */
+    nvtxDomainRegistration_st *raw() const;
+
+    /** Adds an owner and returns the domain. */
+    acu::domain retain() const;
+
+    /** Writes one line that names the domain, as errors do; acu_stream_describe() has the rules. */
+    size_t describe(span<char> text) const;
+
+    /** Returns the name, which lives as long as the domain. */
+    const char *name() const;
+
+    /** Names a category of the domain's ranges and marks (acu_range_options.category). */
+    result<> set_category_name(uint32_t category, const char *name) const;
+};
+
+/** An owner of the object: its end is an acu_domain_release(). */
+class domain : public owner<domain_ref, acu_domain, acu_domain_release, acu_domain_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes a domain, which the caller owns; tools show its name, such as "org.example.solver". */
+    static result<acu::domain> create(const char *name);
+
+    /** Makes a handle for a domain of NVTX that stays someone else's; the caller owns the
+     * handle. */
+    static result<acu::domain> wrap(nvtxDomainRegistration_st *raw);
+
+    /** Makes a handle that owns a domain of NVTX: the last release destroys both. */
+    static result<acu::domain> adopt(nvtxDomainRegistration_st *raw);
 };
 
 /** What one process offers, or another one has received. This is a handle that owns nothing;
@@ -2161,6 +2313,39 @@ result<bool> memory_can_access(const void *address, acu_device device);
 
 /** Sets how many dead handles are kept recognisable, of all kinds together. */
 void quarantine(size_t objects);
+
+/** Lets profilers that were told to wait for this begin to record: cudaProfilerStart(). */
+result<> profiler_start();
+
+/** Ends what acu_profiler_start() began, with the same errors: cudaProfilerStop(). */
+result<> profiler_stop();
+
+/** Returns whether a tool or a trace listens: a program may then take the time to make names. */
+bool range_heard();
+
+/** Begins a range within the thread's last one of the domain. */
+result<> range_push(domain_ref domain, const char *name,
+                    given<acu_range_options> options = nullptr);
+
+/** Ends the thread's last range of the domain that was pushed; nothing happens where there is
+ * none. */
+result<> range_pop(domain_ref domain);
+
+/** Begins a range that may end on another thread, and overlap others. */
+result<uint64_t> range_start(domain_ref domain, const char *name,
+                             given<acu_range_options> options = nullptr);
+
+/** Ends a range of acu_range_start() on the same domain; 0 is fine. */
+result<> range_end(domain_ref domain, uint64_t range);
+
+/** Marks this moment. */
+result<> range_mark(domain_ref domain, const char *name,
+                    given<acu_range_options> options = nullptr);
+
+/** Begins a range as acu_range_push() does, and returns `domain`: for ACU_RANGE(). */
+acu_range_scope range_enter(domain_ref domain, const char *name);
+
+void range_cleanup(acu_range_scope *scope);
 
 /** Whether a feature can be used with the loaded library, the installed driver and a device. */
 int supports(acu_feature feature, int device);

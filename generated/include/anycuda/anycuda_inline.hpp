@@ -60,6 +60,12 @@ struct graph_add_alloc_values {
     acu::node node;
 };
 
+/** What acu_code_get_image() returns. */
+struct code_get_image_values {
+    const void *bytes;
+    size_t size;
+};
+
 /** What acu_multicast_get_granularity() returns. */
 struct multicast_get_granularity_values {
     size_t least;
@@ -80,8 +86,8 @@ inline bool dtype::fits(acu_dtype other) const {
 
 inline result<acu::dtype> dtype::register_(given<acu_dtype_options> options) {
     acu_dtype dtype = {};
-    const acu_result code = acu_dtype_register(options.get(), &dtype);
-    return {code, dtype};
+    const acu_result code_ = acu_dtype_register(options.get(), &dtype);
+    return {code_, dtype};
 }
 
 inline size_t dtype::group() const {
@@ -90,27 +96,27 @@ inline size_t dtype::group() const {
 
 inline result<uint64_t> dtype::storage(uint64_t count) const {
     uint64_t bytes = {};
-    const acu_result code = acu_dtype_storage(value_, count, &bytes);
-    return {code, bytes};
+    const acu_result code_ = acu_dtype_storage(value_, count, &bytes);
+    return {code_, bytes};
 }
 
 inline result<dtype_view_values> dtype::view(uint64_t total, uint64_t at, uint64_t count) const {
     uint64_t offset = {};
     uint64_t bytes = {};
-    const acu_result code = acu_dtype_view(value_, total, at, count, &offset, &bytes);
-    return {code, {offset, bytes}};
+    const acu_result code_ = acu_dtype_view(value_, total, at, count, &offset, &bytes);
+    return {code_, {offset, bytes}};
 }
 
 inline result<int> device::get_count() {
     int count = {};
-    const acu_result code = acu_device_get_count(&count);
-    return {code, count};
+    const acu_result code_ = acu_device_get_count(&count);
+    return {code_, count};
 }
 
 inline result<acu::device> device::get_current() {
     acu_device device = {};
-    const acu_result code = acu_device_get_current(&device);
-    return {code, device};
+    const acu_result code_ = acu_device_get_current(&device);
+    return {code_, device};
 }
 
 inline result<> device::set_current() const {
@@ -119,14 +125,14 @@ inline result<> device::set_current() const {
 
 inline result<int> device::get_attribute(int attribute) const {
     int value = {};
-    const acu_result code = acu_device_get_attribute(value_, attribute, &value);
-    return {code, value};
+    const acu_result code_ = acu_device_get_attribute(value_, attribute, &value);
+    return {code_, value};
 }
 
 inline result<acu_device_info> device::get_info() const {
     acu_device_info info = {};
-    const acu_result code = acu_device_get_info(value_, &info);
-    return {code, info};
+    const acu_result code_ = acu_device_get_info(value_, &info);
+    return {code_, info};
 }
 
 inline result<> device::get_pci_bus_id(char (&text)[16]) const {
@@ -135,8 +141,8 @@ inline result<> device::get_pci_bus_id(char (&text)[16]) const {
 
 inline result<acu::device> device::get_by_pci_bus_id(const char *text) {
     acu_device device = {};
-    const acu_result code = acu_device_get_by_pci_bus_id(text, &device);
-    return {code, device};
+    const acu_result code_ = acu_device_get_by_pci_bus_id(text, &device);
+    return {code_, device};
 }
 
 inline result<> device::get_uuid(char (&text)[41]) const {
@@ -146,21 +152,21 @@ inline result<> device::get_uuid(char (&text)[41]) const {
 inline result<device_get_memory_values> device::get_memory() const {
     size_t free_bytes = {};
     size_t total_bytes = {};
-    const acu_result code = acu_device_get_memory(value_, &free_bytes, &total_bytes);
-    return {code, {free_bytes, total_bytes}};
+    const acu_result code_ = acu_device_get_memory(value_, &free_bytes, &total_bytes);
+    return {code_, {free_bytes, total_bytes}};
 }
 
 inline result<device_get_priority_range_values> device::get_priority_range() const {
     int least = {};
     int greatest = {};
-    const acu_result code = acu_device_get_priority_range(value_, &least, &greatest);
-    return {code, {least, greatest}};
+    const acu_result code_ = acu_device_get_priority_range(value_, &least, &greatest);
+    return {code_, {least, greatest}};
 }
 
 inline result<size_t> device::get_limit(acu_device_limit limit) const {
     size_t value = {};
-    const acu_result code = acu_device_get_limit(value_, limit, &value);
-    return {code, value};
+    const acu_result code_ = acu_device_get_limit(value_, limit, &value);
+    return {code_, value};
 }
 
 inline result<> device::set_limit(acu_device_limit limit, size_t value) const {
@@ -169,18 +175,51 @@ inline result<> device::set_limit(acu_device_limit limit, size_t value) const {
 
 inline result<unsigned> device::get_flags() const {
     unsigned flags = {};
-    const acu_result code = acu_device_get_flags(value_, &flags);
-    return {code, flags};
+    const acu_result code_ = acu_device_get_flags(value_, &flags);
+    return {code_, flags};
 }
 
 inline result<> device::set_flags(unsigned flags) const {
     return acu_device_set_flags(value_, flags);
 }
 
+inline result<acu_cache_config> device::get_cache_config() const {
+    acu_cache_config config = {};
+    const acu_result code_ = acu_device_get_cache_config(value_, &config);
+    return {code_, config};
+}
+
+inline result<> device::set_cache_config(acu_cache_config config) const {
+    return acu_device_set_cache_config(value_, config);
+}
+
+inline result<> device::reset_persisting_l2() const {
+    return acu_device_reset_persisting_l2(value_);
+}
+
 inline result<bool> device::can_access_peer(acu_device peer) const {
     bool can = {};
-    const acu_result code = acu_device_can_access_peer(value_, peer, &can);
-    return {code, can};
+    const acu_result code_ = acu_device_can_access_peer(value_, peer, &can);
+    return {code_, can};
+}
+
+inline result<acu_peer_info> device::get_peer_info(acu_device peer) const {
+    acu_peer_info info = {};
+    const acu_result code_ = acu_device_get_peer_info(value_, peer, &info);
+    return {code_, info};
+}
+
+inline result<unsigned> device::get_host_atomics(acu_atomic_operation operation) const {
+    unsigned capabilities = {};
+    const acu_result code_ = acu_device_get_host_atomics(value_, operation, &capabilities);
+    return {code_, capabilities};
+}
+
+inline result<unsigned> device::get_peer_atomics(acu_device peer,
+                                                 acu_atomic_operation operation) const {
+    unsigned capabilities = {};
+    const acu_result code_ = acu_device_get_peer_atomics(value_, peer, operation, &capabilities);
+    return {code_, capabilities};
 }
 
 inline result<> device::enable_peer_access(acu_device peer) const {
@@ -201,32 +240,32 @@ inline result<> device::reset() const {
 
 inline result<acu::stream> stream::create(acu_device device, given<acu_stream_options> options) {
     acu_stream *stream = nullptr;
-    const acu_result code = acu_stream_create(device, options.get(), &stream);
-    return {code, acu::stream(stream)};
+    const acu_result code_ = acu_stream_create(device, options.get(), &stream);
+    return {code_, acu::stream(stream)};
 }
 
 inline result<acu::stream> stream::get_legacy(acu_device device) {
     acu_stream *stream = nullptr;
-    const acu_result code = acu_stream_get_legacy(device, &stream);
-    return {code, acu::stream(stream)};
+    const acu_result code_ = acu_stream_get_legacy(device, &stream);
+    return {code_, acu::stream(stream)};
 }
 
 inline result<acu::stream> stream::get_per_thread(acu_device device) {
     acu_stream *stream = nullptr;
-    const acu_result code = acu_stream_get_per_thread(device, &stream);
-    return {code, acu::stream(stream)};
+    const acu_result code_ = acu_stream_get_per_thread(device, &stream);
+    return {code_, acu::stream(stream)};
 }
 
 inline result<acu::stream> stream::wrap(acu_device device, CUstream_st *raw) {
     acu_stream *stream = nullptr;
-    const acu_result code = acu_stream_wrap(device, raw, &stream);
-    return {code, acu::stream(stream)};
+    const acu_result code_ = acu_stream_wrap(device, raw, &stream);
+    return {code_, acu::stream(stream)};
 }
 
 inline result<acu::stream> stream::adopt(acu_device device, CUstream_st *raw) {
     acu_stream *stream = nullptr;
-    const acu_result code = acu_stream_adopt(device, raw, &stream);
-    return {code, acu::stream(stream)};
+    const acu_result code_ = acu_stream_adopt(device, raw, &stream);
+    return {code_, acu::stream(stream)};
 }
 
 inline CUstream_st *stream_ref::raw() const {
@@ -247,26 +286,26 @@ inline acu::device stream_ref::device() const {
 
 inline result<unsigned> stream_ref::get_flags() const {
     unsigned flags = {};
-    const acu_result code = acu_stream_get_flags(get(), &flags);
-    return {code, flags};
+    const acu_result code_ = acu_stream_get_flags(get(), &flags);
+    return {code_, flags};
 }
 
 inline result<int> stream_ref::get_priority() const {
     int priority = {};
-    const acu_result code = acu_stream_get_priority(get(), &priority);
-    return {code, priority};
+    const acu_result code_ = acu_stream_get_priority(get(), &priority);
+    return {code_, priority};
 }
 
 inline result<uint64_t> stream_ref::get_id() const {
     uint64_t id = {};
-    const acu_result code = acu_stream_get_id(get(), &id);
-    return {code, id};
+    const acu_result code_ = acu_stream_get_id(get(), &id);
+    return {code_, id};
 }
 
 inline result<acu_sync_policy> stream_ref::get_sync_policy() const {
     acu_sync_policy policy = {};
-    const acu_result code = acu_stream_get_sync_policy(get(), &policy);
-    return {code, policy};
+    const acu_result code_ = acu_stream_get_sync_policy(get(), &policy);
+    return {code_, policy};
 }
 
 inline result<> stream_ref::set_sync_policy(acu_sync_policy policy) const {
@@ -291,8 +330,8 @@ inline result<> stream_ref::synchronize() const {
 
 inline result<bool> stream_ref::is_capturing() const {
     bool capturing = {};
-    const acu_result code = acu_stream_is_capturing(get(), &capturing);
-    return {code, capturing};
+    const acu_result code_ = acu_stream_is_capturing(get(), &capturing);
+    return {code_, capturing};
 }
 
 inline result<> stream_ref::wait_event(event_ref event) const {
@@ -329,16 +368,16 @@ inline result<> stream_ref::begin_capture(given<acu_capture_options> options) co
 
 inline result<acu::graph> stream_ref::end_capture() const {
     acu_graph *graph = nullptr;
-    const acu_result code = acu_stream_end_capture(get(), &graph);
-    return {code, acu::graph(graph)};
+    const acu_result code_ = acu_stream_end_capture(get(), &graph);
+    return {code_, acu::graph(graph)};
 }
 
 inline result<acu::graph> stream_ref::capture(given<acu_capture_options> options,
                                               acu_result (*function)(acu_stream *, void *),
                                               void *data) const {
     acu_graph *graph = nullptr;
-    const acu_result code = acu_stream_capture(get(), options.get(), function, data, &graph);
-    return {code, acu::graph(graph)};
+    const acu_result code_ = acu_stream_capture(get(), options.get(), function, data, &graph);
+    return {code_, acu::graph(graph)};
 }
 
 template <typename Function>
@@ -347,34 +386,34 @@ result<acu::graph> stream_ref::capture(given<acu_capture_options> options,
     acu_graph *graph = nullptr;
     using called = detail::called<stream_ref, acu_stream, std::remove_reference_t<Function>>;
     called call(function);
-    const acu_result code = acu_stream_capture(get(), options.get(), called::call, &call, &graph);
+    const acu_result code_ = acu_stream_capture(get(), options.get(), called::call, &call, &graph);
     call.finish();
-    return {code, acu::graph(graph)};
+    return {code_, acu::graph(graph)};
 }
 
 inline result<acu::buffer> stream_ref::capture_alloc(acu_dtype dtype, size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_stream_capture_alloc(get(), dtype, count, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_stream_capture_alloc(get(), dtype, count, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> stream_ref::capture_alloc(size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_stream_capture_alloc(get(), dtype_of<T>(), count, &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_stream_capture_alloc(get(), dtype_of<T>(), count, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 inline result<acu_capture_status> stream_ref::get_capture_status() const {
     acu_capture_status status = {};
-    const acu_result code = acu_stream_get_capture_status(get(), &status);
-    return {code, status};
+    const acu_result code_ = acu_stream_get_capture_status(get(), &status);
+    return {code_, status};
 }
 
 inline result<acu_capture_info> stream_ref::get_capture_info() const {
     acu_capture_info info = {};
-    const acu_result code = acu_stream_get_capture_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_stream_get_capture_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<> stream_ref::get_capture_dependencies(acu_node *nodes, acu_edge *edges,
@@ -384,8 +423,8 @@ inline result<> stream_ref::get_capture_dependencies(acu_node *nodes, acu_edge *
 
 inline result<acu::node> stream_ref::get_captured_node() const {
     acu_node node = {};
-    const acu_result code = acu_stream_get_captured_node(get(), &node);
-    return {code, node};
+    const acu_result code_ = acu_stream_get_captured_node(get(), &node);
+    return {code_, node};
 }
 
 inline result<> stream_ref::set_capture_dependencies(const acu_node *nodes, const acu_edge *edges,
@@ -403,20 +442,20 @@ inline result<> stream_ref::wait_dlpack(intptr_t number) const {
 
 inline result<acu::event> event::create(acu_device device, given<acu_event_options> options) {
     acu_event *event = nullptr;
-    const acu_result code = acu_event_create(device, options.get(), &event);
-    return {code, acu::event(event)};
+    const acu_result code_ = acu_event_create(device, options.get(), &event);
+    return {code_, acu::event(event)};
 }
 
 inline result<acu::event> event::wrap(acu_device device, CUevent_st *raw) {
     acu_event *event = nullptr;
-    const acu_result code = acu_event_wrap(device, raw, &event);
-    return {code, acu::event(event)};
+    const acu_result code_ = acu_event_wrap(device, raw, &event);
+    return {code_, acu::event(event)};
 }
 
 inline result<acu::event> event::adopt(acu_device device, CUevent_st *raw) {
     acu_event *event = nullptr;
-    const acu_result code = acu_event_adopt(device, raw, &event);
-    return {code, acu::event(event)};
+    const acu_result code_ = acu_event_adopt(device, raw, &event);
+    return {code_, acu::event(event)};
 }
 
 inline CUevent_st *event_ref::raw() const {
@@ -453,26 +492,26 @@ inline result<> event_ref::synchronize() const {
 
 inline result<float> event_ref::get_elapsed_time(event_ref end) const {
     float milliseconds = {};
-    const acu_result code = acu_event_get_elapsed_time(get(), end.get(), &milliseconds);
-    return {code, milliseconds};
+    const acu_result code_ = acu_event_get_elapsed_time(get(), end.get(), &milliseconds);
+    return {code_, milliseconds};
 }
 
 inline result<acu::pool> pool::create(acu_device device, given<acu_pool_options> options) {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_pool_create(device, options.get(), &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_pool_create(device, options.get(), &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline result<acu::pool> pool::get_default(acu_device device) {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_pool_get_default(device, &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_pool_get_default(device, &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline result<acu::pool> pool::get_current(acu_device device) {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_pool_get_current(device, &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_pool_get_current(device, &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline result<> pool_ref::set_current() const {
@@ -481,14 +520,14 @@ inline result<> pool_ref::set_current() const {
 
 inline result<acu::pool> pool::wrap(acu_device device, CUmemPoolHandle_st *raw) {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_pool_wrap(device, raw, &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_pool_wrap(device, raw, &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline result<acu::pool> pool::adopt(acu_device device, CUmemPoolHandle_st *raw) {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_pool_adopt(device, raw, &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_pool_adopt(device, raw, &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline CUmemPoolHandle_st *pool_ref::raw() const {
@@ -509,8 +548,8 @@ inline acu::device pool_ref::device() const {
 
 inline result<uint64_t> pool_ref::get_attribute(acu_pool_attribute attribute) const {
     uint64_t value = {};
-    const acu_result code = acu_pool_get_attribute(get(), attribute, &value);
-    return {code, value};
+    const acu_result code_ = acu_pool_get_attribute(get(), attribute, &value);
+    return {code_, value};
 }
 
 inline result<> pool_ref::set_attribute(acu_pool_attribute attribute, uint64_t value) const {
@@ -527,69 +566,69 @@ inline result<> pool_ref::set_access(acu_device device, acu_access access) const
 
 inline result<acu_access> pool_ref::get_access(acu_device device) const {
     acu_access access = {};
-    const acu_result code = acu_pool_get_access(get(), device, &access);
-    return {code, access};
+    const acu_result code_ = acu_pool_get_access(get(), device, &access);
+    return {code_, access};
 }
 
 inline result<acu::buffer> buffer::create(stream_ref stream, acu_dtype dtype, size_t count) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create(stream.get(), dtype, count, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create(stream.get(), dtype, count, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer::create_with(stream_ref stream, acu_dtype dtype, size_t count,
                                                given<acu_buffer_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_with(stream.get(), dtype, count, options.get(),
-                                                   &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create_with(stream.get(), dtype, count, options.get(),
+                                                    &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer::register_(stream_ref stream, acu_dtype dtype, void *host,
                                              size_t count, unsigned flags) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_register(stream.get(), dtype, host, count, flags, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_register(stream.get(), dtype, host, count, flags, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer::wrap(stream_ref stream, acu_dtype dtype, void *pointer,
                                         size_t count, acu_memory memory) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_wrap(stream.get(), dtype, pointer, count, memory, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_wrap(stream.get(), dtype, pointer, count, memory, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer::adopt(stream_ref stream, acu_dtype dtype, void *pointer,
                                          size_t count, acu_memory memory) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_adopt(stream.get(), dtype, pointer, count, memory, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_adopt(stream.get(), dtype, pointer, count, memory, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer_ref::clone(stream_ref stream) const {
     acu_buffer *clone = nullptr;
-    const acu_result code = acu_buffer_clone(get(), stream.get(), &clone);
-    return {code, acu::buffer(clone)};
+    const acu_result code_ = acu_buffer_clone(get(), stream.get(), &clone);
+    return {code_, acu::buffer(clone)};
 }
 
 inline result<acu::buffer> buffer_ref::slice(size_t at, size_t count) const {
     acu_buffer *slice = nullptr;
-    const acu_result code = acu_buffer_slice(get(), at, count, &slice);
-    return {code, acu::buffer(slice)};
+    const acu_result code_ = acu_buffer_slice(get(), at, count, &slice);
+    return {code_, acu::buffer(slice)};
 }
 
 inline result<acu::buffer> buffer_ref::reinterpret(acu_dtype dtype) const {
     acu_buffer *view = nullptr;
-    const acu_result code = acu_buffer_reinterpret(get(), dtype, &view);
-    return {code, acu::buffer(view)};
+    const acu_result code_ = acu_buffer_reinterpret(get(), dtype, &view);
+    return {code_, acu::buffer(view)};
 }
 
 inline result<acu::buffer> buffer::create_growable(stream_ref stream, acu_dtype dtype, size_t count,
                                                    size_t capacity) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_growable(stream.get(), dtype, count, capacity,
-                                                       &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create_growable(stream.get(), dtype, count, capacity,
+                                                        &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<> buffer_ref::grow(size_t count) const {
@@ -618,8 +657,8 @@ inline void *buffer_ref::raw() const {
 
 inline result<void *> buffer_ref::get_host() const {
     void *host = nullptr;
-    const acu_result code = acu_buffer_get_host(get(), &host);
-    return {code, host};
+    const acu_result code_ = acu_buffer_get_host(get(), &host);
+    return {code_, host};
 }
 
 inline acu::dtype buffer_ref::dtype() const {
@@ -656,8 +695,8 @@ inline result<> buffer_ref::synchronize() const {
 
 inline result<size_t> buffer_ref::forget_uses() const {
     size_t left = {};
-    const acu_result code = acu_buffer_forget_uses(get(), &left);
-    return {code, left};
+    const acu_result code_ = acu_buffer_forget_uses(get(), &left);
+    return {code_, left};
 }
 
 inline result<> buffer_ref::begin_use(bool writes, stream_ref on) const {
@@ -671,8 +710,9 @@ inline result<> buffer_ref::end_use(bool writes, stream_ref on) const {
 inline result<acu::buffer> buffer::create_from_typed(stream_ref stream, acu_dtype dtype,
                                                      const void *host, size_t count) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_from_typed(stream.get(), dtype, host, count, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create_from_typed(stream.get(), dtype, host, count,
+                                                          &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<> buffer_ref::write_typed(size_t at, acu_dtype dtype, const void *host, size_t count,
@@ -728,49 +768,49 @@ inline result<acu::buffer> buffer::create_pitched(stream_ref stream, acu_dtype d
                                                   acu_extent extent,
                                                   given<acu_buffer_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_pitched(stream.get(), dtype, extent, options.get(),
-                                                      &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create_pitched(stream.get(), dtype, extent, options.get(),
+                                                       &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::buffer> buffer_ref::reinterpret_pitched(given<acu_pitched_layout> layout) const {
     acu_buffer *view = nullptr;
-    const acu_result code = acu_buffer_reinterpret_pitched(get(), layout.get(), &view);
-    return {code, acu::buffer(view)};
+    const acu_result code_ = acu_buffer_reinterpret_pitched(get(), layout.get(), &view);
+    return {code_, acu::buffer(view)};
 }
 
 inline result<acu::buffer> buffer_ref::slice_pitched(acu_position at, acu_extent extent) const {
     acu_buffer *slice = nullptr;
-    const acu_result code = acu_buffer_slice_pitched(get(), at, extent, &slice);
-    return {code, acu::buffer(slice)};
+    const acu_result code_ = acu_buffer_slice_pitched(get(), at, extent, &slice);
+    return {code_, acu::buffer(slice)};
 }
 
 inline result<acu_pitched_layout> buffer_ref::get_layout() const {
     acu_pitched_layout layout = {};
-    const acu_result code = acu_buffer_get_layout(get(), &layout);
-    return {code, layout};
+    const acu_result code_ = acu_buffer_get_layout(get(), &layout);
+    return {code_, layout};
 }
 
 inline result<buffer_get_dlpack_device_values> buffer_ref::get_dlpack_device() const {
     acu_dlpack_device device = {};
     int device_id = {};
-    const acu_result code = acu_buffer_get_dlpack_device(get(), &device, &device_id);
-    return {code, {device, device_id}};
+    const acu_result code_ = acu_buffer_get_dlpack_device(get(), &device, &device_id);
+    return {code_, {device, device_id}};
 }
 
 inline result<DLManagedTensorVersioned *> buffer_ref::export_dlpack(
     given<acu_tensor_layout> layout, given<acu_dlpack_options> options) const {
     DLManagedTensorVersioned *tensor = nullptr;
-    const acu_result code = acu_buffer_export_dlpack(get(), layout.get(), options.get(), &tensor);
-    return {code, tensor};
+    const acu_result code_ = acu_buffer_export_dlpack(get(), layout.get(), options.get(), &tensor);
+    return {code_, tensor};
 }
 
 inline result<DLManagedTensor *> buffer_ref::export_dlpack_unversioned(
     given<acu_tensor_layout> layout, given<acu_dlpack_options> options) const {
     DLManagedTensor *tensor = nullptr;
-    const acu_result code = acu_buffer_export_dlpack_unversioned(get(), layout.get(), options.get(),
-                                                                 &tensor);
-    return {code, tensor};
+    const acu_result code_ = acu_buffer_export_dlpack_unversioned(get(), layout.get(),
+                                                                  options.get(), &tensor);
+    return {code_, tensor};
 }
 
 inline result<> buffer_ref::join_dlpack(intptr_t number) const {
@@ -781,17 +821,17 @@ inline result<buffer_import_dlpack_values> buffer::import_dlpack(stream_ref stre
                                                                  DLManagedTensorVersioned *tensor) {
     acu_dlpack_info info = {};
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_import_dlpack(stream.get(), tensor, &info, &buffer);
-    return {code, {info, acu::buffer(buffer)}};
+    const acu_result code_ = acu_buffer_import_dlpack(stream.get(), tensor, &info, &buffer);
+    return {code_, {info, acu::buffer(buffer)}};
 }
 
 inline result<buffer_import_dlpack_unversioned_values> buffer::import_dlpack_unversioned(
     stream_ref stream, DLManagedTensor *tensor) {
     acu_dlpack_info info = {};
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_import_dlpack_unversioned(stream.get(), tensor, &info,
-                                                                 &buffer);
-    return {code, {info, acu::buffer(buffer)}};
+    const acu_result code_ = acu_buffer_import_dlpack_unversioned(stream.get(), tensor, &info,
+                                                                  &buffer);
+    return {code_, {info, acu::buffer(buffer)}};
 }
 
 inline result<> buffer_ref::write_async(size_t at, acu_dtype dtype, const void *host, size_t count,
@@ -801,17 +841,17 @@ inline result<> buffer_ref::write_async(size_t at, acu_dtype dtype, const void *
 
 inline result<acu::transfer> buffer_ref::read_async(size_t at, size_t count, stream_ref on) const {
     acu_transfer *transfer = nullptr;
-    const acu_result code = acu_buffer_read_async(get(), at, count, &transfer, on.get());
-    return {code, acu::transfer(transfer)};
+    const acu_result code_ = acu_buffer_read_async(get(), at, count, &transfer, on.get());
+    return {code_, acu::transfer(transfer)};
 }
 
 inline result<acu::buffer> buffer::create_growable_with(stream_ref stream, acu_dtype dtype,
                                                         size_t count, size_t capacity,
                                                         given<acu_growable_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_growable_with(stream.get(), dtype, count, capacity,
-                                                            options.get(), &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_buffer_create_growable_with(stream.get(), dtype, count, capacity,
+                                                             options.get(), &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline virtual_ref buffer_ref::virtual_() const {
@@ -821,82 +861,82 @@ inline virtual_ref buffer_ref::virtual_() const {
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::create(stream_ref stream, size_t count) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create(stream.get(), dtype_of<T>(), count, &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create(stream.get(), dtype_of<T>(), count, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::create_with(stream_ref stream, size_t count,
                                                given<acu_buffer_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_with(stream.get(), dtype_of<T>(), count,
-                                                   options.get(), &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create_with(stream.get(), dtype_of<T>(), count,
+                                                    options.get(), &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::register_(stream_ref stream, span<T> host, unsigned flags) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_register(stream.get(), dtype_of<T>(), host.data(),
-                                                host.size(), flags, &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_register(stream.get(), dtype_of<T>(), host.data(),
+                                                 host.size(), flags, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::wrap(stream_ref stream, T *pointer, size_t count,
                                         acu_memory memory) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_wrap(stream.get(), dtype_of<T>(), pointer, count, memory,
-                                            &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_wrap(stream.get(), dtype_of<T>(), pointer, count, memory,
+                                             &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::adopt(stream_ref stream, T *pointer, size_t count,
                                          acu_memory memory) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_adopt(stream.get(), dtype_of<T>(), pointer, count, memory,
-                                             &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_adopt(stream.get(), dtype_of<T>(), pointer, count, memory,
+                                              &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::clone(stream_ref stream) const {
     acu_buffer *clone = nullptr;
-    const acu_result code = acu_buffer_clone(get(), stream.get(), &clone);
-    return {code, buffer_of<T>(clone)};
+    const acu_result code_ = acu_buffer_clone(get(), stream.get(), &clone);
+    return {code_, buffer_of<T>(clone)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::slice(size_t at, size_t count) const {
     acu_buffer *slice = nullptr;
-    const acu_result code = acu_buffer_slice(get(), at, count, &slice);
-    return {code, buffer_of<T>(slice)};
+    const acu_result code_ = acu_buffer_slice(get(), at, count, &slice);
+    return {code_, buffer_of<T>(slice)};
 }
 
 template <typename T>
 template <typename U>
 result<buffer_of<U>> buffer_of<T>::reinterpret() const {
     acu_buffer *view = nullptr;
-    const acu_result code = acu_buffer_reinterpret(get(), dtype_of<U>(), &view);
-    return {code, buffer_of<U>(view)};
+    const acu_result code_ = acu_buffer_reinterpret(get(), dtype_of<U>(), &view);
+    return {code_, buffer_of<U>(view)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::create_growable(stream_ref stream, size_t count,
                                                    size_t capacity) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_growable(stream.get(), dtype_of<T>(), count, capacity,
-                                                       &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create_growable(stream.get(), dtype_of<T>(), count,
+                                                        capacity, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::create_from(stream_ref stream, span<const T> host) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_from_typed(stream.get(), dtype_of<T>(), host.data(),
-                                                         host.size(), &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create_from_typed(stream.get(), dtype_of<T>(), host.data(),
+                                                          host.size(), &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
@@ -934,16 +974,16 @@ template <typename T>
 result<buffer_of<T>> buffer_of<T>::create_pitched(stream_ref stream, acu_extent extent,
                                                   given<acu_buffer_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_pitched(stream.get(), dtype_of<T>(), extent,
-                                                      options.get(), &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create_pitched(stream.get(), dtype_of<T>(), extent,
+                                                       options.get(), &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> buffer_of<T>::slice_pitched(acu_position at, acu_extent extent) const {
     acu_buffer *slice = nullptr;
-    const acu_result code = acu_buffer_slice_pitched(get(), at, extent, &slice);
-    return {code, buffer_of<T>(slice)};
+    const acu_result code_ = acu_buffer_slice_pitched(get(), at, extent, &slice);
+    return {code_, buffer_of<T>(slice)};
 }
 
 template <typename T>
@@ -956,16 +996,16 @@ result<buffer_of<T>> buffer_of<T>::create_growable_with(stream_ref stream, size_
                                                         size_t capacity,
                                                         given<acu_growable_options> options) {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_buffer_create_growable_with(stream.get(), dtype_of<T>(), count,
-                                                            capacity, options.get(), &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_buffer_create_growable_with(stream.get(), dtype_of<T>(), count,
+                                                             capacity, options.get(), &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 inline result<acu::allocator> allocator::create(acu_device device,
                                                 given<acu_allocator_options> options) {
     acu_allocator *allocator = nullptr;
-    const acu_result code = acu_allocator_create(device, options.get(), &allocator);
-    return {code, acu::allocator(allocator)};
+    const acu_result code_ = acu_allocator_create(device, options.get(), &allocator);
+    return {code_, acu::allocator(allocator)};
 }
 
 inline result<> allocator_ref::set_limit(size_t limit) const {
@@ -984,8 +1024,8 @@ inline result<acu::allocator> allocator::wrap(acu_device device, acu_memory memo
                                               given<acu_allocator_functions> functions,
                                               void *data) {
     acu_allocator *allocator = nullptr;
-    const acu_result code = acu_allocator_wrap(device, memory, functions.get(), data, &allocator);
-    return {code, acu::allocator(allocator)};
+    const acu_result code_ = acu_allocator_wrap(device, memory, functions.get(), data, &allocator);
+    return {code_, acu::allocator(allocator)};
 }
 
 inline acu::allocator allocator_ref::retain() const {
@@ -1010,8 +1050,8 @@ inline result<> allocator_ref::set_current() const {
 
 inline result<acu::allocator> allocator::get_current(acu_device device) {
     acu_allocator *allocator = nullptr;
-    const acu_result code = acu_allocator_get_current(device, &allocator);
-    return {code, acu::allocator(allocator)};
+    const acu_result code_ = acu_allocator_get_current(device, &allocator);
+    return {code_, acu::allocator(allocator)};
 }
 
 inline result<> allocator::clear_current(acu_device device) {
@@ -1020,8 +1060,8 @@ inline result<> allocator::clear_current(acu_device device) {
 
 inline result<void *> allocator_ref::allocate(stream_ref stream, size_t bytes) const {
     void *pointer = nullptr;
-    const acu_result code = acu_allocator_allocate(get(), stream.get(), bytes, &pointer);
-    return {code, pointer};
+    const acu_result code_ = acu_allocator_allocate(get(), stream.get(), bytes, &pointer);
+    return {code_, pointer};
 }
 
 inline result<> allocator_ref::free(void *pointer) const {
@@ -1034,14 +1074,14 @@ inline result<> allocator_ref::attach(void *pointer, stream_ref stream) const {
 
 inline result<acu_allocator_info> allocator_ref::get_info() const {
     acu_allocator_info info = {};
-    const acu_result code = acu_allocator_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_allocator_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<size_t> allocator_ref::get_classes(span<acu_allocator_class_info> classes) const {
     size_t count = classes.size();
-    const acu_result code = acu_allocator_get_classes(get(), classes.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_allocator_get_classes(get(), classes.data(), &count);
+    return {code_, count};
 }
 
 inline result<> allocator_ref::reset_high() const {
@@ -1055,46 +1095,46 @@ inline result<> allocator_ref::set_hooks(given<acu_allocator_hooks> hooks) const
 inline result<acu::physical> physical::create(acu_device device, size_t bytes,
                                               given<acu_physical_options> options) {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_physical_create(device, bytes, options.get(), &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_physical_create(device, bytes, options.get(), &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline result<physical_get_granularity_values> physical::get_granularity(
     acu_device device, given<acu_physical_options> options) {
     size_t least = {};
     size_t best = {};
-    const acu_result code = acu_physical_get_granularity(device, options.get(), &least, &best);
-    return {code, {least, best}};
+    const acu_result code_ = acu_physical_get_granularity(device, options.get(), &least, &best);
+    return {code_, {least, best}};
 }
 
 inline result<acu::physical> physical::wrap(unsigned long long raw, size_t bytes) {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_physical_wrap(raw, bytes, &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_physical_wrap(raw, bytes, &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline result<acu::physical> physical::adopt(unsigned long long raw, size_t bytes) {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_physical_adopt(raw, bytes, &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_physical_adopt(raw, bytes, &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline result<acu::physical> physical::find(const void *address, size_t bytes) {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_physical_find(address, bytes, &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_physical_find(address, bytes, &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline result<int> physical_ref::export_() const {
     int descriptor = {};
-    const acu_result code = acu_physical_export(get(), &descriptor);
-    return {code, descriptor};
+    const acu_result code_ = acu_physical_export(get(), &descriptor);
+    return {code_, descriptor};
 }
 
 inline result<acu::physical> physical::import(int descriptor, size_t bytes) {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_physical_import(descriptor, bytes, &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_physical_import(descriptor, bytes, &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline unsigned long long physical_ref::raw() const {
@@ -1119,27 +1159,27 @@ inline acu::device physical_ref::device() const {
 
 inline result<acu_physical_info> physical_ref::get_info() const {
     acu_physical_info info = {};
-    const acu_result code = acu_physical_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_physical_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<acu::array> array::create(stream_ref stream, acu_format format, acu_extent extent,
                                         unsigned flags) {
     acu_array *array = nullptr;
-    const acu_result code = acu_array_create(stream.get(), format, extent, flags, &array);
-    return {code, acu::array(array)};
+    const acu_result code_ = acu_array_create(stream.get(), format, extent, flags, &array);
+    return {code_, acu::array(array)};
 }
 
 inline result<acu::array> array::wrap(stream_ref stream, cudaArray *raw) {
     acu_array *array = nullptr;
-    const acu_result code = acu_array_wrap(stream.get(), raw, &array);
-    return {code, acu::array(array)};
+    const acu_result code_ = acu_array_wrap(stream.get(), raw, &array);
+    return {code_, acu::array(array)};
 }
 
 inline result<acu::array> array::adopt(stream_ref stream, cudaArray *raw) {
     acu_array *array = nullptr;
-    const acu_result code = acu_array_adopt(stream.get(), raw, &array);
-    return {code, acu::array(array)};
+    const acu_result code_ = acu_array_adopt(stream.get(), raw, &array);
+    return {code_, acu::array(array)};
 }
 
 inline acu::array array_ref::retain() const {
@@ -1180,14 +1220,14 @@ inline acu::device array_ref::device() const {
 
 inline result<acu_memory_requirements> array_ref::get_memory_requirements() const {
     acu_memory_requirements requirements = {};
-    const acu_result code = acu_array_get_memory_requirements(get(), &requirements);
-    return {code, requirements};
+    const acu_result code_ = acu_array_get_memory_requirements(get(), &requirements);
+    return {code_, requirements};
 }
 
 inline result<acu_sparse_properties> array_ref::get_sparse_properties() const {
     acu_sparse_properties properties = {};
-    const acu_result code = acu_array_get_sparse_properties(get(), &properties);
-    return {code, properties};
+    const acu_result code_ = acu_array_get_sparse_properties(get(), &properties);
+    return {code_, properties};
 }
 
 inline result<> array_ref::map(span<const acu_array_mapping> mappings, stream_ref on) const {
@@ -1237,22 +1277,23 @@ inline result<> array_ref::copy(array_ref from, stream_ref on) const {
 inline result<acu::mipmap> mipmap::create(stream_ref stream, acu_format format, acu_extent extent,
                                           unsigned levels, unsigned flags) {
     acu_mipmap *mipmap = nullptr;
-    const acu_result code = acu_mipmap_create(stream.get(), format, extent, levels, flags, &mipmap);
-    return {code, acu::mipmap(mipmap)};
+    const acu_result code_ = acu_mipmap_create(stream.get(), format, extent, levels, flags,
+                                               &mipmap);
+    return {code_, acu::mipmap(mipmap)};
 }
 
 inline result<acu::mipmap> mipmap::wrap(stream_ref stream, cudaMipmappedArray *raw,
                                         unsigned levels) {
     acu_mipmap *mipmap = nullptr;
-    const acu_result code = acu_mipmap_wrap(stream.get(), raw, levels, &mipmap);
-    return {code, acu::mipmap(mipmap)};
+    const acu_result code_ = acu_mipmap_wrap(stream.get(), raw, levels, &mipmap);
+    return {code_, acu::mipmap(mipmap)};
 }
 
 inline result<acu::mipmap> mipmap::adopt(stream_ref stream, cudaMipmappedArray *raw,
                                          unsigned levels) {
     acu_mipmap *mipmap = nullptr;
-    const acu_result code = acu_mipmap_adopt(stream.get(), raw, levels, &mipmap);
-    return {code, acu::mipmap(mipmap)};
+    const acu_result code_ = acu_mipmap_adopt(stream.get(), raw, levels, &mipmap);
+    return {code_, acu::mipmap(mipmap)};
 }
 
 inline acu::mipmap mipmap_ref::retain() const {
@@ -1293,20 +1334,20 @@ inline acu::device mipmap_ref::device() const {
 
 inline result<acu::array> mipmap_ref::get_level(unsigned level) const {
     acu_array *array = nullptr;
-    const acu_result code = acu_mipmap_get_level(get(), level, &array);
-    return {code, acu::array(array)};
+    const acu_result code_ = acu_mipmap_get_level(get(), level, &array);
+    return {code_, acu::array(array)};
 }
 
 inline result<acu_memory_requirements> mipmap_ref::get_memory_requirements() const {
     acu_memory_requirements requirements = {};
-    const acu_result code = acu_mipmap_get_memory_requirements(get(), &requirements);
-    return {code, requirements};
+    const acu_result code_ = acu_mipmap_get_memory_requirements(get(), &requirements);
+    return {code_, requirements};
 }
 
 inline result<acu_sparse_properties> mipmap_ref::get_sparse_properties() const {
     acu_sparse_properties properties = {};
-    const acu_result code = acu_mipmap_get_sparse_properties(get(), &properties);
-    return {code, properties};
+    const acu_result code_ = acu_mipmap_get_sparse_properties(get(), &properties);
+    return {code_, properties};
 }
 
 inline result<> mipmap_ref::map(span<const acu_array_mapping> mappings, stream_ref on) const {
@@ -1320,22 +1361,22 @@ inline result<> mipmap_ref::unmap(span<const acu_array_mapping> mappings, stream
 inline result<acu::external_memory> external_memory::import(
     acu_device device, given<acu_external_memory_source> source) {
     acu_external_memory *memory = nullptr;
-    const acu_result code = acu_external_memory_import(device, source.get(), &memory);
-    return {code, acu::external_memory(memory)};
+    const acu_result code_ = acu_external_memory_import(device, source.get(), &memory);
+    return {code_, acu::external_memory(memory)};
 }
 
 inline result<acu::external_memory> external_memory::wrap(acu_device device,
                                                           CUexternalMemory_st *raw, size_t bytes) {
     acu_external_memory *memory = nullptr;
-    const acu_result code = acu_external_memory_wrap(device, raw, bytes, &memory);
-    return {code, acu::external_memory(memory)};
+    const acu_result code_ = acu_external_memory_wrap(device, raw, bytes, &memory);
+    return {code_, acu::external_memory(memory)};
 }
 
 inline result<acu::external_memory> external_memory::adopt(acu_device device,
                                                            CUexternalMemory_st *raw, size_t bytes) {
     acu_external_memory *memory = nullptr;
-    const acu_result code = acu_external_memory_adopt(device, raw, bytes, &memory);
-    return {code, acu::external_memory(memory)};
+    const acu_result code_ = acu_external_memory_adopt(device, raw, bytes, &memory);
+    return {code_, acu::external_memory(memory)};
 }
 
 inline CUexternalMemory_st *external_memory_ref::raw() const {
@@ -1360,25 +1401,25 @@ inline acu::device external_memory_ref::device() const {
 
 inline result<acu_external_memory_info> external_memory_ref::get_info() const {
     acu_external_memory_info info = {};
-    const acu_result code = acu_external_memory_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_external_memory_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<acu::buffer> external_memory_ref::create_buffer(size_t at, stream_ref stream,
                                                               acu_dtype dtype, size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_external_memory_create_buffer(get(), at, stream.get(), dtype, count,
-                                                              &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_external_memory_create_buffer(get(), at, stream.get(), dtype,
+                                                               count, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> external_memory_ref::create_buffer(size_t at, stream_ref stream,
                                                         size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_external_memory_create_buffer(get(), at, stream.get(),
-                                                              dtype_of<T>(), count, &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_external_memory_create_buffer(get(), at, stream.get(),
+                                                               dtype_of<T>(), count, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 inline result<acu::mipmap> external_memory_ref::create_mipmap(size_t at, stream_ref stream,
@@ -1386,30 +1427,30 @@ inline result<acu::mipmap> external_memory_ref::create_mipmap(size_t at, stream_
                                                               unsigned levels,
                                                               unsigned flags) const {
     acu_mipmap *mipmap = nullptr;
-    const acu_result code = acu_external_memory_create_mipmap(get(), at, stream.get(), format,
-                                                              extent, levels, flags, &mipmap);
-    return {code, acu::mipmap(mipmap)};
+    const acu_result code_ = acu_external_memory_create_mipmap(get(), at, stream.get(), format,
+                                                               extent, levels, flags, &mipmap);
+    return {code_, acu::mipmap(mipmap)};
 }
 
 inline result<acu::external_semaphore> external_semaphore::import(
     acu_device device, given<acu_external_semaphore_source> source) {
     acu_external_semaphore *semaphore = nullptr;
-    const acu_result code = acu_external_semaphore_import(device, source.get(), &semaphore);
-    return {code, acu::external_semaphore(semaphore)};
+    const acu_result code_ = acu_external_semaphore_import(device, source.get(), &semaphore);
+    return {code_, acu::external_semaphore(semaphore)};
 }
 
 inline result<acu::external_semaphore> external_semaphore::wrap(acu_device device,
                                                                 CUexternalSemaphore_st *raw) {
     acu_external_semaphore *semaphore = nullptr;
-    const acu_result code = acu_external_semaphore_wrap(device, raw, &semaphore);
-    return {code, acu::external_semaphore(semaphore)};
+    const acu_result code_ = acu_external_semaphore_wrap(device, raw, &semaphore);
+    return {code_, acu::external_semaphore(semaphore)};
 }
 
 inline result<acu::external_semaphore> external_semaphore::adopt(acu_device device,
                                                                  CUexternalSemaphore_st *raw) {
     acu_external_semaphore *semaphore = nullptr;
-    const acu_result code = acu_external_semaphore_adopt(device, raw, &semaphore);
-    return {code, acu::external_semaphore(semaphore)};
+    const acu_result code_ = acu_external_semaphore_adopt(device, raw, &semaphore);
+    return {code_, acu::external_semaphore(semaphore)};
 }
 
 inline CUexternalSemaphore_st *external_semaphore_ref::raw() const {
@@ -1430,8 +1471,8 @@ inline acu::device external_semaphore_ref::device() const {
 
 inline result<acu_external_semaphore_info> external_semaphore_ref::get_info() const {
     acu_external_semaphore_info info = {};
-    const acu_result code = acu_external_semaphore_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_external_semaphore_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<> external_semaphore::get_nvsci_attributes(acu_device device, unsigned uses,
@@ -1449,14 +1490,14 @@ inline result<> external_semaphore_ref::wait(unsigned long long value, stream_re
 
 inline result<acu::module> module::load(acu_device device, given<acu_module_source> source) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_load(device, source.get(), &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_load(device, source.get(), &module);
+    return {code_, acu::module(module)};
 }
 
 inline result<acu::module> module::compile(acu_device device, given<acu_module_program> program) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_compile(device, program.get(), &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_compile(device, program.get(), &module);
+    return {code_, acu::module(module)};
 }
 
 inline const char *module::compile_log() {
@@ -1465,26 +1506,26 @@ inline const char *module::compile_log() {
 
 inline result<acu::module> module::wrap(acu_device device, CUlib_st *raw) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_wrap(device, raw, &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_wrap(device, raw, &module);
+    return {code_, acu::module(module)};
 }
 
 inline result<acu::module> module::adopt(acu_device device, CUlib_st *raw) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_adopt(device, raw, &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_adopt(device, raw, &module);
+    return {code_, acu::module(module)};
 }
 
 inline result<acu::module> module::wrap_driver(acu_device device, CUmod_st *raw) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_wrap_driver(device, raw, &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_wrap_driver(device, raw, &module);
+    return {code_, acu::module(module)};
 }
 
 inline result<acu::module> module::adopt_driver(acu_device device, CUmod_st *raw) {
     acu_module *module = nullptr;
-    const acu_result code = acu_module_adopt_driver(device, raw, &module);
-    return {code, acu::module(module)};
+    const acu_result code_ = acu_module_adopt_driver(device, raw, &module);
+    return {code_, acu::module(module)};
 }
 
 inline CUlib_st *module_ref::raw() const {
@@ -1513,41 +1554,47 @@ inline const char *module_ref::log() const {
 
 inline result<acu::kernel> module_ref::get_kernel(const char *name) const {
     acu_kernel *kernel = nullptr;
-    const acu_result code = acu_module_get_kernel(get(), name, &kernel);
-    return {code, acu::kernel(kernel)};
+    const acu_result code_ = acu_module_get_kernel(get(), name, &kernel);
+    return {code_, acu::kernel(kernel)};
 }
 
 inline result<size_t> module_ref::get_kernel_names(span<const char *> names) const {
     size_t count = names.size();
-    const acu_result code = acu_module_get_kernel_names(get(), names.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_module_get_kernel_names(get(), names.data(), &count);
+    return {code_, count};
 }
 
 inline result<acu::buffer> module_ref::get_global(const char *name, stream_ref stream,
                                                   acu_dtype dtype) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_module_get_global(get(), name, stream.get(), dtype, &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_module_get_global(get(), name, stream.get(), dtype, &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> module_ref::get_global(const char *name, stream_ref stream) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_module_get_global(get(), name, stream.get(), dtype_of<T>(),
-                                                  &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_module_get_global(get(), name, stream.get(), dtype_of<T>(),
+                                                   &buffer);
+    return {code_, buffer_of<T>(buffer)};
+}
+
+inline result<acu_loading_mode> module::get_loading_mode() {
+    acu_loading_mode mode = {};
+    const acu_result code_ = acu_module_get_loading_mode(&mode);
+    return {code_, mode};
 }
 
 inline result<acu::kernel> kernel::wrap(acu_device device, const void *function) {
     acu_kernel *kernel = nullptr;
-    const acu_result code = acu_kernel_wrap(device, function, &kernel);
-    return {code, acu::kernel(kernel)};
+    const acu_result code_ = acu_kernel_wrap(device, function, &kernel);
+    return {code_, acu::kernel(kernel)};
 }
 
 inline result<acu::kernel> kernel::wrap_driver(acu_device device, CUfunc_st *raw) {
     acu_kernel *kernel = nullptr;
-    const acu_result code = acu_kernel_wrap_driver(device, raw, &kernel);
-    return {code, acu::kernel(kernel)};
+    const acu_result code_ = acu_kernel_wrap_driver(device, raw, &kernel);
+    return {code_, acu::kernel(kernel)};
 }
 
 inline const void *kernel_ref::raw() const {
@@ -1580,8 +1627,8 @@ inline module_ref kernel_ref::module() const {
 
 inline result<acu_kernel_info> kernel_ref::get_info() const {
     acu_kernel_info info = {};
-    const acu_result code = acu_kernel_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_kernel_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<> kernel_ref::set_attribute(acu_kernel_attribute attribute, int value) const {
@@ -1594,69 +1641,69 @@ inline acu_parameter_check kernel_ref::parameter_check() const {
 
 inline result<size_t> kernel_ref::get_parameter_count() const {
     size_t count = {};
-    const acu_result code = acu_kernel_get_parameter_count(get(), &count);
-    return {code, count};
+    const acu_result code_ = acu_kernel_get_parameter_count(get(), &count);
+    return {code_, count};
 }
 
 inline result<acu_parameter> kernel_ref::get_parameter(size_t index) const {
     acu_parameter parameter = {};
-    const acu_result code = acu_kernel_get_parameter(get(), index, &parameter);
-    return {code, parameter};
+    const acu_result code_ = acu_kernel_get_parameter(get(), index, &parameter);
+    return {code_, parameter};
 }
 
 inline result<int> kernel_ref::get_blocks_per_multiprocessor(size_t threads, size_t shared_bytes,
                                                              unsigned flags) const {
     int blocks = {};
-    const acu_result code = acu_kernel_get_blocks_per_multiprocessor(get(), threads, shared_bytes,
-                                                                     flags, &blocks);
-    return {code, blocks};
+    const acu_result code_ = acu_kernel_get_blocks_per_multiprocessor(get(), threads, shared_bytes,
+                                                                      flags, &blocks);
+    return {code_, blocks};
 }
 
 inline result<kernel_get_best_block_values> kernel_ref::get_best_block(
     given<acu_block_need> need) const {
     size_t threads = {};
     size_t blocks = {};
-    const acu_result code = acu_kernel_get_best_block(get(), need.get(), &threads, &blocks);
-    return {code, {threads, blocks}};
+    const acu_result code_ = acu_kernel_get_best_block(get(), need.get(), &threads, &blocks);
+    return {code_, {threads, blocks}};
 }
 
 inline result<size_t> kernel_ref::get_available_shared(int blocks, size_t threads) const {
     size_t bytes = {};
-    const acu_result code = acu_kernel_get_available_shared(get(), blocks, threads, &bytes);
-    return {code, bytes};
+    const acu_result code_ = acu_kernel_get_available_shared(get(), blocks, threads, &bytes);
+    return {code_, bytes};
 }
 
 inline result<int> kernel_ref::get_max_clusters(given<acu_grid> grid) const {
     int clusters = {};
-    const acu_result code = acu_kernel_get_max_clusters(get(), grid.get(), &clusters);
-    return {code, clusters};
+    const acu_result code_ = acu_kernel_get_max_clusters(get(), grid.get(), &clusters);
+    return {code_, clusters};
 }
 
 inline result<int> kernel_ref::get_max_cluster_size(given<acu_grid> grid) const {
     int blocks = {};
-    const acu_result code = acu_kernel_get_max_cluster_size(get(), grid.get(), &blocks);
-    return {code, blocks};
+    const acu_result code_ = acu_kernel_get_max_cluster_size(get(), grid.get(), &blocks);
+    return {code_, blocks};
 }
 
 inline result<acu::texture> texture::create(given<acu_texture_source> source,
                                             given<acu_sampler> sampler) {
     acu_texture *texture = nullptr;
-    const acu_result code = acu_texture_create(source.get(), sampler.get(), &texture);
-    return {code, acu::texture(texture)};
+    const acu_result code_ = acu_texture_create(source.get(), sampler.get(), &texture);
+    return {code_, acu::texture(texture)};
 }
 
 inline result<acu::texture> texture::wrap(unsigned long long raw,
                                           given<acu_texture_source> source) {
     acu_texture *texture = nullptr;
-    const acu_result code = acu_texture_wrap(raw, source.get(), &texture);
-    return {code, acu::texture(texture)};
+    const acu_result code_ = acu_texture_wrap(raw, source.get(), &texture);
+    return {code_, acu::texture(texture)};
 }
 
 inline result<acu::texture> texture::adopt(unsigned long long raw,
                                            given<acu_texture_source> source) {
     acu_texture *texture = nullptr;
-    const acu_result code = acu_texture_adopt(raw, source.get(), &texture);
-    return {code, acu::texture(texture)};
+    const acu_result code_ = acu_texture_adopt(raw, source.get(), &texture);
+    return {code_, acu::texture(texture)};
 }
 
 inline acu::texture texture_ref::retain() const {
@@ -1677,20 +1724,20 @@ inline acu::device texture_ref::device() const {
 
 inline result<acu::surface> surface::create(array_ref array) {
     acu_surface *surface = nullptr;
-    const acu_result code = acu_surface_create(array.get(), &surface);
-    return {code, acu::surface(surface)};
+    const acu_result code_ = acu_surface_create(array.get(), &surface);
+    return {code_, acu::surface(surface)};
 }
 
 inline result<acu::surface> surface::wrap(unsigned long long raw, array_ref array) {
     acu_surface *surface = nullptr;
-    const acu_result code = acu_surface_wrap(raw, array.get(), &surface);
-    return {code, acu::surface(surface)};
+    const acu_result code_ = acu_surface_wrap(raw, array.get(), &surface);
+    return {code_, acu::surface(surface)};
 }
 
 inline result<acu::surface> surface::adopt(unsigned long long raw, array_ref array) {
     acu_surface *surface = nullptr;
-    const acu_result code = acu_surface_adopt(raw, array.get(), &surface);
-    return {code, acu::surface(surface)};
+    const acu_result code_ = acu_surface_adopt(raw, array.get(), &surface);
+    return {code_, acu::surface(surface)};
 }
 
 inline acu::surface surface_ref::retain() const {
@@ -1711,8 +1758,8 @@ inline acu::device surface_ref::device() const {
 
 inline result<acu::args> args::create() {
     acu_args *args = nullptr;
-    const acu_result code = acu_args_create(&args);
-    return {code, acu::args(args)};
+    const acu_result code_ = acu_args_create(&args);
+    return {code_, acu::args(args)};
 }
 
 inline result<> args_ref::add(acu_arg arg) const {
@@ -1741,12 +1788,28 @@ inline size_t args_ref::describe(span<char> text) const {
 
 inline result<acu::node> node::wrap(graph_ref graph, CUgraphNode_st *raw) {
     acu_node node = {};
-    const acu_result code = acu_node_wrap(graph.get(), raw, &node);
-    return {code, node};
+    const acu_result code_ = acu_node_wrap(graph.get(), raw, &node);
+    return {code_, node};
 }
 
 inline CUgraphNode_st *node::raw() const {
     return acu_node_raw(value_);
+}
+
+inline result<> node::set_name(const char *name) const {
+    return acu_node_set_name(value_, name);
+}
+
+inline result<const char *> node::get_name() const {
+    const char *name = nullptr;
+    const acu_result code_ = acu_node_get_name(value_, &name);
+    return {code_, name};
+}
+
+inline result<acu_node_time> node::get_time() const {
+    acu_node_time time = {};
+    const acu_result code_ = acu_node_get_time(value_, &time);
+    return {code_, time};
 }
 
 inline result<> node::destroy() const {
@@ -1755,32 +1818,32 @@ inline result<> node::destroy() const {
 
 inline result<acu_node_type> node::get_type() const {
     acu_node_type type = {};
-    const acu_result code = acu_node_get_type(value_, &type);
-    return {code, type};
+    const acu_result code_ = acu_node_get_type(value_, &type);
+    return {code_, type};
 }
 
 inline result<graph_ref> node::get_child() const {
     acu_graph *child = nullptr;
-    const acu_result code = acu_node_get_child(value_, &child);
-    return {code, child};
+    const acu_result code_ = acu_node_get_child(value_, &child);
+    return {code_, child};
 }
 
 inline result<acu::node> node::find_in_clone(graph_ref clone) const {
     acu_node copy = {};
-    const acu_result code = acu_node_find_in_clone(value_, clone.get(), &copy);
-    return {code, copy};
+    const acu_result code_ = acu_node_find_in_clone(value_, clone.get(), &copy);
+    return {code_, copy};
 }
 
 inline result<unsigned> node::get_local_id() const {
     unsigned id = {};
-    const acu_result code = acu_node_get_local_id(value_, &id);
-    return {code, id};
+    const acu_result code_ = acu_node_get_local_id(value_, &id);
+    return {code_, id};
 }
 
 inline result<uint64_t> node::get_tools_id() const {
     uint64_t id = {};
-    const acu_result code = acu_node_get_tools_id(value_, &id);
-    return {code, id};
+    const acu_result code_ = acu_node_get_tools_id(value_, &id);
+    return {code_, id};
 }
 
 inline result<> node::get_dependencies(acu_node *nodes, acu_edge *edges, size_t *count) const {
@@ -1851,20 +1914,20 @@ inline result<> node::set_params(cudaGraphNodeParams *params) const {
 
 inline result<acu::graph> graph::create() {
     acu_graph *graph = nullptr;
-    const acu_result code = acu_graph_create(&graph);
-    return {code, acu::graph(graph)};
+    const acu_result code_ = acu_graph_create(&graph);
+    return {code_, acu::graph(graph)};
 }
 
 inline result<acu::graph> graph::wrap(CUgraph_st *raw) {
     acu_graph *graph = nullptr;
-    const acu_result code = acu_graph_wrap(raw, &graph);
-    return {code, acu::graph(graph)};
+    const acu_result code_ = acu_graph_wrap(raw, &graph);
+    return {code_, acu::graph(graph)};
 }
 
 inline result<acu::graph> graph::adopt(CUgraph_st *raw) {
     acu_graph *graph = nullptr;
-    const acu_result code = acu_graph_adopt(raw, &graph);
-    return {code, acu::graph(graph)};
+    const acu_result code_ = acu_graph_adopt(raw, &graph);
+    return {code_, acu::graph(graph)};
 }
 
 inline CUgraph_st *graph_ref::raw() const {
@@ -1881,8 +1944,8 @@ inline size_t graph_ref::describe(span<char> text) const {
 
 inline result<acu::graph> graph_ref::clone() const {
     acu_graph *clone = nullptr;
-    const acu_result code = acu_graph_clone(get(), &clone);
-    return {code, acu::graph(clone)};
+    const acu_result code_ = acu_graph_clone(get(), &clone);
+    return {code_, acu::graph(clone)};
 }
 
 inline result<> graph_ref::keep(buffer_ref buffer, bool writes) const {
@@ -1895,97 +1958,98 @@ inline result<> graph_ref::keep_data(closure closure) const {
 
 inline result<acu::node> graph_ref::add_empty(span<const acu_node> after) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_empty(get(), after.data(), after.size(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_empty(get(), after.data(), after.size(), &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_kernel(span<const acu_node> after, kernel_ref kernel,
                                                given<acu_grid> grid,
                                                span<const acu_arg> args) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_kernel(get(), after.data(), after.size(), kernel.get(),
-                                                 grid.get(), args.data(), args.size(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_kernel(get(), after.data(), after.size(), kernel.get(),
+                                                  grid.get(), args.data(), args.size(), &node);
+    return {code_, node};
 }
 
 template <typename... Values>
 result<acu::node> graph_ref::add_launch(span<const acu_node> after, kernel_ref kernel,
                                         const acu_grid &grid, const Values &...values) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_launch(get(), after.data(), after.size(), &node,
-                                                 kernel.get(), grid, detail::argument(values)...);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_launch(get(), after.data(), after.size(), &node,
+                                                  kernel.get(), grid, detail::argument(values)...);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_copy(span<const acu_node> after,
                                              given<acu_copy> copy) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_copy(get(), after.data(), after.size(), copy.get(),
-                                               &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_copy(get(), after.data(), after.size(), copy.get(),
+                                                &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_write(span<const acu_node> after, buffer_ref buffer,
                                               size_t at, acu_dtype dtype, const void *host,
                                               size_t count) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_write(get(), after.data(), after.size(), buffer.get(), at,
-                                                dtype, host, count, &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_write(get(), after.data(), after.size(), buffer.get(),
+                                                 at, dtype, host, count, &node);
+    return {code_, node};
 }
 
 template <typename T>
 result<acu::node> graph_ref::add_write(span<const acu_node> after, buffer_ref buffer, size_t at,
                                        span<const T> host) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_write(get(), after.data(), after.size(), buffer.get(), at,
-                                                dtype_of<T>(), host.data(), host.size(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_write(get(), after.data(), after.size(), buffer.get(),
+                                                 at, dtype_of<T>(), host.data(), host.size(),
+                                                 &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_memcpy(span<const acu_node> after,
                                                const cudaMemcpy3DParms *params) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_memcpy(get(), after.data(), after.size(), params, &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_memcpy(get(), after.data(), after.size(), params, &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_fill(span<const acu_node> after,
                                              given<acu_fill> fill) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_fill(get(), after.data(), after.size(), fill.get(),
-                                               &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_fill(get(), after.data(), after.size(), fill.get(),
+                                                &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_host(span<const acu_node> after, closure closure) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_host(get(), after.data(), after.size(), closure.detach(),
-                                               &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_host(get(), after.data(), after.size(), closure.detach(),
+                                                &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_child(span<const acu_node> after, graph_ref child) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_child(get(), after.data(), after.size(), child.get(),
-                                                &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_child(get(), after.data(), after.size(), child.get(),
+                                                 &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_event_record(span<const acu_node> after,
                                                      event_ref event) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_event_record(get(), after.data(), after.size(),
-                                                       event.get(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_event_record(get(), after.data(), after.size(),
+                                                        event.get(), &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_event_wait(span<const acu_node> after,
                                                    event_ref event) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_event_wait(get(), after.data(), after.size(), event.get(),
-                                                     &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_event_wait(get(), after.data(), after.size(),
+                                                      event.get(), &node);
+    return {code_, node};
 }
 
 inline result<graph_add_alloc_values> graph_ref::add_alloc(span<const acu_node> after,
@@ -1993,40 +2057,40 @@ inline result<graph_add_alloc_values> graph_ref::add_alloc(span<const acu_node> 
                                                            size_t count) const {
     acu_buffer *buffer = nullptr;
     acu_node node = {};
-    const acu_result code = acu_graph_add_alloc(get(), after.data(), after.size(), device, dtype,
-                                                count, &buffer, &node);
-    return {code, {acu::buffer(buffer), node}};
+    const acu_result code_ = acu_graph_add_alloc(get(), after.data(), after.size(), device, dtype,
+                                                 count, &buffer, &node);
+    return {code_, {acu::buffer(buffer), node}};
 }
 
 inline result<acu::node> graph_ref::add_free(span<const acu_node> after, buffer_ref buffer) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_free(get(), after.data(), after.size(), buffer.get(),
-                                               &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_free(get(), after.data(), after.size(), buffer.get(),
+                                                &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_semaphore_signal(
     span<const acu_node> after, span<const acu_semaphore_signal> signals) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_semaphore_signal(get(), after.data(), after.size(),
-                                                           signals.data(), signals.size(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_semaphore_signal(get(), after.data(), after.size(),
+                                                            signals.data(), signals.size(), &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_semaphore_wait(span<const acu_node> after,
                                                        span<const acu_semaphore_wait> waits) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_semaphore_wait(get(), after.data(), after.size(),
-                                                         waits.data(), waits.size(), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_semaphore_wait(get(), after.data(), after.size(),
+                                                          waits.data(), waits.size(), &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_node(span<const acu_node> after, const acu_edge *edges,
                                              cudaGraphNodeParams *params) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_node(get(), after.data(), after.size(), edges, params,
-                                               &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_node(get(), after.data(), after.size(), edges, params,
+                                                &node);
+    return {code_, node};
 }
 
 inline result<acu::node> graph_ref::add_conditional(span<const acu_node> after,
@@ -2034,10 +2098,10 @@ inline result<acu::node> graph_ref::add_conditional(span<const acu_node> after,
                                                     acu_conditional_type type,
                                                     span<acu_graph *> bodies) const {
     acu_node node = {};
-    const acu_result code = acu_graph_add_conditional(get(), after.data(), after.size(),
-                                                      conditional, type, bodies.data(),
-                                                      static_cast<unsigned>(bodies.size()), &node);
-    return {code, node};
+    const acu_result code_ = acu_graph_add_conditional(get(), after.data(), after.size(),
+                                                       conditional, type, bodies.data(),
+                                                       static_cast<unsigned>(bodies.size()), &node);
+    return {code_, node};
 }
 
 inline result<> graph_ref::add_dependencies(const acu_node *from, const acu_node *to,
@@ -2052,14 +2116,14 @@ inline result<> graph_ref::remove_dependencies(const acu_node *from, const acu_n
 
 inline result<size_t> graph_ref::get_nodes(span<acu_node> nodes) const {
     size_t count = nodes.size();
-    const acu_result code = acu_graph_get_nodes(get(), nodes.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_graph_get_nodes(get(), nodes.data(), &count);
+    return {code_, count};
 }
 
 inline result<size_t> graph_ref::get_root_nodes(span<acu_node> nodes) const {
     size_t count = nodes.size();
-    const acu_result code = acu_graph_get_root_nodes(get(), nodes.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_graph_get_root_nodes(get(), nodes.data(), &count);
+    return {code_, count};
 }
 
 inline result<> graph_ref::get_edges(acu_node *from, acu_node *to, acu_edge *edges,
@@ -2069,8 +2133,22 @@ inline result<> graph_ref::get_edges(acu_node *from, acu_node *to, acu_edge *edg
 
 inline result<unsigned> graph_ref::get_id() const {
     unsigned id = {};
-    const acu_result code = acu_graph_get_id(get(), &id);
-    return {code, id};
+    const acu_result code_ = acu_graph_get_id(get(), &id);
+    return {code_, id};
+}
+
+inline result<> graph_ref::draw(const char *path) const {
+    return acu_graph_draw(get(), path);
+}
+
+inline result<> graph_ref::profile(stream_ref stream, given<acu_profile_options> options) const {
+    return acu_graph_profile(get(), stream.get(), options.get());
+}
+
+inline result<acu_graph_time> graph_ref::get_time() const {
+    acu_graph_time time = {};
+    const acu_result code_ = acu_graph_get_time(get(), &time);
+    return {code_, time};
 }
 
 inline result<> graph_ref::print_dot(const char *path, unsigned flags) const {
@@ -2080,8 +2158,8 @@ inline result<> graph_ref::print_dot(const char *path, unsigned flags) const {
 inline result<uint64_t> graph::memory_get_attribute(acu_device device,
                                                     acu_graph_memory_attribute attribute) {
     uint64_t bytes = {};
-    const acu_result code = acu_graph_memory_get_attribute(device, attribute, &bytes);
-    return {code, bytes};
+    const acu_result code_ = acu_graph_memory_get_attribute(device, attribute, &bytes);
+    return {code_, bytes};
 }
 
 inline result<> graph::memory_reset(acu_device device, acu_graph_memory_attribute attribute) {
@@ -2098,20 +2176,80 @@ inline result<> graph::memory_free(buffer_ref buffer, stream_ref stream) {
 
 inline result<acu::exec> graph_ref::instantiate(given<acu_exec_options> options) const {
     acu_exec *exec = nullptr;
-    const acu_result code = acu_graph_instantiate(get(), options.get(), &exec);
-    return {code, acu::exec(exec)};
+    const acu_result code_ = acu_graph_instantiate(get(), options.get(), &exec);
+    return {code_, acu::exec(exec)};
+}
+
+inline result<acu::code> code::create(given<acu_code_source> source) {
+    acu_code *code = nullptr;
+    const acu_result code_ = acu_code_create(source.get(), &code);
+    return {code_, acu::code(code)};
+}
+
+inline result<acu::code> code::compile(acu_device device, given<acu_module_program> program) {
+    acu_code *code = nullptr;
+    const acu_result code_ = acu_code_compile(device, program.get(), &code);
+    return {code_, acu::code(code)};
+}
+
+inline result<code_get_image_values> code_ref::get_image(acu_code_form form) const {
+    const void *bytes = nullptr;
+    size_t size = {};
+    const acu_result code_ = acu_code_get_image(get(), form, &bytes, &size);
+    return {code_, {bytes, size}};
+}
+
+inline const char *code_ref::log() const {
+    return acu_code_log(get());
+}
+
+inline acu::code code_ref::retain() const {
+    return acu::code(acu_code_retain(get()));
+}
+
+inline size_t code_ref::describe(span<char> text) const {
+    return acu_code_describe(get(), text.data(), text.size());
+}
+
+inline result<acu::code_cache> code_cache::create(const char *folder,
+                                                  given<acu_code_cache_options> options) {
+    acu_code_cache *cache = nullptr;
+    const acu_result code_ = acu_code_cache_create(folder, options.get(), &cache);
+    return {code_, acu::code_cache(cache)};
+}
+
+inline result<acu_code_cache_info> code_cache_ref::get_info() const {
+    acu_code_cache_info info = {};
+    const acu_result code_ = acu_code_cache_get_info(get(), &info);
+    return {code_, info};
+}
+
+inline result<> code_cache_ref::clear() const {
+    return acu_code_cache_clear(get());
+}
+
+inline const char *code_cache_ref::folder() const {
+    return acu_code_cache_folder(get());
+}
+
+inline acu::code_cache code_cache_ref::retain() const {
+    return acu::code_cache(acu_code_cache_retain(get()));
+}
+
+inline size_t code_cache_ref::describe(span<char> text) const {
+    return acu_code_cache_describe(get(), text.data(), text.size());
 }
 
 inline result<acu::exec> exec::wrap(CUgraphExec_st *raw) {
     acu_exec *exec = nullptr;
-    const acu_result code = acu_exec_wrap(raw, &exec);
-    return {code, acu::exec(exec)};
+    const acu_result code_ = acu_exec_wrap(raw, &exec);
+    return {code_, acu::exec(exec)};
 }
 
 inline result<acu::exec> exec::adopt(CUgraphExec_st *raw) {
     acu_exec *exec = nullptr;
-    const acu_result code = acu_exec_adopt(raw, &exec);
-    return {code, acu::exec(exec)};
+    const acu_result code_ = acu_exec_adopt(raw, &exec);
+    return {code_, acu::exec(exec)};
 }
 
 inline CUgraphExec_st *exec_ref::raw() const {
@@ -2136,20 +2274,20 @@ inline result<> exec_ref::launch(stream_ref stream) const {
 
 inline result<uint64_t> exec_ref::get_flags() const {
     uint64_t flags = {};
-    const acu_result code = acu_exec_get_flags(get(), &flags);
-    return {code, flags};
+    const acu_result code_ = acu_exec_get_flags(get(), &flags);
+    return {code_, flags};
 }
 
 inline result<unsigned> exec_ref::get_id() const {
     unsigned id = {};
-    const acu_result code = acu_exec_get_id(get(), &id);
-    return {code, id};
+    const acu_result code_ = acu_exec_get_id(get(), &id);
+    return {code_, id};
 }
 
 inline result<acu_exec_update_info> exec_ref::update(graph_ref graph) const {
     acu_exec_update_info info = {};
-    const acu_result code = acu_exec_update(get(), graph.get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_exec_update(get(), graph.get(), &info);
+    return {code_, info};
 }
 
 inline result<> exec_ref::set_kernel(acu_node node, kernel_ref kernel, given<acu_grid> grid,
@@ -2207,56 +2345,56 @@ inline result<> exec_ref::set_enabled(acu_node node, bool enabled) const {
 
 inline result<bool> exec_ref::is_enabled(acu_node node) const {
     bool enabled = {};
-    const acu_result code = acu_exec_is_enabled(get(), node, &enabled);
-    return {code, enabled};
+    const acu_result code_ = acu_exec_is_enabled(get(), node, &enabled);
+    return {code_, enabled};
 }
 
 inline result<bool> multicast::is_supported(acu_device device) {
     bool supported = {};
-    const acu_result code = acu_multicast_is_supported(device, &supported);
-    return {code, supported};
+    const acu_result code_ = acu_multicast_is_supported(device, &supported);
+    return {code_, supported};
 }
 
 inline result<multicast_get_granularity_values> multicast::get_granularity(
     unsigned devices, size_t bytes, given<acu_multicast_options> options) {
     size_t least = {};
     size_t best = {};
-    const acu_result code = acu_multicast_get_granularity(devices, bytes, options.get(), &least,
-                                                          &best);
-    return {code, {least, best}};
+    const acu_result code_ = acu_multicast_get_granularity(devices, bytes, options.get(), &least,
+                                                           &best);
+    return {code_, {least, best}};
 }
 
 inline result<acu::multicast> multicast::create(unsigned devices, size_t bytes,
                                                 given<acu_multicast_options> options) {
     acu_multicast *multicast = nullptr;
-    const acu_result code = acu_multicast_create(devices, bytes, options.get(), &multicast);
-    return {code, acu::multicast(multicast)};
+    const acu_result code_ = acu_multicast_create(devices, bytes, options.get(), &multicast);
+    return {code_, acu::multicast(multicast)};
 }
 
 inline result<acu::multicast> multicast::wrap(unsigned long long raw, unsigned devices,
                                               size_t bytes) {
     acu_multicast *multicast = nullptr;
-    const acu_result code = acu_multicast_wrap(raw, devices, bytes, &multicast);
-    return {code, acu::multicast(multicast)};
+    const acu_result code_ = acu_multicast_wrap(raw, devices, bytes, &multicast);
+    return {code_, acu::multicast(multicast)};
 }
 
 inline result<acu::multicast> multicast::adopt(unsigned long long raw, unsigned devices,
                                                size_t bytes) {
     acu_multicast *multicast = nullptr;
-    const acu_result code = acu_multicast_adopt(raw, devices, bytes, &multicast);
-    return {code, acu::multicast(multicast)};
+    const acu_result code_ = acu_multicast_adopt(raw, devices, bytes, &multicast);
+    return {code_, acu::multicast(multicast)};
 }
 
 inline result<int> multicast_ref::export_() const {
     int descriptor = {};
-    const acu_result code = acu_multicast_export(get(), &descriptor);
-    return {code, descriptor};
+    const acu_result code_ = acu_multicast_export(get(), &descriptor);
+    return {code_, descriptor};
 }
 
 inline result<acu::multicast> multicast::import(int descriptor, unsigned devices, size_t bytes) {
     acu_multicast *multicast = nullptr;
-    const acu_result code = acu_multicast_import(descriptor, devices, bytes, &multicast);
-    return {code, acu::multicast(multicast)};
+    const acu_result code_ = acu_multicast_import(descriptor, devices, bytes, &multicast);
+    return {code_, acu::multicast(multicast)};
 }
 
 inline unsigned long long multicast_ref::raw() const {
@@ -2298,58 +2436,96 @@ inline result<> multicast_ref::unbind(acu_device device, size_t at, size_t bytes
 
 inline result<size_t> multicast_ref::get_bindings(span<acu_binding> bindings) const {
     size_t count = bindings.size();
-    const acu_result code = acu_multicast_get_bindings(get(), bindings.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_multicast_get_bindings(get(), bindings.data(), &count);
+    return {code_, count};
 }
 
 inline result<size_t> multicast_ref::get_devices(span<acu_device> devices) const {
     size_t count = devices.size();
-    const acu_result code = acu_multicast_get_devices(get(), devices.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_multicast_get_devices(get(), devices.data(), &count);
+    return {code_, count};
+}
+
+inline result<acu::domain> domain::create(const char *name) {
+    acu_domain *domain = nullptr;
+    const acu_result code_ = acu_domain_create(name, &domain);
+    return {code_, acu::domain(domain)};
+}
+
+inline result<acu::domain> domain::wrap(nvtxDomainRegistration_st *raw) {
+    acu_domain *domain = nullptr;
+    const acu_result code_ = acu_domain_wrap(raw, &domain);
+    return {code_, acu::domain(domain)};
+}
+
+inline result<acu::domain> domain::adopt(nvtxDomainRegistration_st *raw) {
+    acu_domain *domain = nullptr;
+    const acu_result code_ = acu_domain_adopt(raw, &domain);
+    return {code_, acu::domain(domain)};
+}
+
+inline nvtxDomainRegistration_st *domain_ref::raw() const {
+    return acu_domain_raw(get());
+}
+
+inline acu::domain domain_ref::retain() const {
+    return acu::domain(acu_domain_retain(get()));
+}
+
+inline size_t domain_ref::describe(span<char> text) const {
+    return acu_domain_describe(get(), text.data(), text.size());
+}
+
+inline const char *domain_ref::name() const {
+    return acu_domain_name(get());
+}
+
+inline result<> domain_ref::set_category_name(uint32_t category, const char *name) const {
+    return acu_domain_set_category_name(get(), category, name);
 }
 
 inline result<acu::share> share::export_buffer(buffer_ref buffer) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_export_buffer(buffer.get(), &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_export_buffer(buffer.get(), &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<acu::share> share::export_pool(pool_ref pool) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_export_pool(pool.get(), &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_export_pool(pool.get(), &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<acu::share> share::export_event(event_ref event) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_export_event(event.get(), &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_export_event(event.get(), &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<acu::share> share::export_physical(physical_ref physical) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_export_physical(physical.get(), &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_export_physical(physical.get(), &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<acu_share_token> share_ref::get_token() const {
     acu_share_token token = {};
-    const acu_result code = acu_share_get_token(get(), &token);
-    return {code, token};
+    const acu_result code_ = acu_share_get_token(get(), &token);
+    return {code_, token};
 }
 
 inline result<size_t> share_ref::get_descriptors(span<int> descriptors) const {
     size_t count = descriptors.size();
-    const acu_result code = acu_share_get_descriptors(get(), descriptors.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_share_get_descriptors(get(), descriptors.data(), &count);
+    return {code_, count};
 }
 
 inline result<acu::share> share::create(const void *token, size_t bytes,
                                         span<const int> descriptors) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_create(token, bytes, descriptors.data(), descriptors.size(),
-                                             &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_create(token, bytes, descriptors.data(), descriptors.size(),
+                                              &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<> share_ref::send(int socket) const {
@@ -2358,32 +2534,32 @@ inline result<> share_ref::send(int socket) const {
 
 inline result<acu::share> share::receive(int socket) {
     acu_share *share = nullptr;
-    const acu_result code = acu_share_receive(socket, &share);
-    return {code, acu::share(share)};
+    const acu_result code_ = acu_share_receive(socket, &share);
+    return {code_, acu::share(share)};
 }
 
 inline result<acu::buffer> share_ref::import_buffer(stream_ref stream) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_share_import_buffer(get(), stream.get(), &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_share_import_buffer(get(), stream.get(), &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 inline result<acu::pool> share_ref::import_pool() const {
     acu_pool *pool = nullptr;
-    const acu_result code = acu_share_import_pool(get(), &pool);
-    return {code, acu::pool(pool)};
+    const acu_result code_ = acu_share_import_pool(get(), &pool);
+    return {code_, acu::pool(pool)};
 }
 
 inline result<acu::event> share_ref::import_event() const {
     acu_event *event = nullptr;
-    const acu_result code = acu_share_import_event(get(), &event);
-    return {code, acu::event(event)};
+    const acu_result code_ = acu_share_import_event(get(), &event);
+    return {code_, acu::event(event)};
 }
 
 inline result<acu::physical> share_ref::import_physical() const {
     acu_physical *physical = nullptr;
-    const acu_result code = acu_share_import_physical(get(), &physical);
-    return {code, acu::physical(physical)};
+    const acu_result code_ = acu_share_import_physical(get(), &physical);
+    return {code_, acu::physical(physical)};
 }
 
 inline acu::share share_ref::retain() const {
@@ -2396,14 +2572,14 @@ inline size_t share_ref::describe(span<char> text) const {
 
 inline result<acu_share_info> share_ref::get_info() const {
     acu_share_info info = {};
-    const acu_result code = acu_share_get_info(get(), &info);
-    return {code, info};
+    const acu_result code_ = acu_share_get_info(get(), &info);
+    return {code_, info};
 }
 
 inline result<bool> share_ref::is_used() const {
     bool used = {};
-    const acu_result code = acu_share_is_used(get(), &used);
-    return {code, used};
+    const acu_result code_ = acu_share_is_used(get(), &used);
+    return {code_, used};
 }
 
 inline result<> share_ref::wait() const {
@@ -2435,8 +2611,8 @@ result<> transfer_ref::read(span<T> host) const {
 
 inline result<const void *> transfer_ref::get_host() const {
     const void *host = nullptr;
-    const acu_result code = acu_transfer_get_host(get(), &host);
-    return {code, host};
+    const acu_result code_ = acu_transfer_get_host(get(), &host);
+    return {code_, host};
 }
 
 inline acu::transfer transfer_ref::retain() const {
@@ -2466,20 +2642,20 @@ inline acu::device transfer_ref::device() const {
 inline result<acu::virtual_> virtual_::reserve(acu_device device, size_t bytes,
                                                given<acu_virtual_options> options) {
     acu_virtual *addresses = nullptr;
-    const acu_result code = acu_virtual_reserve(device, bytes, options.get(), &addresses);
-    return {code, acu::virtual_(addresses)};
+    const acu_result code_ = acu_virtual_reserve(device, bytes, options.get(), &addresses);
+    return {code_, acu::virtual_(addresses)};
 }
 
 inline result<acu::virtual_> virtual_::wrap(acu_device device, void *raw, size_t bytes) {
     acu_virtual *addresses = nullptr;
-    const acu_result code = acu_virtual_wrap(device, raw, bytes, &addresses);
-    return {code, acu::virtual_(addresses)};
+    const acu_result code_ = acu_virtual_wrap(device, raw, bytes, &addresses);
+    return {code_, acu::virtual_(addresses)};
 }
 
 inline result<acu::virtual_> virtual_::adopt(acu_device device, void *raw, size_t bytes) {
     acu_virtual *addresses = nullptr;
-    const acu_result code = acu_virtual_adopt(device, raw, bytes, &addresses);
-    return {code, acu::virtual_(addresses)};
+    const acu_result code_ = acu_virtual_adopt(device, raw, bytes, &addresses);
+    return {code_, acu::virtual_(addresses)};
 }
 
 inline void *virtual_ref::raw() const {
@@ -2521,30 +2697,30 @@ inline result<> virtual_ref::set_access(acu_device device, acu_access access) co
 
 inline result<acu_access> virtual_ref::get_access(acu_device device) const {
     acu_access access = {};
-    const acu_result code = acu_virtual_get_access(get(), device, &access);
-    return {code, access};
+    const acu_result code_ = acu_virtual_get_access(get(), device, &access);
+    return {code_, access};
 }
 
 inline result<size_t> virtual_ref::get_mappings(span<acu_mapping> mappings) const {
     size_t count = mappings.size();
-    const acu_result code = acu_virtual_get_mappings(get(), mappings.data(), &count);
-    return {code, count};
+    const acu_result code_ = acu_virtual_get_mappings(get(), mappings.data(), &count);
+    return {code_, count};
 }
 
 inline result<acu::buffer> virtual_ref::create_buffer(size_t at, stream_ref stream, acu_dtype dtype,
                                                       size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_virtual_create_buffer(get(), at, stream.get(), dtype, count,
-                                                      &buffer);
-    return {code, acu::buffer(buffer)};
+    const acu_result code_ = acu_virtual_create_buffer(get(), at, stream.get(), dtype, count,
+                                                       &buffer);
+    return {code_, acu::buffer(buffer)};
 }
 
 template <typename T>
 result<buffer_of<T>> virtual_ref::create_buffer(size_t at, stream_ref stream, size_t count) const {
     acu_buffer *buffer = nullptr;
-    const acu_result code = acu_virtual_create_buffer(get(), at, stream.get(), dtype_of<T>(), count,
-                                                      &buffer);
-    return {code, buffer_of<T>(buffer)};
+    const acu_result code_ = acu_virtual_create_buffer(get(), at, stream.get(), dtype_of<T>(),
+                                                       count, &buffer);
+    return {code_, buffer_of<T>(buffer)};
 }
 
 inline int last_error() {
@@ -2634,41 +2810,41 @@ result<> region_fill(given<acu_region> to, acu_extent extent, const T &element, 
 inline result<acu_batch_report> batch_copy(stream_ref stream, span<const acu_copy> copies,
                                            span<const acu_copy_attributes> attributes) {
     acu_batch_report report = {};
-    const acu_result code = acu_batch_copy(stream.get(), copies.data(), copies.size(),
-                                           attributes.data(), attributes.size(), &report);
-    return {code, report};
+    const acu_result code_ = acu_batch_copy(stream.get(), copies.data(), copies.size(),
+                                            attributes.data(), attributes.size(), &report);
+    return {code_, report};
 }
 
 inline result<acu_batch_report> batch_copy_regions(stream_ref stream,
                                                    span<const acu_region_pair> pairs,
                                                    span<const acu_copy_attributes> attributes) {
     acu_batch_report report = {};
-    const acu_result code = acu_batch_copy_regions(stream.get(), pairs.data(), pairs.size(),
-                                                   attributes.data(), attributes.size(), &report);
-    return {code, report};
+    const acu_result code_ = acu_batch_copy_regions(stream.get(), pairs.data(), pairs.size(),
+                                                    attributes.data(), attributes.size(), &report);
+    return {code_, report};
 }
 
 inline result<acu_batch_report> batch_prefetch(stream_ref stream,
                                                span<const acu_prefetch> prefetches) {
     acu_batch_report report = {};
-    const acu_result code = acu_batch_prefetch(stream.get(), prefetches.data(), prefetches.size(),
-                                               &report);
-    return {code, report};
+    const acu_result code_ = acu_batch_prefetch(stream.get(), prefetches.data(), prefetches.size(),
+                                                &report);
+    return {code_, report};
 }
 
 inline result<acu_batch_report> batch_discard(stream_ref stream, span<const buffer_ref> buffers) {
     acu_batch_report report = {};
-    const acu_result code = acu_batch_discard(stream.get(), detail::pointers(buffers),
-                                              buffers.size(), &report);
-    return {code, report};
+    const acu_result code_ = acu_batch_discard(stream.get(), detail::pointers(buffers),
+                                               buffers.size(), &report);
+    return {code_, report};
 }
 
 inline result<acu_batch_report> batch_discard_and_prefetch(stream_ref stream,
                                                            span<const acu_prefetch> prefetches) {
     acu_batch_report report = {};
-    const acu_result code = acu_batch_discard_and_prefetch(stream.get(), prefetches.data(),
-                                                           prefetches.size(), &report);
-    return {code, report};
+    const acu_result code_ = acu_batch_discard_and_prefetch(stream.get(), prefetches.data(),
+                                                            prefetches.size(), &report);
+    return {code_, report};
 }
 
 inline result<> external_signal(span<const acu_semaphore_signal> signals, stream_ref stream) {
@@ -2738,8 +2914,9 @@ result<> launch(stream_ref stream, kernel_ref kernel, const acu_grid &grid,
 inline result<acu_conditional> conditional_create(graph_ref graph, unsigned default_value,
                                                   unsigned flags) {
     acu_conditional conditional = {};
-    const acu_result code = acu_conditional_create(graph.get(), default_value, flags, &conditional);
-    return {code, conditional};
+    const acu_result code_ = acu_conditional_create(graph.get(), default_value, flags,
+                                                    &conditional);
+    return {code_, conditional};
 }
 
 inline int trace_to(const char *target) {
@@ -2764,14 +2941,14 @@ inline const char *load_trace(acu_library_id library) {
 
 inline result<acu_memory_info> memory_get_info(const void *address) {
     acu_memory_info info = {};
-    const acu_result code = acu_memory_get_info(address, &info);
-    return {code, info};
+    const acu_result code_ = acu_memory_get_info(address, &info);
+    return {code_, info};
 }
 
 inline result<acu_memory_range> memory_get_range(const void *address, size_t bytes) {
     acu_memory_range range = {};
-    const acu_result code = acu_memory_get_range(address, bytes, &range);
-    return {code, range};
+    const acu_result code_ = acu_memory_get_range(address, bytes, &range);
+    return {code_, range};
 }
 
 inline result<> memory_set_synchronous(void *address, bool synchronous) {
@@ -2780,12 +2957,55 @@ inline result<> memory_set_synchronous(void *address, bool synchronous) {
 
 inline result<bool> memory_can_access(const void *address, acu_device device) {
     bool can = {};
-    const acu_result code = acu_memory_can_access(address, device, &can);
-    return {code, can};
+    const acu_result code_ = acu_memory_can_access(address, device, &can);
+    return {code_, can};
 }
 
 inline void quarantine(size_t objects) {
     acu_quarantine(objects);
+}
+
+inline result<> profiler_start() {
+    return acu_profiler_start();
+}
+
+inline result<> profiler_stop() {
+    return acu_profiler_stop();
+}
+
+inline bool range_heard() {
+    return acu_range_heard();
+}
+
+inline result<> range_push(domain_ref domain, const char *name, given<acu_range_options> options) {
+    return acu_range_push(domain.get(), name, options.get());
+}
+
+inline result<> range_pop(domain_ref domain) {
+    return acu_range_pop(domain.get());
+}
+
+inline result<uint64_t> range_start(domain_ref domain, const char *name,
+                                    given<acu_range_options> options) {
+    uint64_t range = {};
+    const acu_result code_ = acu_range_start(domain.get(), name, options.get(), &range);
+    return {code_, range};
+}
+
+inline result<> range_end(domain_ref domain, uint64_t range) {
+    return acu_range_end(domain.get(), range);
+}
+
+inline result<> range_mark(domain_ref domain, const char *name, given<acu_range_options> options) {
+    return acu_range_mark(domain.get(), name, options.get());
+}
+
+inline acu_range_scope range_enter(domain_ref domain, const char *name) {
+    return acu_range_enter(domain.get(), name);
+}
+
+inline void range_cleanup(acu_range_scope *scope) {
+    acu_range_cleanup(scope);
 }
 
 inline int supports(acu_feature feature, int device) {
@@ -2802,8 +3022,8 @@ inline const char *feature_id(acu_feature feature) {
 
 inline result<acu_feature_info> feature_get_info(acu_feature feature) {
     acu_feature_info info = {};
-    const acu_result code = acu_feature_get_info(feature, &info);
-    return {code, info};
+    const acu_result code_ = acu_feature_get_info(feature, &info);
+    return {code_, info};
 }
 
 } // namespace acu

@@ -36,8 +36,8 @@ inline bool place::is(acu_place other) const {
 
 inline result<acu::place> place::parse(const char *text) {
     acu_place place = {};
-    const acu_result code = acu_place_parse(text, &place);
-    return {code, place};
+    const acu_result code_ = acu_place_parse(text, &place);
+    return {code_, place};
 }
 
 inline size_t place::describe(span<char> text) const {
@@ -46,8 +46,8 @@ inline size_t place::describe(span<char> text) const {
 
 inline result<acu_place_info> place::get_info() const {
     acu_place_info info = {};
-    const acu_result code = acu_place_get_info(value_, &info);
-    return {code, info};
+    const acu_result code_ = acu_place_get_info(value_, &info);
+    return {code_, info};
 }
 
 inline bool place::computes(acu_dtype dtype) const {
@@ -56,14 +56,14 @@ inline bool place::computes(acu_dtype dtype) const {
 
 inline result<acu::client> client::create(acu_place place, given<acu_client_options> options) {
     acu_client *client = nullptr;
-    const acu_result code = acu_client_create(place, options.get(), &client);
-    return {code, acu::client(client)};
+    const acu_result code_ = acu_client_create(place, options.get(), &client);
+    return {code_, acu::client(client)};
 }
 
 inline result<acu::client> client::get_default(acu_place place) {
     acu_client *client = nullptr;
-    const acu_result code = acu_client_get_default(place, &client);
-    return {code, acu::client(client)};
+    const acu_result code_ = acu_client_get_default(place, &client);
+    return {code_, acu::client(client)};
 }
 
 inline acu::client client_ref::retain() const {
@@ -88,14 +88,14 @@ inline result<> client_ref::wait(mark_ref mark) const {
 
 inline result<acu_raw> client_ref::get_raw() const {
     acu_raw raw = {};
-    const acu_result code = acu_client_get_raw(get(), &raw);
-    return {code, raw};
+    const acu_result code_ = acu_client_get_raw(get(), &raw);
+    return {code_, raw};
 }
 
 inline result<acu_memory_stats> client_ref::get_memory() const {
     acu_memory_stats stats = {};
-    const acu_result code = acu_client_get_memory(get(), &stats);
-    return {code, stats};
+    const acu_result code_ = acu_client_get_memory(get(), &stats);
+    return {code_, stats};
 }
 
 inline result<> client_ref::set_memory_limit(uint64_t bytes) const {
@@ -124,8 +124,8 @@ inline result<> client_ref::set_memory_hooks(given<acu_memory_hooks> hooks) cons
 
 inline result<acu::mark> mark::create(client_ref client) {
     acu_mark *mark = nullptr;
-    const acu_result code = acu_mark_create(client.get(), &mark);
-    return {code, acu::mark(mark)};
+    const acu_result code_ = acu_mark_create(client.get(), &mark);
+    return {code_, acu::mark(mark)};
 }
 
 inline result<> mark_ref::query() const {
@@ -150,28 +150,28 @@ inline client_ref mark_ref::client() const {
 
 inline result<acu::block> block::create(client_ref client, uint64_t bytes) {
     acu_block *block = nullptr;
-    const acu_result code = acu_block_create(client.get(), bytes, &block);
-    return {code, acu::block(block)};
+    const acu_result code_ = acu_block_create(client.get(), bytes, &block);
+    return {code_, acu::block(block)};
 }
 
 inline result<acu::block> block::create_for(client_ref client, acu_dtype dtype, uint64_t count) {
     acu_block *block = nullptr;
-    const acu_result code = acu_block_create_for(client.get(), dtype, count, &block);
-    return {code, acu::block(block)};
+    const acu_result code_ = acu_block_create_for(client.get(), dtype, count, &block);
+    return {code_, acu::block(block)};
 }
 
 template <typename T>
 result<acu::block> block::create_for(client_ref client, uint64_t count) {
     acu_block *block = nullptr;
-    const acu_result code = acu_block_create_for(client.get(), dtype_of<T>(), count, &block);
-    return {code, acu::block(block)};
+    const acu_result code_ = acu_block_create_for(client.get(), dtype_of<T>(), count, &block);
+    return {code_, acu::block(block)};
 }
 
 inline result<acu::block> block::wrap(client_ref client, void *memory, uint64_t bytes,
                                       void (*drop)(void *), void *data) {
     acu_block *block = nullptr;
-    const acu_result code = acu_block_wrap(client.get(), memory, bytes, drop, data, &block);
-    return {code, acu::block(block)};
+    const acu_result code_ = acu_block_wrap(client.get(), memory, bytes, drop, data, &block);
+    return {code_, acu::block(block)};
 }
 
 inline acu::block block_ref::retain() const {
@@ -192,20 +192,20 @@ inline client_ref block_ref::client() const {
 
 inline result<acu_raw> block_ref::get_raw() const {
     acu_raw raw = {};
-    const acu_result code = acu_block_get_raw(get(), &raw);
-    return {code, raw};
+    const acu_result code_ = acu_block_get_raw(get(), &raw);
+    return {code_, raw};
 }
 
 inline result<void *> block_ref::get_address() const {
     void *address = nullptr;
-    const acu_result code = acu_block_get_address(get(), &address);
-    return {code, address};
+    const acu_result code_ = acu_block_get_address(get(), &address);
+    return {code_, address};
 }
 
 inline result<void *> block_ref::get_host() const {
     void *host = nullptr;
-    const acu_result code = acu_block_get_host(get(), &host);
-    return {code, host};
+    const acu_result code_ = acu_block_get_host(get(), &host);
+    return {code_, host};
 }
 
 inline result<> block::write(client_ref client, block_ref to, uint64_t at, const void *from,
@@ -242,39 +242,39 @@ inline result<DLManagedTensorVersioned *> block_ref::export_dlpack(acu_dtype dty
                                                                    given<acu_tensor_layout> layout,
                                                                    unsigned flags) const {
     DLManagedTensorVersioned *tensor = nullptr;
-    const acu_result code = acu_block_export_dlpack(get(), dtype, layout.get(), flags, &tensor);
-    return {code, tensor};
+    const acu_result code_ = acu_block_export_dlpack(get(), dtype, layout.get(), flags, &tensor);
+    return {code_, tensor};
 }
 
 inline result<DLManagedTensor *> block_ref::export_dlpack_unversioned(
     acu_dtype dtype, given<acu_tensor_layout> layout) const {
     DLManagedTensor *tensor = nullptr;
-    const acu_result code = acu_block_export_dlpack_unversioned(get(), dtype, layout.get(),
-                                                                &tensor);
-    return {code, tensor};
+    const acu_result code_ = acu_block_export_dlpack_unversioned(get(), dtype, layout.get(),
+                                                                 &tensor);
+    return {code_, tensor};
 }
 
 inline result<block_import_dlpack_values> block::import_dlpack(client_ref client,
                                                                DLManagedTensorVersioned *tensor) {
     acu_dlpack_info info = {};
     acu_block *block = nullptr;
-    const acu_result code = acu_block_import_dlpack(client.get(), tensor, &info, &block);
-    return {code, {info, acu::block(block)}};
+    const acu_result code_ = acu_block_import_dlpack(client.get(), tensor, &info, &block);
+    return {code_, {info, acu::block(block)}};
 }
 
 inline result<block_import_dlpack_unversioned_values> block::import_dlpack_unversioned(
     client_ref client, DLManagedTensor *tensor) {
     acu_dlpack_info info = {};
     acu_block *block = nullptr;
-    const acu_result code = acu_block_import_dlpack_unversioned(client.get(), tensor, &info,
-                                                                &block);
-    return {code, {info, acu::block(block)}};
+    const acu_result code_ = acu_block_import_dlpack_unversioned(client.get(), tensor, &info,
+                                                                 &block);
+    return {code_, {info, acu::block(block)}};
 }
 
 inline result<acu::program> program::create(given<acu_program_source> source) {
     acu_program *program = nullptr;
-    const acu_result code = acu_program_create(source.get(), &program);
-    return {code, acu::program(program)};
+    const acu_result code_ = acu_program_create(source.get(), &program);
+    return {code_, acu::program(program)};
 }
 
 inline result<> program_ref::prepare(acu_place place) const {
@@ -297,9 +297,9 @@ inline result<acu::replay> replay::record(client_ref client,
                                           acu_result (*function)(acu_client *, void *), void *data,
                                           span<const acu_named_block> named) {
     acu_replay *replay = nullptr;
-    const acu_result code = acu_replay_record(client.get(), function, data, named.data(),
-                                              named.size(), &replay);
-    return {code, acu::replay(replay)};
+    const acu_result code_ = acu_replay_record(client.get(), function, data, named.data(),
+                                               named.size(), &replay);
+    return {code_, acu::replay(replay)};
 }
 
 template <typename Function>
@@ -308,10 +308,10 @@ result<acu::replay> replay::record(client_ref client, Function &&function,
     acu_replay *replay = nullptr;
     using called = detail::called<client_ref, acu_client, std::remove_reference_t<Function>>;
     called call(function);
-    const acu_result code = acu_replay_record(client.get(), called::call, &call, named.data(),
-                                              named.size(), &replay);
+    const acu_result code_ = acu_replay_record(client.get(), called::call, &call, named.data(),
+                                               named.size(), &replay);
     call.finish();
-    return {code, acu::replay(replay)};
+    return {code_, acu::replay(replay)};
 }
 
 inline result<> replay_ref::run() const {
@@ -328,8 +328,8 @@ inline const char *replay_ref::why() const {
 
 inline result<block_ref> replay_ref::get_block(const char *name) const {
     acu_block *block = nullptr;
-    const acu_result code = acu_replay_get_block(get(), name, &block);
-    return {code, block};
+    const acu_result code_ = acu_replay_get_block(get(), name, &block);
+    return {code_, block};
 }
 
 inline acu::replay replay_ref::retain() const {
@@ -381,8 +381,8 @@ inline const char *runtime_name(int runtime) {
 
 inline result<int> runtime_find(const char *name) {
     int runtime = {};
-    const acu_result code = acu_runtime_find(name, &runtime);
-    return {code, runtime};
+    const acu_result code_ = acu_runtime_find(name, &runtime);
+    return {code_, runtime};
 }
 
 inline void runtime_add_all() {
@@ -391,8 +391,8 @@ inline void runtime_add_all() {
 
 inline result<int> runtime_get_device_count(int runtime) {
     int count = {};
-    const acu_result code = acu_runtime_get_device_count(runtime, &count);
-    return {code, count};
+    const acu_result code_ = acu_runtime_get_device_count(runtime, &count);
+    return {code_, count};
 }
 
 inline acu::place runtime_best() {
@@ -401,14 +401,14 @@ inline acu::place runtime_best() {
 
 inline result<int> runtime_register(const acu_backend *backend) {
     int runtime = {};
-    const acu_result code = acu_runtime_register(backend, &runtime);
-    return {code, runtime};
+    const acu_result code_ = acu_runtime_register(backend, &runtime);
+    return {code_, runtime};
 }
 
 inline result<int> runtime_open(const char *path) {
     int runtime = {};
-    const acu_result code = acu_runtime_open(path, &runtime);
-    return {code, runtime};
+    const acu_result code_ = acu_runtime_open(path, &runtime);
+    return {code_, runtime};
 }
 
 } // namespace acu
