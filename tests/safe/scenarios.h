@@ -24,6 +24,6 @@ acu_result transfers(void);
 
 /* To be set before: */
 extern acu_device elsewhere; /* another device than 0, if there is one */
-extern bool recaptures;      /* the driver is new enough to capture again */
+extern int driver_is;        /* the version of the driver: 135 for 13.5 */
 
 #endif

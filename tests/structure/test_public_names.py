@@ -17,7 +17,7 @@ VERBS = set(
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
         disable discard enable end enter export fail fill find forget fork free freeze grow import instantiate join
         keep launch leave load map open parse prefetch prepare print query read receive record register reinterpret
-        release remove reserve reset retain run send shrink signal slice synchronize thaw trim unbind unmap update
+        release remove reserve reset retain run send shrink signal slice split synchronize thaw trim unbind unmap update
         upload wait wrap write zero""",
     )
 )
@@ -25,7 +25,7 @@ NOUNS = sorted(
     re.findall(
         r"\w+",
         """allocator args array backend batch block buffer client conditional device device_guard dtype event exec
-        external external_memory external_semaphore graph graph_memory kernel launch mark memory mipmap module
+        execution_context external external_memory external_semaphore graph graph_memory kernel launch mark memory mipmap module
         multicast node physical place pool program quarantine region replay run runtime share stream surface texture
         transfer virtual""",
     ),

@@ -19,6 +19,7 @@ NOUNS = [
     "dlpack",
     "event",
     "exec",
+    "execution_context",
     "external",
     "graph",
     "kernel",
