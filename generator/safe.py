@@ -82,10 +82,10 @@ class _Checker:
 
     def values(self) -> dict[str, int]:
         """All that CUDA has of this."""
-        newest = self.libraries[0].newest
         bits = self.parameters.section("flags").get(self.entry.get("flags", ""), self.entry.get("of", ""))
         if isinstance(bits, str):
-            return dict(newest.enums[bits].values) if bits in newest.enums else {}
+            enums = (library.newest.enums.get(bits) for library in self.libraries)
+            return next((dict(enum.values) for enum in enums if enum is not None), {})
         return {name: number for name in bits if (number := self.number(name)) is not None}
 
     def number(self, name: str) -> int | None:

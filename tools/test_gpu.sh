@@ -33,7 +33,8 @@ program() (
     name=$1
     shift
     mkdir -p "$(dirname "$build/$name")"
-    "$cc" -s -Wl,--gc-sections -o "$build/$name" "$@" "$build"/objects/library/*.o -ldl -lpthread
+    "$cc" -s -Wl,--gc-sections -o "$build/$name" "$@" "$build"/objects/library/*.o "$build"/objects/generated/*.o \
+        -ldl -lpthread
 )
 
 build_safe() {
@@ -56,8 +57,10 @@ build_safe() {
 
 # The interface over several machines: its cases, and random programs of it.
 build_runtime() {
-    define='-D_DEFAULT_SOURCE' objects runtime "$root"/tests/runtime/suite/*.c "$root"/tests/runtime/made_up.c
-    define='-D_DEFAULT_SOURCE' objects random "$root"/tests/runtime/random/*.c
+    define="-D_DEFAULT_SOURCE -DFETCHED=\"$ANYCUDA_TOOLKITS/webgpu/lib/libwgpu_native-release.so\""
+    objects runtime "$root"/tests/runtime/suite/*.c "$root"/tests/runtime/made_up.c
+    objects random "$root"/tests/runtime/random/*.c
+    define=
     program runtime/suite "$build"/objects/runtime/*.o "$build"/objects/sim/*.o
     program runtime/random "$build"/objects/random/*.o "$build"/objects/runtime/kept.o "$build"/objects/runtime/where.o \
         "$build"/objects/runtime/forms.o "$build"/objects/runtime/made_up.o "$build"/objects/sim/*.o
@@ -95,6 +98,10 @@ build_bench() {
     program share "$build"/objects/share/*.o
     objects runtime_cuda "$root/bench/runtime_cuda.c" "$root/bench/pairs.c"
     program runtime_cuda "$build"/objects/runtime_cuda/*.o
+    objects runtime_pipeline "$root/bench/runtime_pipeline.c" "$root/bench/pairs.c"
+    program runtime_pipeline "$build"/objects/runtime_pipeline/*.o "$build"/objects/sim/*.o
+    objects runtime_webgpu "$root/bench/runtime_webgpu.c" "$root/bench/pairs.c"
+    program runtime_webgpu "$build"/objects/runtime_webgpu/*.o
     objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
     program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"
@@ -108,7 +115,8 @@ build_bench() {
 build_all() {
     echo "compiling with $("$cc" --version | head -n 1) …" >&2
     # shellcheck disable=SC2046
-    objects library $(find "$root/src" -name '*.c' ! -path '*/src/sim/*') "$root"/generated/src/*.c
+    objects library $(find "$root/src" -name '*.c' ! -path '*/src/sim/*')
+    objects generated "$root"/generated/src/*.c # apart, since src/runtime/ has files of the same names
     # shellcheck disable=SC2046
     objects sim $(find "$root/src/sim" "$root/generated/src/sim" -name '*.c' ! -path '*/shared/*')
     objects smoke "$root"/tests/gpu/*.c

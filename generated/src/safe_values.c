@@ -49,6 +49,43 @@ SAME(ACU_DEVICE_MAP_HOST, cudaDeviceMapHost);
 SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
 SAME(ACU_DEVICE_SYNC_MEMORY_OPERATIONS, cudaDeviceSyncMemops);
 
+/* acu_cache_config */
+SAME(ACU_CACHE_PREFER_NONE, cudaFuncCachePreferNone);
+SAME(ACU_CACHE_PREFER_SHARED, cudaFuncCachePreferShared);
+SAME(ACU_CACHE_PREFER_L1, cudaFuncCachePreferL1);
+SAME(ACU_CACHE_PREFER_EQUAL, cudaFuncCachePreferEqual);
+
+/* acu_peer_info */
+HAS(acu_peer_info, access);
+HAS(acu_peer_info, native_atomics);
+HAS(acu_peer_info, some_native_atomics);
+HAS(acu_peer_info, array_access);
+HAS(acu_peer_info, performance_rank);
+
+/* acu_atomic_operation */
+SAME(ACU_ATOMIC_INTEGER_ADD, cudaAtomicOperationIntegerAdd);
+SAME(ACU_ATOMIC_INTEGER_MIN, cudaAtomicOperationIntegerMin);
+SAME(ACU_ATOMIC_INTEGER_MAX, cudaAtomicOperationIntegerMax);
+SAME(ACU_ATOMIC_INTEGER_INCREMENT, cudaAtomicOperationIntegerIncrement);
+SAME(ACU_ATOMIC_INTEGER_DECREMENT, cudaAtomicOperationIntegerDecrement);
+SAME(ACU_ATOMIC_AND, cudaAtomicOperationAnd);
+SAME(ACU_ATOMIC_OR, cudaAtomicOperationOr);
+SAME(ACU_ATOMIC_XOR, cudaAtomicOperationXOR);
+SAME(ACU_ATOMIC_EXCHANGE, cudaAtomicOperationExchange);
+SAME(ACU_ATOMIC_CAS, cudaAtomicOperationCAS);
+SAME(ACU_ATOMIC_FLOAT_ADD, cudaAtomicOperationFloatAdd);
+SAME(ACU_ATOMIC_FLOAT_MIN, cudaAtomicOperationFloatMin);
+SAME(ACU_ATOMIC_FLOAT_MAX, cudaAtomicOperationFloatMax);
+
+/* acu_atomic_capability */
+SAME(ACU_ATOMIC_SIGNED, cudaAtomicCapabilitySigned);
+SAME(ACU_ATOMIC_UNSIGNED, cudaAtomicCapabilityUnsigned);
+SAME(ACU_ATOMIC_REDUCTION, cudaAtomicCapabilityReduction);
+SAME(ACU_ATOMIC_SCALAR_32, cudaAtomicCapabilityScalar32);
+SAME(ACU_ATOMIC_SCALAR_64, cudaAtomicCapabilityScalar64);
+SAME(ACU_ATOMIC_SCALAR_128, cudaAtomicCapabilityScalar128);
+SAME(ACU_ATOMIC_VECTOR_32X4, cudaAtomicCapabilityVector32x4);
+
 /* acu_stream_flag */
 SAME(ACU_STREAM_NON_BLOCKING, cudaStreamNonBlocking);
 
@@ -181,6 +218,10 @@ HAS(acu_grid, programmatic_event);
 HAS(acu_grid, begun_event);
 HAS(acu_grid, memory_domain);
 HAS(acu_grid, window);
+
+/* acu_loading_mode */
+SAME(ACU_LOADING_EAGER, CU_MODULE_EAGER_LOADING);
+SAME(ACU_LOADING_LAZY, CU_MODULE_LAZY_LOADING);
 
 /* acu_jit_options */
 HAS(acu_jit_options, max_registers);

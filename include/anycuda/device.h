@@ -168,8 +168,102 @@ ACU_CHECKED acu_result acu_device_get_flags(acu_device device, unsigned *flags);
 /** Sets the device's flags (acu_device_flag bits). */
 ACU_CHECKED acu_result acu_device_set_flags(acu_device device, unsigned flags);
 
+/** Which kernels' memory shall be the greater part of a cache that both share, with CUDA's numbers
+ * (cudaFuncCache). */
+typedef enum acu_cache_config {
+    ACU_CACHE_PREFER_NONE = 0,
+    ACU_CACHE_PREFER_SHARED = 1, /* shared memory */
+    ACU_CACHE_PREFER_L1 = 2,     /* the L1 cache */
+    ACU_CACHE_PREFER_EQUAL = 3
+} acu_cache_config;
+
+/**
+ * Asks how the device divides its multiprocessors' memory. Where the division is fixed, the answer
+ * is ACU_CACHE_PREFER_NONE.
+ */
+ACU_CHECKED acu_result acu_device_get_cache_config(acu_device device, acu_cache_config *config);
+
+/**
+ * Sets how the device shall divide its multiprocessors' memory, which a kernel's own wish comes
+ * before. A change may wait for the device at the next launch. Errors: 1 where there is no such
+ * division.
+ */
+ACU_CHECKED acu_result acu_device_set_cache_config(acu_device device, acu_cache_config config);
+
+/**
+ * Makes all persisting lines of the device's L2 cache normal ones.
+ *
+ * Errors: CUDA's own where the device has no persisting lines.
+ */
+ACU_CHECKED acu_result acu_device_reset_persisting_l2(acu_device device);
+
 /** Asks whether `device` can read and write the memory of `peer` directly. */
 ACU_CHECKED acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can);
+
+/** What the link from one device to another can do. */
+typedef struct acu_peer_info {
+    bool access;              /* the device can read and write the peer's memory directly */
+    bool native_atomics;      /* the link does atomic operations on the peer's memory itself, */
+    bool some_native_atomics; /* or only those of acu_device_get_peer_atomics(); since CUDA 13.0 */
+    bool array_access;        /* the device can use the peer's arrays */
+    int performance_rank;     /* among the links of this machine: 0 is the fastest */
+} acu_peer_info;
+
+/**
+ * Asks what the link from `device` to `peer` can do.
+ *
+ * Errors: ACU_ERROR_ARGUMENT where both are one device.
+ */
+ACU_CHECKED acu_result acu_device_get_peer_info(acu_device device, acu_device peer,
+                                                acu_peer_info *info);
+
+/** Atomic operations, with CUDA's numbers (cudaAtomicOperation). */
+typedef enum acu_atomic_operation {
+    ACU_ATOMIC_INTEGER_ADD = 0,
+    ACU_ATOMIC_INTEGER_MIN = 1,
+    ACU_ATOMIC_INTEGER_MAX = 2,
+    ACU_ATOMIC_INTEGER_INCREMENT = 3,
+    ACU_ATOMIC_INTEGER_DECREMENT = 4,
+    ACU_ATOMIC_AND = 5,
+    ACU_ATOMIC_OR = 6,
+    ACU_ATOMIC_XOR = 7,
+    ACU_ATOMIC_EXCHANGE = 8,
+    ACU_ATOMIC_CAS = 9, /* compare and swap */
+    ACU_ATOMIC_FLOAT_ADD = 10,
+    ACU_ATOMIC_FLOAT_MIN = 11,
+    ACU_ATOMIC_FLOAT_MAX = 12
+} acu_atomic_operation;
+
+/** What a link does natively of an atomic operation; without any of these bits, nothing. */
+enum acu_atomic_capability {
+    ACU_ATOMIC_SIGNED = 1,
+    ACU_ATOMIC_UNSIGNED = 2,
+    ACU_ATOMIC_REDUCTION = 4, /* without the value that was there before */
+    ACU_ATOMIC_SCALAR_32 = 8, /* on numbers of 32 bits */
+    ACU_ATOMIC_SCALAR_64 = 16,
+    ACU_ATOMIC_SCALAR_128 = 32,
+    ACU_ATOMIC_VECTOR_32X4 = 64
+};
+
+/**
+ * Asks which kinds of an atomic operation the link from `device` to the host's memory does natively
+ * (acu_atomic_capability bits).
+ *
+ * Errors: 801 before CUDA 13.0; 1 where there is no such operation.
+ */
+ACU_CHECKED acu_result acu_device_get_host_atomics(acu_device device,
+                                                   acu_atomic_operation operation,
+                                                   unsigned *capabilities);
+
+/**
+ * Asks the same of the link from `device` to the memory of `peer`.
+ *
+ * Errors: 801 before CUDA 13.0; 1 where there is no such operation; ACU_ERROR_ARGUMENT where both
+ * are one device.
+ */
+ACU_CHECKED acu_result acu_device_get_peer_atomics(acu_device device, acu_device peer,
+                                                   acu_atomic_operation operation,
+                                                   unsigned *capabilities);
 
 /** Lets `device` use the memory of `peer`; success if it could already. */
 ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_device peer);

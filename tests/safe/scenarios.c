@@ -6,7 +6,11 @@
 #include <sched.h>
 
 acu_device elsewhere;
-int driver_is;
+int known_driver;
+
+bool is_known_since(int version) {
+    return runtime_version() >= version && known_driver >= version;
+}
 
 static acu_result streams_and_events(void) {
     float ms;
@@ -513,7 +517,7 @@ static acu_result captures_of_more(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
     ACU_TRY(acu_stream_capture(a, NULL, put_events_and_memory_on, event, &graph));
     ACU_TRY(acu_stream_capture(a, NULL, put_fill_on, x, &plain));
-    if (runtime_version() < 13030 || driver_is < 133)
+    if (!is_known_since(13030))
         return 0;
     return acu_stream_capture(a, &(acu_capture_options){.into = plain, .again = true}, put_fill_on,
                               x, &same);
@@ -562,6 +566,34 @@ static acu_result questions_of_graphs(void) {
     ACU_TRY(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, &used));
     ACU_TRY(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED_HIGH));
     return acu_graph_memory_trim(0);
+}
+
+static acu_result pictures(void) {
+    acu_node nodes[3];
+    acu_profile_options how = {.replays = 1};
+    const acu_grid grid = acu_grid_1d(1, 1);
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *wrapped = NULL;
+    ACU_AUTO(acu_graph) *clone = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(load_scale(&kernel));
+    ACU_TRY(acu_graph_create(&graph));
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
+    ACU_TRY(acu_graph_add_empty(graph, NULL, 0, &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){x, x, 8, 0, 8}, &nodes[1]));
+    ACU_TRY(acu_graph_add_kernel(graph, nodes, 2, kernel, &grid, args, 3, &nodes[2]));
+    ACU_TRY(acu_node_set_name(nodes[2], "scale it"));
+    ACU_TRY(acu_graph_clone(graph, &clone));
+    ACU_TRY(acu_graph_profile(graph, a, &how));
+    how.together = true;
+    ACU_TRY(acu_graph_profile(graph, a, &how));
+    ACU_TRY(acu_graph_draw(graph, "/dev/null"));
+    ACU_TRY(acu_graph_wrap(acu_graph_raw(graph), &wrapped)); /* CUDA names its kernel */
+    return acu_graph_draw(wrapped, "/dev/null");
 }
 
 static acu_result change_kernel(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
@@ -808,7 +840,7 @@ static acu_result execution_contexts(void) {
     acu_execution_context *made[2] = {NULL, NULL};
     ACU_TRY(acu_stream_create(0, NULL, &plain));
     ACU_TRY(acu_event_create(0, NULL, &event));
-    if (driver_is < 125)
+    if (known_driver < 12050)
         return 0;
     ACU_TRY(acu_device_get_multiprocessors(0, &all));
     acu_result split = acu_device_split(0, parts, 2, made);
@@ -817,10 +849,10 @@ static acu_result execution_contexts(void) {
     ACU_TRY(split);
     ACU_TRY(acu_execution_context_split(first, &one, 1, &half));
     ACU_TRY(acu_execution_context_get_info(rest, &info));
-    if (driver_is >= 130)
+    if (known_driver >= 13000)
         ACU_TRY(acu_execution_context_get_id(rest, &id));
     ACU_TRY(acu_execution_context_create_stream(first, NULL, &stream));
-    if (driver_is >= 131)
+    if (known_driver >= 13010)
         ACU_TRY(acu_stream_get_multiprocessors(stream, &count));
     ACU_TRY(acu_execution_context_record_event(first, event));
     ACU_TRY(acu_execution_context_wait_event(half, event));
@@ -900,6 +932,7 @@ const scenario scenarios[] = {
     {"two_streams", two_streams},
     {"pools", pools},
     {"devices", devices},
+    {"links_and_caches", links_and_caches},
     {"captures", captures},
     {"graphs", graphs},
     {"kernels_in_graphs", kernels_in_graphs},
@@ -910,6 +943,7 @@ const scenario scenarios[] = {
     {"kernels", kernels},
     {"launches", launches},
     {"questions_of_graphs", questions_of_graphs},
+    {"pictures", pictures},
     {"changes_of_execs", changes_of_execs},
     {"captures_by_hand", captures_by_hand},
     {"devices_and_pools", devices_and_pools},

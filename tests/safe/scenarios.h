@@ -14,6 +14,8 @@ enum { MOST_SCENARIOS = 100 };
 extern const scenario scenarios[];
 extern const size_t scenario_count;
 
+/* The scenarios of scenarios_device.c. */
+acu_result links_and_caches(void);
 /* That of scenarios_external.c. */
 acu_result other_apis(void);
 /* The scenarios of scenarios_memory.c. */
@@ -24,6 +26,9 @@ acu_result transfers(void);
 
 /* To be set before: */
 extern acu_device elsewhere; /* another device than 0, if there is one */
-extern int driver_is;        /* the version of the driver: 135 for 13.5 */
+extern int known_driver;     /* its version, 13030 */
+
+/* Returns whether runtime and driver are that version, or newer; makes no call of CUDA. */
+bool is_known_since(int version);
 
 #endif

@@ -159,6 +159,81 @@ static void peers(void **state) {
     FAILS(acu_device_disable_peer_access(0, 4), 101, "device 4 does not exist; there ");
 }
 
+static void links_to_peers(void **state) {
+    (void)state;
+    acu_peer_info info = {.performance_rank = 99};
+    bool can = false;
+    FAILS(acu_device_get_peer_info(0, 0, &info), ACU_ERROR_ARGUMENT,
+          "'device' and 'peer' are both device 0");
+    FAILS(acu_device_get_peer_info(0, 7, &info), 101, "device 7 does not exist; there ");
+    FAILS(acu_device_get_peer_info(0, 1, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
+    NEEDS_TWO_DEVICES();
+    OK(acu_device_set_current(1));
+    acu_clear_error();
+    OK(acu_device_get_peer_info(ACU_DEVICE_CURRENT, 0, &info));
+    assert_int_equal(acu_last_error(), 0); /* also where the runtime lacks an attribute */
+    OK(acu_device_can_access_peer(1, 0, &can));
+    assert_int_equal(info.access, can);
+    assert_true(info.performance_rank >= 0);
+    if (is_simulated())
+        assert_true(info.access && info.native_atomics && !info.some_native_atomics);
+    OK(acu_device_set_current(0));
+}
+
+static void atomics_over_links(void **state) {
+    (void)state;
+    unsigned can = 99;
+    if (acu_loaded(ACU_CUDART)->version < 13000) {
+        FAILS(acu_device_get_host_atomics(0, ACU_ATOMIC_CAS, &can), 801, "needs CUDA 13.0");
+        if (another_device())
+            FAILS(acu_device_get_peer_atomics(0, 1, ACU_ATOMIC_CAS, &can), 801, "needs CUDA 13.0");
+        return;
+    }
+    if (!is_since(13000))
+        return; /* the driver's own refusal, whose words are the runtime's */
+    OK(acu_device_get_host_atomics(0, ACU_ATOMIC_CAS, &can));
+    if (is_simulated())
+        assert_int_equal(can, 0); /* an x86 host has no native ones */
+    FAILS(acu_device_get_host_atomics(0, (acu_atomic_operation)no_such, &can), 1,
+          "cudaDeviceGetHostAtomicCapabilities");
+    FAILS(acu_device_get_peer_atomics(0, 0, ACU_ATOMIC_CAS, &can), ACU_ERROR_ARGUMENT,
+          "'device' and 'peer' are both device 0");
+    NEEDS_TWO_DEVICES();
+    OK(acu_device_get_peer_atomics(0, 1, ACU_ATOMIC_INTEGER_ADD, &can));
+    if (is_simulated())
+        assert_true(can & ACU_ATOMIC_SCALAR_32 && can & ACU_ATOMIC_SIGNED);
+    FAILS(acu_device_get_peer_atomics(0, 1, (acu_atomic_operation)no_such, &can), 1,
+          "cudaDeviceGetP2PAtomicCapabilities");
+}
+
+static void caches(void **state) {
+    (void)state;
+    acu_cache_config config = ACU_CACHE_PREFER_SHARED;
+    const acu_device device = another_device();
+    acu_device current = -1;
+    OK(acu_device_set_cache_config(device, ACU_CACHE_PREFER_L1));
+    OK(acu_device_get_cache_config(device, &config));
+    assert_int_equal(config, ACU_CACHE_PREFER_L1);
+    OK(acu_device_set_cache_config(device, ACU_CACHE_PREFER_NONE));
+    FAILS(acu_device_set_cache_config(device, (acu_cache_config)no_such), 1,
+          "cudaDeviceSetCacheConfig");
+    OK(acu_device_reset_persisting_l2(device));
+    OK(acu_device_get_current(&current));
+    assert_int_equal(current, 0);
+}
+
+static void caches_during_a_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    ACU_AUTO(acu_stream) *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_stream_begin_capture(noted(stream), NULL));
+    OK(acu_device_set_cache_config(0, ACU_CACHE_PREFER_NONE));
+    OK(acu_device_reset_persisting_l2(0));
+    OK(acu_stream_end_capture(stream, &graph));
+    OK(acu_graph_release(graph));
+}
+
 static void reset_spares_what_is_alive(void **state) {
     (void)state;
     acu_stream *stream = NULL;
@@ -202,6 +277,10 @@ int main(void) {
         TEST(info_is_the_same_on_old_runtimes),
         TEST(memory_limits_flags_priorities),
         TEST(peers),
+        TEST(links_to_peers),
+        TEST(atomics_over_links),
+        TEST(caches),
+        TEST(caches_during_a_capture),
         TEST(reset_spares_what_is_alive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

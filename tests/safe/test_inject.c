@@ -205,11 +205,10 @@ static void find_another_device(const injection *it) {
     exit(another_device());
 }
 
-/* The status of a process has 8 bits: 135 for 13.5. */
 static void ask_driver(const injection *it) {
-    const int version = driver_version();
     (void)it;
-    exit(version / 1000 * 10 + version % 1000 / 10);
+    const int version = driver_version();
+    exit(version / 1000 * 10 + version % 1000 / 10); /* an exit status is a byte */
 }
 
 static void ask_simulated(const injection *it) {
@@ -357,7 +356,8 @@ int main(int count, char **words) {
     if (next == MAP_FAILED)
         return 1;
     simulated = WEXITSTATUS(alone(ask_simulated, NULL));
-    driver_is = WEXITSTATUS(alone(ask_driver, NULL));
+    const int version = WEXITSTATUS(alone(ask_driver, NULL));
+    known_driver = version / 10 * 1000 + version % 10 * 10;
     elsewhere = WEXITSTATUS(alone(find_another_device, NULL)); /* CUDA does not survive a fork */
     for (size_t i = 0; i < scenario_count; i++)
         tests[i] = (struct CMUnitTest){.name = scenarios[i].name,

@@ -11,6 +11,8 @@ static void devices(void **state) {
     unsigned flags;
     bool can;
     acu_device_info info;
+    acu_peer_info peer;
+    acu_cache_config cache;
     acu_device_guard guard = {0};
     char text[ACU_UUID_SIZE];
     NO_DEVICE(acu_device_set_current(absent));
@@ -31,6 +33,14 @@ static void devices(void **state) {
     NO_DEVICE(acu_device_enable_peer_access(0, absent));
     NO_DEVICE(acu_device_disable_peer_access(absent, 0));
     NO_DEVICE(acu_device_disable_peer_access(0, absent));
+    NO_DEVICE(acu_device_get_peer_info(absent, 0, &peer));
+    NO_DEVICE(acu_device_get_peer_info(0, absent, &peer));
+    NO_DEVICE(acu_device_get_host_atomics(absent, ACU_ATOMIC_CAS, &flags));
+    NO_DEVICE(acu_device_get_peer_atomics(absent, 0, ACU_ATOMIC_CAS, &flags));
+    NO_DEVICE(acu_device_get_peer_atomics(0, absent, ACU_ATOMIC_CAS, &flags));
+    NO_DEVICE(acu_device_get_cache_config(absent, &cache));
+    NO_DEVICE(acu_device_set_cache_config(absent, ACU_CACHE_PREFER_L1));
+    NO_DEVICE(acu_device_reset_persisting_l2(absent));
     NO_DEVICE(acu_device_synchronize(absent));
     NO_DEVICE(acu_device_reset(absent));
     NOT_NULL(acu_device_get_count(NULL));
@@ -47,6 +57,11 @@ static void devices(void **state) {
     NOT_NULL(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, NULL));
     NOT_NULL(acu_device_get_flags(0, NULL));
     NOT_NULL(acu_device_can_access_peer(0, 0, NULL));
+    NOT_NULL(acu_device_get_peer_info(0, 1, NULL));
+    NOT_NULL(acu_device_get_host_atomics(0, ACU_ATOMIC_CAS, NULL));
+    NOT_NULL(acu_device_get_peer_atomics(0, 1, ACU_ATOMIC_CAS, NULL));
+    NOT_NULL(acu_device_get_cache_config(0, NULL));
+    REFUSED(acu_device_get_peer_info(0, 0, &peer), ACU_ERROR_ARGUMENT, "no link to itself");
     OK(acu_device_leave(NULL));
     acu_device_guard_cleanup(NULL);
 }
@@ -566,6 +581,7 @@ static void modules(void **state) {
     const acu_module_program program = {.text = ""};
     struct CUlib_st *library = (struct CUlib_st *)good.kernel; /* is not looked at */
     struct CUmod_st *module = (struct CUmod_st *)good.kernel;
+    NOT_NULL(acu_module_get_loading_mode(NULL));
     NO_DEVICE(acu_module_load(absent, &source, &made));
     NO_DEVICE(acu_module_compile(absent, &program, &made));
     NO_DEVICE(acu_module_wrap(absent, library, &made));

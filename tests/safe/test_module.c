@@ -47,6 +47,16 @@ static void text_image_and_file(void **state) {
     unlink(path);
 }
 
+static void when_code_is_loaded(void **state) {
+    (void)state;
+    acu_loading_mode mode = (acu_loading_mode)0;
+    const char *chosen = getenv("CUDA_MODULE_LOADING");
+    OK(acu_module_get_loading_mode(&mode));
+    assert_true(mode == ACU_LOADING_EAGER || mode == ACU_LOADING_LAZY);
+    if (!is_simulated() && chosen && strcmp(chosen, "EAGER") == 0)
+        assert_int_equal(mode, ACU_LOADING_EAGER);
+}
+
 static void what_is_no_source(void **state) {
     (void)state;
     acu_module *module = NULL;
@@ -457,6 +467,7 @@ static void unloading_waits_for_captures(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(text_image_and_file),
+        KERNEL_TEST(when_code_is_loaded),
         KERNEL_TEST(what_is_no_source),
         KERNEL_TEST(images_that_are_cut_off),
         KERNEL_TEST(text_that_is_no_ptx),

@@ -146,6 +146,26 @@ static row without_optimization(unsigned anisotropy, const char *what) {
     return r;
 }
 
+/* Whether texels outside are another mode's where only a dimension that the texture lacks has it.
+ */
+static row with_mode_of_y(void) {
+    row r = of_floats(G_1D, "1d clamp, y border");
+    r.places = C_EDGE;
+    r.sampler.normalizedCoords = 0;
+    r.sampler.addressMode[0] = cudaAddressModeClamp;
+    r.sampler.addressMode[1] = r.sampler.addressMode[2] = cudaAddressModeBorder;
+    return r;
+}
+
+static row levels_in_texels(void) {
+    row r = by_derivatives(G_2D, 32, 0, P_LEVEL, "2d level in texels");
+    r.operation = OP_LEVEL;
+    r.places = C_LEVELS;
+    r.sampler.normalizedCoords = 0;
+    r.sampler.addressMode[0] = r.sampler.addressMode[1] = cudaAddressModeClamp;
+    return r;
+}
+
 int get_more_row(unsigned index, row *out) {
     const row rows[] = {with_modes(BC6H),
                         with_modes(BC6H_SIGNED),
@@ -188,7 +208,9 @@ int get_more_row(unsigned index, row *out) {
                         by_derivatives(G_2D, 32, 4, P_ONE, "2d grad aniso 4 one"),
                         by_derivatives(G_2D, 32, 16, P_ONE, "2d grad aniso 16 one"),
                         without_optimization(0, "2d grad exact"),
-                        without_optimization(4, "2d grad aniso 4 exact")};
+                        without_optimization(4, "2d grad aniso 4 exact"),
+                        with_mode_of_y(),
+                        levels_in_texels()};
     if (index >= sizeof rows / sizeof *rows)
         return 0;
     *out = rows[index];

@@ -15,6 +15,8 @@ NOUNS = [
     "batch",
     "buffer",
     "capture",
+    "code",
+    "code_cache",
     "device",
     "dlpack",
     "event",

@@ -1,5 +1,5 @@
-/* Devices: what they are, what is set for them, and which one is current. device_sync.c waits for
- * them. */
+/* Devices: what they are, what is set for them, and which one is current. device_link.c has their
+ * links, and device_sync.c waits for them. */
 #include "safe/base/device.h"
 
 #include <assert.h>
@@ -110,17 +110,6 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
     acu_record_restore(&before);
 }
 
-/* Runs `call` with the device current, and returns from the public function. */
-#define ON_DEVICE(device, call)                                                                    \
-    do {                                                                                           \
-        acu_guard guard;                                                                           \
-        int code = acu_guard_enter(&guard, (device));                                              \
-        if (!code)                                                                                 \
-            code = (int)(call);                                                                    \
-        acu_guard_leave(&guard);                                                                   \
-        return OUTCOME((device), code);                                                            \
-    } while (0)
-
 /* ---- what a device is ---- */
 
 acu_result acu_device_get_attribute(acu_device device, int attribute, int *value) {
@@ -134,18 +123,20 @@ acu_result acu_device_get_attribute(acu_device device, int attribute, int *value
     return acu_cuda_failed(__func__, text, code);
 }
 
-/* Asks for an attribute that this runtime or device may lack: it is 0 then, and no error is left
- * behind. */
-static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
-    acu_saved_record before;
-    acu_record_save(&before);
-    int code = (int)cudaDeviceGetAttribute(value, attribute, device);
+int acu_device_optional(int code, int *value, const acu_saved_record *before) {
     if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported)
         return code;
     *value = 0;
     (void)cudaGetLastError();
-    acu_record_restore(&before);
+    acu_record_restore(before);
     return 0;
+}
+
+static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    return acu_device_optional((int)cudaDeviceGetAttribute(value, attribute, device), value,
+                               &before);
 }
 
 static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p) {
@@ -236,21 +227,21 @@ acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
 
 acu_result acu_device_get_memory(acu_device device, size_t *free_bytes, size_t *total_bytes) {
     size_t unused_free, unused_total;
-    ON_DEVICE(device, cudaMemGetInfo(free_bytes ? free_bytes : &unused_free,
-                                     total_bytes ? total_bytes : &unused_total));
+    ACU_ON_DEVICE(device, cudaMemGetInfo(free_bytes ? free_bytes : &unused_free,
+                                         total_bytes ? total_bytes : &unused_total));
 }
 
 acu_result acu_device_get_priority_range(acu_device device, int *least, int *greatest) {
     ACU_NEED_POINTER(least);
     ACU_NEED_POINTER(greatest);
-    ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
+    ACU_ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
 }
 
 /* ---- what is set ---- */
 
 acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_t *value) {
     ACU_NEED_POINTER(value);
-    ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
+    ACU_ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
 
 static int set_limit(acu_device_limit limit, size_t value) {
@@ -260,59 +251,40 @@ static int set_limit(acu_device_limit limit, size_t value) {
 }
 
 acu_result acu_device_set_limit(acu_device device, acu_device_limit limit, size_t value) {
-    ON_DEVICE(device, set_limit(limit, value));
+    ACU_ON_DEVICE(device, set_limit(limit, value));
 }
 
 acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
     ACU_NEED_POINTER(flags);
-    ON_DEVICE(device, cudaGetDeviceFlags(flags));
+    ACU_ON_DEVICE(device, cudaGetDeviceFlags(flags));
 }
 
 acu_result acu_device_set_flags(acu_device device, unsigned flags) {
-    ON_DEVICE(device, cudaSetDeviceFlags(flags));
+    ACU_ON_DEVICE(device, cudaSetDeviceFlags(flags));
 }
 
-acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can) {
-    int answer = 0;
-    ACU_NEED_POINTER(can);
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    ACU_TRY(acu_device_resolve(__func__, &peer));
-    int code = (int)cudaDeviceCanAccessPeer(&answer, device, peer);
-    *can = !code && answer;
-    return OUTCOME(device, code);
+static int get_cache_config(acu_cache_config *config) {
+    enum cudaFuncCache found = cudaFuncCachePreferNone;
+    int code = (int)cudaDeviceGetCacheConfig(&found);
+    *config = (acu_cache_config)found;
+    return code;
 }
 
-/* Returns 0 where the code means that nothing was to be done, and takes that error back; else the
- * code. */
-static int forgive(int code, int forgiven, const acu_saved_record *before) {
-    if (code != forgiven)
-        return code;
-    (void)cudaGetLastError();
-    acu_record_restore(before);
-    return 0;
-}
-
-static int enable_peer(acu_device peer) {
-    acu_saved_record before;
-    acu_record_save(&before);
-    int code = (int)cudaDeviceEnablePeerAccess(peer, 0);
-    return forgive(code, cudaErrorPeerAccessAlreadyEnabled, &before);
-}
-
-static int disable_peer(acu_device peer) {
-    acu_saved_record before;
-    acu_record_save(&before);
+static int set_cache_config(acu_cache_config config) {
     int code;
-    ACU_IGNORING_CAPTURES(code, cudaDeviceDisablePeerAccess(peer));
-    return forgive(code, cudaErrorPeerAccessNotEnabled, &before);
+    ACU_IGNORING_CAPTURES(code, cudaDeviceSetCacheConfig((enum cudaFuncCache)config));
+    return code;
 }
 
-acu_result acu_device_enable_peer_access(acu_device device, acu_device peer) {
-    ACU_TRY(acu_device_resolve(__func__, &peer));
-    ON_DEVICE(device, enable_peer(peer));
+acu_result acu_device_get_cache_config(acu_device device, acu_cache_config *config) {
+    ACU_NEED_POINTER(config);
+    ACU_ON_DEVICE(device, get_cache_config(config));
 }
 
-acu_result acu_device_disable_peer_access(acu_device device, acu_device peer) {
-    ACU_TRY(acu_device_resolve(__func__, &peer));
-    ON_DEVICE(device, disable_peer(peer));
+acu_result acu_device_set_cache_config(acu_device device, acu_cache_config config) {
+    ACU_ON_DEVICE(device, set_cache_config(config));
+}
+
+acu_result acu_device_reset_persisting_l2(acu_device device) {
+    ACU_ON_DEVICE(device, cudaCtxResetPersistingL2Cache());
 }

@@ -36,6 +36,21 @@ int acu_device_resolve(const char *call, acu_device *device);
 /* Returns acu_outcome() on a device. */
 int acu_device_outcome(const char *call, acu_device device, int code);
 
+/* Runs `call` with the device current, and returns from the public function. */
+#define ACU_ON_DEVICE(device, call)                                                                \
+    do {                                                                                           \
+        acu_guard guard;                                                                           \
+        int code = acu_guard_enter(&guard, (device));                                              \
+        if (!code)                                                                                 \
+            code = (int)(call);                                                                    \
+        acu_guard_leave(&guard);                                                                   \
+        return acu_device_outcome(__func__, (device), code);                                       \
+    } while (0)
+
+/* Takes the code of a question about an attribute that this runtime or device may lack: the value
+ * is 0 then, no error is left behind, and 0 is returned. `before` was saved before the question. */
+int acu_device_optional(int code, int *value, const acu_saved_record *before);
+
 /* Sets what is called where a thread has waited for the device, so that what CUDA frees only after
  * waiting is freed there, or for all devices (-1). */
 void acu_device_when_idle(void (*free_all)(int device));
