@@ -33,6 +33,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/profile.h>
 #include <anycuda/region.h>
 #include <anycuda/share.h>
 #include <anycuda/status.h>

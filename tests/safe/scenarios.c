@@ -42,6 +42,14 @@ static acu_result streams_and_events(void) {
     return acu_stream_synchronize(b);
 }
 
+static acu_result profiling(void) {
+    ACU_AUTO(acu_domain) *domain = NULL;
+    ACU_TRY(acu_domain_create("scenario", &domain));
+    ACU_RANGE(domain, "profiled");
+    ACU_TRY(acu_profiler_start());
+    return acu_profiler_stop();
+}
+
 static void once(void *data) {
     __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST);
 }
@@ -925,6 +933,7 @@ static acu_result arrays_and_textures(void) {
 
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
+    {"profiling", profiling},
     {"closures", closures},
     {"every_memory", every_memory},
     {"virtual_memory", virtual_memory},

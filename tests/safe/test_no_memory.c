@@ -398,6 +398,8 @@ static acu_result everything(void) {
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
     ACU_TRY(sample(a));
+    ACU_AUTO(acu_domain) *domain = NULL;
+    ACU_TRY(acu_domain_create("d", &domain));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));

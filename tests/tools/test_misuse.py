@@ -32,6 +32,7 @@ NOUNS = [
     "node",
     "physical",
     "pool",
+    "profile",
     "region",
     "stream",
     "texture",
