@@ -305,10 +305,10 @@ def _check_names(document: Mapping, read: Headers) -> None:
     for name, at in places:
         if name not in names:
             stops.found.append(GeneratorError(f"no public header declares `{name}`", at))
-    for at, noun in enumerate(document["values"]):
+    for index, noun in enumerate(document["values"]):
         if f"acu_{noun}" not in read.typedefs:
             message = f"no public header has a type `acu_{noun}`"
-            stops.found.append(GeneratorError(message, where(document["values"], at)))
+            stops.found.append(GeneratorError(message, where(document["values"], index)))
     stops.end()
 
 
@@ -534,7 +534,10 @@ class _Form:
         if self.is_count(at):
             return self.arrays_of(at) == 1
         if target.endswith("*"):
-            return not target.startswith("const acu_")
+            handle = self.maker.handle_of(target.removesuffix("*").strip())
+            # With a count among the parameters, `contexts` are as many as that says, though it stands elsewhere.
+            several = bool(handle) and one.name.endswith("s") and any(other.name == "count" for other in self.all)
+            return not target.startswith("const acu_") and not several
         if target.startswith("const ") or target in ("void", "char") or self.maker.handle_of(target):
             return False
         return target not in self.maker.read.opaque

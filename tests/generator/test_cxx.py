@@ -35,6 +35,8 @@ ACU_CHECKED acu_result acu_widget_write_typed(acu_widget *widget, acu_dtype dtyp
 ACU_CHECKED acu_result acu_widget_get_parts(acu_widget *widget, int *parts, size_t *count);
 /** Asks for two numbers. */
 ACU_CHECKED acu_result acu_widget_get_range(acu_widget *widget, int *least, int *greatest);
+/** Divides it into `count` others, which the caller owns. */
+ACU_CHECKED acu_result acu_widget_split(acu_widget *widget, const int *parts, size_t count, acu_widget **widgets);
 /** Returns the buffer, which stays the widget's. */
 acu_buffer *acu_widget_buffer(const acu_widget *widget);
 MORE
@@ -76,6 +78,7 @@ def test_a_new_noun_needs_no_hand_work(tmp_path: Path) -> None:
         "result<> write(span<const T> host, stream_ref on = nullptr) const",
         "result<size_t> get_parts(span<int> parts) const",
         "result<widget_get_range_values> get_range() const",
+        "result<> split(span<const int> parts, acu_widget **widgets) const",
         "buffer_ref buffer() const",
     }
     (create,) = (one for one in widget.members if one.name == "create")

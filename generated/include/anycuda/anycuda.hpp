@@ -56,6 +56,8 @@ class code_cache;
 class code_cache_ref;
 class exec;
 class exec_ref;
+class execution_context;
+class execution_context_ref;
 class multicast;
 class multicast_ref;
 class domain;
@@ -195,6 +197,21 @@ class device {
     /** Destroys everything that the process has on the device, also what others made. */
     result<> reset() const;
 
+    /** Asks what a device has to be divided. */
+    result<acu_multiprocessors> get_multiprocessors() const;
+
+    /** Divides a device into parts, none of which has a multiprocessor of another; the caller owns
+     * `count` execution contexts. */
+    result<> split(span<const acu_device_part> parts, acu_execution_context **contexts) const;
+
+    /** Lets the event stand for all that is now on all streams of the device, those of its
+     * execution contexts included; since CUDA 12.5. */
+    result<> record_event(event_ref event) const;
+
+    /** Lets later work on all streams of the device wait for an event, those of its execution
+     * contexts included; since CUDA 12.5. */
+    result<> wait_event(event_ref event) const;
+
   private:
     acu_device value_;
 };
@@ -325,6 +342,13 @@ class stream_ref : public handle<acu_stream> {
     /** Lets later work on the stream wait for what is now on the exporter's stream, which has that
      * number on the stream's device; -1 waits for nothing. */
     result<> wait_dlpack(intptr_t number) const;
+
+    /** Returns the context that the stream was made in, and which stays the stream's. */
+    execution_context_ref execution_context() const;
+
+    /** Asks on how many multiprocessors the stream's work may run; since CUDA 13.1, for any
+     * stream. */
+    result<unsigned> get_multiprocessors() const;
 };
 
 /** An owner of the object: its end is an acu_stream_release(). */
@@ -1823,6 +1847,64 @@ class exec : public owner<exec_ref, acu_exec, acu_exec_release, acu_exec_cleanup
 
     /** Makes a handle that owns a raw exec: the last release destroys both. */
     static result<acu::exec> adopt(CUgraphExec_st *raw);
+};
+
+/** A part of a device. This is a handle that owns nothing; acu::execution_context owns. */
+class execution_context_ref : public handle<acu_execution_context> {
+  public:
+    using handle::handle;
+
+    /** Divides the multiprocessors of an execution context as acu_device_split() divides a
+     * device's. */
+    result<> split(span<const acu_device_part> parts, acu_execution_context **contexts) const;
+
+    /** Returns the CUgreenCtx, which stays the handle's. */
+    CUgreenCtx_st *raw() const;
+
+    /** Adds an owner and returns the context. */
+    acu::execution_context retain() const;
+
+    /** Writes one line that names the context, as errors do; acu_stream_describe() has the
+     * rules. */
+    size_t describe(span<char> text) const;
+
+    /** Returns the context's device. */
+    acu::device device() const;
+
+    /** Asks what the context has. */
+    result<acu_execution_context_info> get_info() const;
+
+    /** Asks for the context's number, which no other context of the process ever has; since CUDA
+     * 13.0. */
+    result<uint64_t> get_id() const;
+
+    /** Makes a stream whose work runs in the context; the caller owns the stream, which keeps the
+     * context. */
+    result<acu::stream> create_stream(given<acu_stream_options> options = nullptr) const;
+
+    /** Lets the event stand for all that is now on all streams of the context. */
+    result<> record_event(event_ref event) const;
+
+    /** Lets later work on all streams of the context wait for an event; an event that was never
+     * recorded is not waited for. */
+    result<> wait_event(event_ref event) const;
+
+    /** Waits until all work on all streams of the context is done. */
+    result<> synchronize() const;
+};
+
+/** An owner of the object: its end is an acu_execution_context_release(). */
+class execution_context : public owner<execution_context_ref, acu_execution_context,
+    acu_execution_context_release, acu_execution_context_cleanup> {
+  public:
+    using owner::owner;
+
+    /** Makes a handle for a raw CUgreenCtx that stays someone else's; the caller owns the new
+     * handle. */
+    static result<acu::execution_context> wrap(acu_device device, CUgreenCtx_st *raw);
+
+    /** Makes a handle that owns a raw one: the last release destroys both. */
+    static result<acu::execution_context> adopt(acu_device device, CUgreenCtx_st *raw);
 };
 
 /** A multicast object. This is a handle that owns nothing; acu::multicast owns. */

@@ -238,6 +238,25 @@ inline result<> device::reset() const {
     return acu_device_reset(value_);
 }
 
+inline result<acu_multiprocessors> device::get_multiprocessors() const {
+    acu_multiprocessors multiprocessors = {};
+    const acu_result code_ = acu_device_get_multiprocessors(value_, &multiprocessors);
+    return {code_, multiprocessors};
+}
+
+inline result<> device::split(span<const acu_device_part> parts,
+                              acu_execution_context **contexts) const {
+    return acu_device_split(value_, parts.data(), parts.size(), contexts);
+}
+
+inline result<> device::record_event(event_ref event) const {
+    return acu_device_record_event(value_, event.get());
+}
+
+inline result<> device::wait_event(event_ref event) const {
+    return acu_device_wait_event(value_, event.get());
+}
+
 inline result<acu::stream> stream::create(acu_device device, given<acu_stream_options> options) {
     acu_stream *stream = nullptr;
     const acu_result code_ = acu_stream_create(device, options.get(), &stream);
@@ -438,6 +457,16 @@ inline intptr_t stream_ref::dlpack() const {
 
 inline result<> stream_ref::wait_dlpack(intptr_t number) const {
     return acu_stream_wait_dlpack(get(), number);
+}
+
+inline execution_context_ref stream_ref::execution_context() const {
+    return acu_stream_execution_context(get());
+}
+
+inline result<unsigned> stream_ref::get_multiprocessors() const {
+    unsigned count = {};
+    const acu_result code_ = acu_stream_get_multiprocessors(get(), &count);
+    return {code_, count};
 }
 
 inline result<acu::event> event::create(acu_device device, given<acu_event_options> options) {
@@ -2347,6 +2376,72 @@ inline result<bool> exec_ref::is_enabled(acu_node node) const {
     bool enabled = {};
     const acu_result code_ = acu_exec_is_enabled(get(), node, &enabled);
     return {code_, enabled};
+}
+
+inline result<> execution_context_ref::split(span<const acu_device_part> parts,
+                                             acu_execution_context **contexts) const {
+    return acu_execution_context_split(get(), parts.data(), parts.size(), contexts);
+}
+
+inline result<acu::execution_context> execution_context::wrap(acu_device device,
+                                                              CUgreenCtx_st *raw) {
+    acu_execution_context *context = nullptr;
+    const acu_result code_ = acu_execution_context_wrap(device, raw, &context);
+    return {code_, acu::execution_context(context)};
+}
+
+inline result<acu::execution_context> execution_context::adopt(acu_device device,
+                                                               CUgreenCtx_st *raw) {
+    acu_execution_context *context = nullptr;
+    const acu_result code_ = acu_execution_context_adopt(device, raw, &context);
+    return {code_, acu::execution_context(context)};
+}
+
+inline CUgreenCtx_st *execution_context_ref::raw() const {
+    return acu_execution_context_raw(get());
+}
+
+inline acu::execution_context execution_context_ref::retain() const {
+    return acu::execution_context(acu_execution_context_retain(get()));
+}
+
+inline size_t execution_context_ref::describe(span<char> text) const {
+    return acu_execution_context_describe(get(), text.data(), text.size());
+}
+
+inline acu::device execution_context_ref::device() const {
+    return acu_execution_context_device(get());
+}
+
+inline result<acu_execution_context_info> execution_context_ref::get_info() const {
+    acu_execution_context_info info = {};
+    const acu_result code_ = acu_execution_context_get_info(get(), &info);
+    return {code_, info};
+}
+
+inline result<uint64_t> execution_context_ref::get_id() const {
+    uint64_t id = {};
+    const acu_result code_ = acu_execution_context_get_id(get(), &id);
+    return {code_, id};
+}
+
+inline result<acu::stream> execution_context_ref::create_stream(
+    given<acu_stream_options> options) const {
+    acu_stream *stream = nullptr;
+    const acu_result code_ = acu_execution_context_create_stream(get(), options.get(), &stream);
+    return {code_, acu::stream(stream)};
+}
+
+inline result<> execution_context_ref::record_event(event_ref event) const {
+    return acu_execution_context_record_event(get(), event.get());
+}
+
+inline result<> execution_context_ref::wait_event(event_ref event) const {
+    return acu_execution_context_wait_event(get(), event.get());
+}
+
+inline result<> execution_context_ref::synchronize() const {
+    return acu_execution_context_synchronize(get());
 }
 
 inline result<bool> multicast::is_supported(acu_device device) {
