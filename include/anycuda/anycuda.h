@@ -12,6 +12,7 @@
 #include <anycuda/batch.h>
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
+#include <anycuda/code.h>
 #include <anycuda/device.h>
 #include <anycuda/dlpack.h>
 #include <anycuda/dtype.h>

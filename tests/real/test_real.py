@@ -194,6 +194,17 @@ def test_nvrtc_compiles_without_a_gpu(library: Library, toolkits: Toolkits, tmp_
     )
 
 
+def test_code_is_compiled_without_a_gpu(library: Library, toolkits: Toolkits, tmp_path: Path) -> None:
+    nvrtc = toolkits.shared["nvrtc"].library("libnvrtc.so.*")
+    environment = {"ANYCUDA_NVRTC": str(nvrtc)}
+    output = works([build(HERE / "code.c", tmp_path, library)], environment)
+    assert output.splitlines() == [
+        "--gpu-architecture=compute_90: ptx",
+        "--gpu-architecture=sm_90: ptx cubin",
+        "-dlto: lto",
+    ]
+
+
 def api_version(toolkit: str) -> int:
     major, minor = map(int, toolkit.split("."))
     return major * 1000 + minor * 10

@@ -569,6 +569,34 @@ static acu_result questions_of_graphs(void) {
     return acu_graph_memory_trim(0);
 }
 
+static acu_result pictures(void) {
+    acu_node nodes[3];
+    acu_profile_options how = {.replays = 1};
+    const acu_grid grid = acu_grid_1d(1, 1);
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *wrapped = NULL;
+    ACU_AUTO(acu_graph) *clone = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(load_scale(&kernel));
+    ACU_TRY(acu_graph_create(&graph));
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
+    ACU_TRY(acu_graph_add_empty(graph, NULL, 0, &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){x, x, 8, 0, 8}, &nodes[1]));
+    ACU_TRY(acu_graph_add_kernel(graph, nodes, 2, kernel, &grid, args, 3, &nodes[2]));
+    ACU_TRY(acu_node_set_name(nodes[2], "scale it"));
+    ACU_TRY(acu_graph_clone(graph, &clone));
+    ACU_TRY(acu_graph_profile(graph, a, &how));
+    how.together = true;
+    ACU_TRY(acu_graph_profile(graph, a, &how));
+    ACU_TRY(acu_graph_draw(graph, "/dev/null"));
+    ACU_TRY(acu_graph_wrap(acu_graph_raw(graph), &wrapped)); /* CUDA names its kernel */
+    return acu_graph_draw(wrapped, "/dev/null");
+}
+
 static acu_result change_kernel(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
     const acu_grid grid = acu_grid_1d(1, 1);
     const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
@@ -879,6 +907,7 @@ const scenario scenarios[] = {
     {"kernels", kernels},
     {"launches", launches},
     {"questions_of_graphs", questions_of_graphs},
+    {"pictures", pictures},
     {"changes_of_execs", changes_of_execs},
     {"captures_by_hand", captures_by_hand},
     {"devices_and_pools", devices_and_pools},

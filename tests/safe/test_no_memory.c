@@ -84,6 +84,15 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     return acu_node_get_child(nodes[0], &(acu_graph *){NULL});
 }
 
+/* Names, times and pictures; of nodes with and without a name. */
+static acu_result picture(acu_graph *graph, acu_stream *stream, acu_node node) {
+    ACU_TRY(acu_node_set_name(node, "first"));
+    for (int together = 0; together < 2; together++)
+        ACU_TRY(acu_graph_profile(graph, stream,
+                                  &(acu_profile_options){.replays = 1, .together = together > 0}));
+    return acu_graph_draw(graph, "/dev/null");
+}
+
 static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {
     const int32_t two = 2;
     ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .width = ACU_REST}));
@@ -373,6 +382,7 @@ static acu_result everything(void) {
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
+    ACU_TRY(picture(graph, a, nodes[0]));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));

@@ -15,6 +15,7 @@ NOUNS = [
     "batch",
     "buffer",
     "capture",
+    "code",
     "device",
     "dlpack",
     "event",
