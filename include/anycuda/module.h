@@ -23,6 +23,8 @@ typedef struct acu_module acu_module;
 typedef struct acu_kernel acu_kernel;
 /** Code that is not loaded: <anycuda/code.h>. */
 typedef struct acu_code acu_code;
+/** A folder of compiled code: <anycuda/code_cache.h>. */
+typedef struct acu_code_cache acu_code_cache;
 
 /** How much the driver's compiler optimises PTX. */
 typedef enum acu_jit_level {
@@ -96,6 +98,7 @@ typedef struct acu_module_program {
      * need none. */
     const char *const *expressions;
     acu_jit_options jit;
+    acu_code_cache *cache; /* NULL: that of the variable ANYCUDA_CODE_CACHE, or else none */
 } acu_module_program;
 
 /**

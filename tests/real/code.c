@@ -34,14 +34,40 @@ static acu_result print_images(const char *const *options) {
     return ACU_SUCCESS;
 }
 
-static acu_result print_all(void) {
+static const char with_headers[] =
+    "#include <cuda_fp16.h>\n"
+    "extern \"C\" __global__ void half_of(__half *x) {\n"
+    "    x[threadIdx.x] = __hmul(x[threadIdx.x], __float2half(0.5f));\n"
+    "}\n";
+
+/* Compiles a program that includes CUDA's own headers, twice with one cache. */
+static acu_result print_cached(const char *folder, const char *headers) {
+    ACU_AUTO(acu_code_cache) *cache = NULL;
+    acu_code_cache_info info;
+    ACU_TRY(acu_code_cache_create(folder, NULL, &cache));
+    for (int i = 0; i < 2; i++) {
+        ACU_AUTO(acu_code) *code = NULL;
+        const char *const options[] = {"-arch=sm_90", "-I", headers, NULL};
+        ACU_TRY(acu_code_compile(
+            0, &(acu_module_program){.text = with_headers, .options = options, .cache = cache},
+            &code));
+    }
+    ACU_TRY(acu_code_cache_get_info(cache, &info));
+    printf("cache: %zu hits, %zu misses, %zu skipped, %zu files\n", info.hits, info.misses,
+           info.skipped, info.files);
+    return ACU_SUCCESS;
+}
+
+static acu_result print_all(const char *folder, const char *headers) {
+    ACU_TRY(print_cached(folder, headers));
     ACU_TRY(print_images((const char *const[]){"--gpu-architecture=compute_90", NULL}));
     ACU_TRY(print_images((const char *const[]){"--gpu-architecture=sm_90", NULL}));
     return print_images((const char *const[]){"-dlto", "--gpu-architecture=sm_90", NULL});
 }
 
-int main(void) {
-    acu_result result = print_all();
+/* The folders of a cache, and of CUDA's headers. */
+int main(int count, char **arguments) {
+    acu_result result = count < 3 ? ACU_ERROR_ARGUMENT : print_all(arguments[1], arguments[2]);
     if (result)
         fprintf(stderr, "%s\n", acu_last_error_message());
     return result != ACU_SUCCESS;

@@ -82,7 +82,7 @@ static void what_is_no_code(void **state) {
     FAILS(acu_code_create(&(acu_code_source){.bytes = elf, .size = sizeof elf}, &code),
           ACU_ERROR_ARGUMENT, "the object file of 64 bytes is incomplete or broken");
     FAILS(acu_code_create(&(acu_code_source){.file = "/there/is/none"}, &code), ACU_ERROR_ARGUMENT,
-          "cannot open /there/is/none");
+          "cannot read /there/is/none");
     assert_null(code);
     FAILS(acu_code_get_image(NULL, ACU_CODE_PTX, &bytes, &size), ACU_ERROR_ARGUMENT, "NULL");
     code = code_of(kernels_ptx, strlen(kernels_ptx));

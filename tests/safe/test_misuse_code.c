@@ -25,7 +25,25 @@ static void code(void **state) {
     assert_null(module);
 }
 
+static void caches(void **state) {
+    (void)state;
+    acu_code_cache *made = NULL;
+    acu_code *out = NULL;
+    acu_module *module = NULL;
+    acu_code_cache_info info;
+    NOT_NULL(acu_code_cache_create(NULL, NULL, &made));
+    NOT_NULL(acu_code_cache_create("/", NULL, NULL));
+    HANDLE(acu_code_cache_get_info(bad, &info));
+    NOT_NULL(acu_code_cache_get_info(made, NULL));
+    HANDLE(acu_code_cache_clear(bad));
+    OPTIONAL_HANDLE(acu_code_compile(0, &(acu_module_program){.text = "", .cache = bad}, &out));
+    OPTIONAL_HANDLE(
+        acu_module_compile(0, &(acu_module_program){.text = "", .cache = bad}, &module));
+    SAYS('\0', *acu_code_cache_folder(bad));
+    OWNERS(code_cache);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(code)};
+    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(caches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static int fill(const char *call, acu_code *code, const acu_code_source *source)
     else
         read.bytes = acu_code_copy(source->bytes, source->size);
     const acu_code_form form = acu_code_form_of(read.bytes, read.size);
-    code->images[form] = read;
+    code->images[form] = read; /* is freed with the code */
     if (!code->name || !read.bytes)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu bytes of code",
                         read.size);

@@ -35,12 +35,10 @@ acu_code *acu_code_new(void);
 acu_code_name *acu_code_copy_names(const acu_code *code);
 void acu_code_free_names(acu_code_name *names, size_t count);
 
-/* Compiles a program. Returns 0, or a failure that is recorded, but not yet for a public
- * function. */
-int acu_code_build(acu_device device, const acu_module_program *program, acu_code **code);
-/* Checks what acu_code_build() needs: a text, and NVRTC. Returns 0, or a failure recorded for
- * `call`. */
-int acu_code_check_program(const char *call, const acu_module_program *program);
+/* Compiles a program, or finds its code in a cache. Returns 0, or a failure recorded for `call`.
+ * The device is valid, or not needed. */
+int acu_code_build(const char *call, acu_device device, const acu_module_program *program,
+                   acu_code **code);
 /* Returns whether the options say what to compile for. */
 bool acu_code_names_architecture(const acu_module_program *program);
 

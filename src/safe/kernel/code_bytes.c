@@ -31,7 +31,8 @@ acu_code_form acu_code_form_of(const void *bytes, size_t size) {
         return ACU_CODE_FATBIN;
     if (magic == LTO_MAGIC)
         return ACU_CODE_LTO;
-    if (size >= strlen(ARCHIVE_MAGIC) && memcmp(bytes, ARCHIVE_MAGIC, strlen(ARCHIVE_MAGIC)) == 0)
+    if (bytes && size >= strlen(ARCHIVE_MAGIC) &&
+        memcmp(bytes, ARCHIVE_MAGIC, strlen(ARCHIVE_MAGIC)) == 0)
         return ACU_CODE_ARCHIVE;
     if (magic != ELF_MAGIC)
         return ACU_CODE_PTX;
@@ -121,19 +122,26 @@ static char *read_all(FILE *file, size_t *size) {
     return bytes;
 }
 
-int acu_code_read_file(const char *call, const char *path, char **bytes, size_t *size) {
+char *acu_code_read(const char *path, size_t *size, int *why) {
     FILE *file = fopen(path, "rb");
-    *bytes = NULL;
-    if (!file)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
-    *bytes = read_all(file, size);
-    int why = ferror(file) ? errno : 0;
-    fclose(file);
+    char *bytes = file ? read_all(file, size) : NULL;
+    const int failed = !file || (bytes && ferror(file)) ? errno : 0;
+    if (file)
+        fclose(file);
+    if (why)
+        *why = failed;
+    if (!failed)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+int acu_code_read_file(const char *call, const char *path, char **bytes, size_t *size) {
+    int why = 0;
+    *bytes = acu_code_read(path, size, &why);
+    if (why)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
     if (!*bytes)
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
-    if (!why)
-        return 0;
-    free(*bytes);
-    *bytes = NULL;
-    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
+    return 0;
 }

@@ -16,6 +16,9 @@ int acu_code_check(const char *call, const void *bytes, size_t size);
 /* Returns a copy that ends with a zero, which the caller frees; NULL without memory. */
 char *acu_code_copy(const void *bytes, size_t size);
 
+/* Reads a file into memory that the caller frees, with a zero at the end. Returns NULL where that
+ * fails, with *why the error of the system, or 0 without memory; `why` may be NULL. */
+char *acu_code_read(const char *path, size_t *size, int *why);
 /* Reads a file into memory that the caller frees, with a zero at the end. Returns 0, or a failure
  * recorded for `call`. */
 int acu_code_read_file(const char *call, const char *path, char **bytes, size_t *size);

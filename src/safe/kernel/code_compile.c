@@ -1,6 +1,6 @@
 /* Compiling CUDA C++ source, with NVRTC. */
 #include "safe/base/device.h"
-#include "safe/kernel/code.h"
+#include "safe/kernel/code_cache.h"
 #include "core/translate.h"
 
 #include <anycuda/nvrtc.h>
@@ -261,18 +261,11 @@ static int need_nvrtc(const char *call) {
     return acu_cuda_failed(call, "", code);
 }
 
-int acu_code_check_program(const char *call, const acu_module_program *program) {
-    if (!program || !program->text)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
-                        program ? "program->text" : "program");
-    return need_nvrtc(call);
-}
-
-static int compile_and_read(job *j, acu_device device) {
+/* Compiles, from the program to the names. */
+static int compile_and_read(job *j) {
     const char *name = j->program->name ? j->program->name : "program.cu";
-    int code = choose_architecture(j, device);
-    if (!code)
-        j->code->name = copy_text(name, &code);
+    int code = 0;
+    j->code->name = copy_text(name, &code);
     if (!code)
         code = create(j);
     if (!code)
@@ -282,12 +275,55 @@ static int compile_and_read(job *j, acu_device device) {
     return code ? code : read_names(j);
 }
 
-int acu_code_build(acu_device device, const acu_module_program *program, acu_code **code) {
-    job j = {.program = program, .code = acu_code_new()};
-    if (!j.code)
-        return ACU_ERROR_HOST_MEMORY;
-    int failed = compile_and_read(&j, device);
-    free_job(&j);
+/* Makes the key of the program; false where not all is known that decides. */
+static bool make_key(const job *j, acu_code_key *key) {
+    acu_digest digest;
+    acu_code_key_begin(&digest, "program", ACU_NVRTC);
+    const bool known = acu_code_key_add_program(&digest, j->program, j->architecture);
+    acu_digest_end(&digest, key->bytes);
+    return known;
+}
+
+/* Writes the code, unless a header has changed while it was compiled. */
+static void store(const job *j, acu_code_cache *cache, const acu_code_key *key) {
+    acu_code_key now;
+    if (make_key(j, &now) && memcmp(key->bytes, now.bytes, sizeof now.bytes) == 0)
+        acu_code_cache_store(cache, key, j->code);
+}
+
+/* Finds the code in the cache, or compiles, and stores it there. */
+static int find_or_compile(job *j, acu_code_cache *cache) {
+    acu_code_key key;
+    const bool known = cache && make_key(j, &key);
+    if (cache && !known)
+        acu_code_cache_skip(cache);
+    j->code = known ? acu_code_cache_find(cache, &key) : NULL;
+    if (j->code) {
+        acu_code_keep_log(j->code->log);
+        return 0;
+    }
+    j->code = acu_code_new();
+    int code = j->code ? compile_and_read(j) : ACU_ERROR_HOST_MEMORY;
+    if (!code && known)
+        store(j, cache, &key);
+    return code;
+}
+
+int acu_code_build(const char *call, acu_device device, const acu_module_program *program,
+                   acu_code **code) {
+    job j = {.program = program};
+    acu_code_cache *cache = NULL;
+    ACU_TRY(acu_code_cache_choose(call, program->cache, &cache));
+    int failed = need_nvrtc(call);
+    if (!failed) {
+        failed = choose_architecture(&j, device);
+        if (!failed)
+            failed = find_or_compile(&j, cache);
+        free_job(&j);
+        if (failed)
+            (void)acu_cuda_failed(call, program->name ? program->name : "", failed);
+    }
+    (void)acu_object_release(NULL, cache, &acu_code_cache_class);
     if (failed)
         (void)acu_object_release(NULL, j.code, &acu_code_class);
     else
@@ -298,10 +334,10 @@ int acu_code_build(acu_device device, const acu_module_program *program, acu_cod
 acu_result acu_code_compile(acu_device device, const acu_module_program *program, acu_code **code) {
     ACU_NEED_POINTER(code);
     *code = NULL;
+    ACU_NEED_POINTER(program);
     acu_code_keep_log(NULL);
-    ACU_TRY(acu_code_check_program(__func__, program));
+    ACU_REQUIRE(program->text, ACU_ERROR_ARGUMENT, "'program->text' is NULL");
     if (!acu_code_names_architecture(program))
         ACU_TRY(acu_device_resolve(__func__, &device));
-    int failed = acu_code_build(device, program, code);
-    return failed ? acu_cuda_failed(__func__, program->name ? program->name : "", failed) : 0;
+    return acu_code_build(__func__, device, program, code);
 }

@@ -15,11 +15,8 @@ acu_result acu_module_compile(acu_device device, const acu_module_program *progr
     acu_code_keep_log(NULL);
     ACU_REQUIRE(program->text, ACU_ERROR_ARGUMENT, "'program->text' is NULL");
     ACU_TRY(acu_device_resolve(__func__, &device));
-    ACU_TRY(acu_code_check_program(__func__, program));
-    int failed = acu_code_build(device, program, &code);
-    if (failed)
-        return acu_cuda_failed(__func__, program->name ? program->name : "", failed);
-    failed = acu_module_load_code(__func__, device, code, &program->jit, module);
+    ACU_TRY(acu_code_build(__func__, device, program, &code));
+    int failed = acu_module_load_code(__func__, device, code, &program->jit, module);
     (void)acu_object_release(NULL, code, &acu_code_class);
     return failed;
 }
