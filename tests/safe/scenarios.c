@@ -206,6 +206,7 @@ static acu_result mapped_memory(acu_stream *stream) {
     ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_I32, 8, &x));
     ACU_TRY(acu_virtual_get_mappings(range, NULL, &count));
     ACU_TRY(acu_buffer_fill(x, &number));
+    ACU_TRY(acu_buffer_fill_bytes(x, 1, 7, &number, 3, NULL));
     return acu_virtual_unmap(range, step, step);
 }
 
