@@ -589,6 +589,10 @@ class buffer_ref : public handle<acu_buffer> {
     /** Sets every byte to 0, those between the rows of a pitched buffer, too, and does not wait. */
     result<> zero(stream_ref on = nullptr) const;
 
+    /** Sets `bytes` bytes from byte `at` on, whatever the elements are, and does not wait. */
+    result<> fill_bytes(size_t at, size_t bytes, const void *pattern, size_t pattern_bytes,
+                        stream_ref on = nullptr) const;
+
     /** Moves managed memory to a device, or to ACU_DEVICE_HOST, before it is used there. */
     result<> prefetch(acu_device where, stream_ref on = nullptr) const;
 

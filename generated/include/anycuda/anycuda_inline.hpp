@@ -781,6 +781,11 @@ inline result<> buffer_ref::zero(stream_ref on) const {
     return acu_buffer_zero(get(), on.get());
 }
 
+inline result<> buffer_ref::fill_bytes(size_t at, size_t bytes, const void *pattern,
+                                       size_t pattern_bytes, stream_ref on) const {
+    return acu_buffer_fill_bytes(get(), at, bytes, pattern, pattern_bytes, on.get());
+}
+
 inline result<> buffer_ref::prefetch(acu_device where, stream_ref on) const {
     return acu_buffer_prefetch(get(), where, on.get());
 }
