@@ -832,6 +832,35 @@ static acu_result multicasts(void) {
     return acu_multicast_unbind(object, 0, 0, step);
 }
 
+/* On a stream, in a capture and in a graph; what a stream waits for was written before. */
+static acu_result values(void) {
+    acu_node node;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_graph) *captured = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    const acu_buffer_options options = {.memory = ACU_MEMORY_DEVICE, .flags = ACU_BUFFER_UNORDERED};
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create_with(a, ACU_U32, 4, &options, &x));
+    const acu_value_operation o[] = {{.action = ACU_VALUE_WRITE, .buffer = x, .value = 2},
+                                     {.action = ACU_VALUE_BARRIER}};
+    ACU_TRY(acu_stream_write_value(a, x, 0, 1));
+    ACU_TRY(acu_stream_run_values(a, o, 2));
+    ACU_TRY(acu_stream_begin_capture(a, NULL));
+    acu_result written = acu_stream_write_value(a, x, 1, 1);
+    acu_result ended = acu_stream_end_capture(a, &captured);
+    ACU_TRY(written);
+    ACU_TRY(ended);
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(acu_graph_add_values(graph, NULL, 0, 0, o, 2, &node));
+    ACU_TRY(acu_graph_instantiate(graph, 0, &exec));
+    ACU_TRY(acu_exec_set_values(exec, node, o, 2));
+    ACU_TRY(acu_node_set_values(node, o, 2));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 /* Two parts of the device, and what is done with one as a whole. */
 static acu_result execution_contexts(void) {
     unsigned count;
@@ -961,6 +990,7 @@ const scenario scenarios[] = {
     {"batches", batches},
     {"multicasts", multicasts},
     {"execution_contexts", execution_contexts},
+    {"values", values},
     {"shares", shares},
     {"transfers", transfers},
     {"transpositions", transpositions},
