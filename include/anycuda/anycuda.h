@@ -19,6 +19,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/execution_context.h>
 #include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>

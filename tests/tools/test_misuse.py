@@ -21,6 +21,7 @@ NOUNS = [
     "dlpack",
     "event",
     "exec",
+    "execution_context",
     "external",
     "graph",
     "kernel",
