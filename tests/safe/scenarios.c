@@ -206,6 +206,7 @@ static acu_result mapped_memory(acu_stream *stream) {
     ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_I32, 8, &x));
     ACU_TRY(acu_virtual_get_mappings(range, NULL, &count));
     ACU_TRY(acu_buffer_fill(x, &number));
+    ACU_TRY(acu_buffer_fill_bytes(x, 1, 7, &number, 3, NULL));
     return acu_virtual_unmap(range, step, step);
 }
 
@@ -873,7 +874,7 @@ static acu_result execution_contexts(void) {
     ACU_AUTO(acu_execution_context) *first = NULL;
     ACU_AUTO(acu_execution_context) *rest = NULL;
     ACU_AUTO(acu_execution_context) *half = NULL;
-    const acu_part parts[] = {{.multiprocessors = 16}, {0}}, one = {.multiprocessors = 8};
+    const acu_device_part parts[] = {{.multiprocessors = 16}, {0}}, one = {.multiprocessors = 8};
     acu_execution_context *made[2] = {NULL, NULL};
     ACU_TRY(acu_stream_create(0, NULL, &plain));
     ACU_TRY(acu_event_create(0, NULL, &event));
