@@ -2,6 +2,7 @@
 
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart.h>
+#include <anycuda/nvml_types.h>
 #include <anycuda/nvrtc_types.h>
 #include <anycuda/status.h>
 #include <anycuda/webgpu_types.h>
@@ -43,6 +44,25 @@ static int of_nvrtc(int result) {
     return translate(pairs, COUNT(pairs), result, cudaErrorUnknown);
 }
 
+static int of_nvml(int result) {
+    static const pair pairs[] = {
+        {NVML_SUCCESS, ACU_SUCCESS},
+        {NVML_ERROR_UNINITIALIZED, cudaErrorInitializationError},
+        {NVML_ERROR_INVALID_ARGUMENT, cudaErrorInvalidValue},
+        {NVML_ERROR_NOT_SUPPORTED, cudaErrorNotSupported},
+        {NVML_ERROR_FUNCTION_NOT_FOUND, cudaErrorNotSupported},
+        {NVML_ERROR_ARGUMENT_VERSION_MISMATCH, cudaErrorNotSupported},
+        {NVML_ERROR_NO_PERMISSION, cudaErrorNotPermitted},
+        {NVML_ERROR_NOT_FOUND, cudaErrorInvalidDevice},
+        {NVML_ERROR_DRIVER_NOT_LOADED, cudaErrorInsufficientDriver},
+        {NVML_ERROR_LIB_RM_VERSION_MISMATCH, cudaErrorSystemDriverMismatch},
+        {NVML_ERROR_LIBRARY_NOT_FOUND, cudaErrorSharedObjectInitFailed},
+        {NVML_ERROR_TIMEOUT, cudaErrorTimeout},
+        {NVML_ERROR_MEMORY, ACU_ERROR_HOST_MEMORY},
+    };
+    return translate(pairs, COUNT(pairs), result, cudaErrorUnknown);
+}
+
 /* WebGPU has one error; what anycuda refuses with it is a function that the library lacks. */
 static int of_webgpu(int result) {
     return result == WGPUStatus_Success ? ACU_SUCCESS : cudaErrorNotSupported;
@@ -52,6 +72,7 @@ int acu_translate_result(acu_library_id library, int result) {
     return library == ACU_CUDA     ? of_driver(result)
            : library == ACU_NVRTC  ? of_nvrtc(result)
            : library == ACU_WEBGPU ? of_webgpu(result)
+           : library == ACU_NVML   ? of_nvml(result)
                                    : result;
 }
 

@@ -74,6 +74,7 @@ const acu_library_info *acu_library_about(const acu_library *library) {
 }
 
 extern acu_library acu_webgpu __attribute__((weak)); /* library_webgpu.c */
+extern acu_library acu_nvml __attribute__((weak));   /* library_nvml.c */
 
 acu_library *acu_library_of(acu_library_id id) {
     switch (id) {
@@ -85,6 +86,8 @@ acu_library *acu_library_of(acu_library_id id) {
         return &acu_nvrtc;
     case ACU_WEBGPU:
         return &acu_webgpu;
+    case ACU_NVML:
+        return &acu_nvml;
     }
     return NULL;
 }

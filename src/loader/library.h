@@ -8,6 +8,7 @@
 #include "loader/platform.h"
 
 enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512, ACU_LIBRARY_TEXT = 700 };
+enum { ACU_LIBRARIES = ACU_NVML + 1 }; /* how many acu_library_id there are */
 
 typedef enum acu_load_state { ACU_UNTRIED, ACU_LOADED, ACU_FAILED } acu_load_state;
 
