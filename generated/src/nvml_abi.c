@@ -1502,7 +1502,8 @@ static const char names_acu_nvml_type_nvmlEventSetGetGpuOperationalEventContextL
     "nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t\0"
     "index\0"
     "xidCode";
-static const acu_field fields_acu_nvml_type_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t[] = {
+static const acu_field
+    fields_acu_nvml_type_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t[] = {
     /* index */
     {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
     /* xidCode */

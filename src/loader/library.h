@@ -40,6 +40,8 @@ struct acu_library {
     bool (*check_foreign)(struct acu_search *s, const char *path, acu_has_symbol *has, void *where);
     const char *not_simulated;         /* why the simulator has no such library; or NULL */
     int (*ask)(acu_fn version_symbol); /* returns 12040; 0 if the library does not report it */
+    /* Returns what a result means in the runtime's numbers, or in anycuda's own; NULL: the same. */
+    int (*translate)(int result);
     /* The last version whose version function initialises CUDA, after which no child of a fork can
      * use it. There is no later one of that major version, so that the symbols show it, and nobody
      * needs to ask. 0: there is none. */
