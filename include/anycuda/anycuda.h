@@ -12,11 +12,14 @@
 #include <anycuda/batch.h>
 #include <anycuda/buffer.h>
 #include <anycuda/capture.h>
+#include <anycuda/code.h>
+#include <anycuda/code_cache.h>
 #include <anycuda/device.h>
 #include <anycuda/dlpack.h>
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/execution_context.h>
 #include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
@@ -30,6 +33,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/profile.h>
 #include <anycuda/region.h>
 #include <anycuda/share.h>
 #include <anycuda/status.h>

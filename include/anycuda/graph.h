@@ -303,6 +303,59 @@ ACU_CHECKED acu_result acu_graph_get_edges(acu_graph *graph, acu_node *from, acu
 /** Asks for CUDA's number of the graph, as tools show it; since CUDA 13.1. */
 ACU_CHECKED acu_result acu_graph_get_id(acu_graph *graph, unsigned *id);
 
+/* ---- pictures ---- */
+
+/**
+ * Writes the graph to a file, as a picture in Graphviz's language with names, types, sizes and
+ * dependencies of the nodes, and with the times of acu_graph_profile(), if it was called.
+ *
+ * `acu-graph` shows such a file on a terminal and turns it into an SVG; `dot -Tsvg` does so, too.
+ * A node's name is that of acu_node_set_name(), else its kernel's. Child graphs and bodies of
+ * conditional nodes are drawn in boxes of their own. The file's form: docs/users/graphs.md. Errors:
+ * 304 (cudaErrorOperatingSystem) where the file cannot be written.
+ */
+ACU_CHECKED acu_result acu_graph_draw(acu_graph *graph, const char *path);
+
+/** How acu_graph_profile() measures; all zero is one node after the other, ten times. */
+typedef struct acu_profile_options {
+    unsigned replays; /* that are measured, after one that is not; 0: ten */
+    bool together;    /* independent nodes overlap, as in a launch; false: each node runs alone */
+} acu_profile_options;
+
+/** What acu_graph_profile() measured of a graph; all in milliseconds, medians of all replays. */
+typedef struct acu_graph_time {
+    unsigned replays;
+    bool together;
+    float whole;    /* a launch of the graph as it is, between two events on the stream */
+    float measured; /* the replay with an event before and after each node, from first to last */
+    float between;  /* two events with nothing between them: shorter times mean nothing */
+} acu_graph_time;
+
+/**
+ * Replays the graph, measures how long its nodes take, and waits for the end; `options` may be
+ * NULL.
+ *
+ * The graph does its work each time: once, and once for each replay, as it is, and as often with
+ * events between its nodes, in a copy that is destroyed at the end. A node's time is that between
+ * two events around it: with the start of its work on the device and the writing of an event, which
+ * `between` of acu_graph_get_time() tells about, without what the host does. One node after the
+ * other, no node has another one beside it. With `together`, a node begins when all that it depends
+ * on has ended, and its time also has what it waits because others are on the device. A child graph
+ * is one node; its own graph may be profiled by itself.
+ *
+ * acu_node_get_time() and acu_graph_get_time() return what was measured, and acu_graph_draw() draws
+ * it. Errors: those of acu_graph_instantiate(); ACU_ERROR_CAPTURE where the stream is captured;
+ * CUDA's own, mostly 801, where CUDA copies no such graph: one with nodes that allocate or free
+ * memory, that are conditional, or that the device can update.
+ */
+ACU_CHECKED acu_result acu_graph_profile(acu_graph *graph, acu_stream *stream,
+                                         const acu_profile_options *options);
+
+/**
+ * Asks for what acu_graph_profile() measured last. Errors: ACU_ERROR_STATE where it was not called.
+ */
+ACU_CHECKED acu_result acu_graph_get_time(acu_graph *graph, acu_graph_time *time);
+
 /** Bits of acu_graph_print_dot()'s flags: what is printed of the nodes. */
 enum acu_dot_flag {
     ACU_DOT_VERBOSE = 1,
@@ -319,7 +372,10 @@ enum acu_dot_flag {
     ACU_DOT_COPY_BATCHES = 65536  /* since CUDA 13.5 */
 };
 
-/** Writes the graph to a file, in the language of Graphviz. */
+/**
+ * Writes the graph to a file as CUDA's own function does, in Graphviz's language: for what only
+ * CUDA knows. acu_graph_draw() writes what people read.
+ */
 ACU_CHECKED acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flags);
 
 /* ---- memory that graphs allocate ---- */

@@ -287,6 +287,8 @@ static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     DO(struct acu_array)                                                                           \
     DO(struct acu_mipmap)                                                                          \
     DO(struct acu_pool)                                                                            \
+    DO(struct acu_code)                                                                            \
+    DO(struct acu_code_cache)                                                                      \
     DO(struct acu_module)                                                                          \
     DO(struct acu_kernel)                                                                          \
     DO(struct acu_args)                                                                            \

@@ -21,6 +21,10 @@ ACU_BEGIN_C
 typedef struct acu_module acu_module;
 /** A function of a module, to be launched: <anycuda/kernel.h>. */
 typedef struct acu_kernel acu_kernel;
+/** Code that is not loaded: <anycuda/code.h>. */
+typedef struct acu_code acu_code;
+/** A folder of compiled code: <anycuda/code_cache.h>. */
+typedef struct acu_code_cache acu_code_cache;
 
 /** How much the driver's compiler optimises PTX. */
 typedef enum acu_jit_level {
@@ -55,12 +59,13 @@ typedef struct acu_jit_options {
     size_t log_bytes;          /* room for each of the two logs, below 4 GiB; 0: 8 KiB */
 } acu_jit_options;
 
-/** Code to load: exactly one of `ptx`, `image` and `file`. The call copies what it needs. */
+/** Code to load: exactly one of the first four sources. The call copies what it needs. */
 typedef struct acu_module_source {
     const char *ptx;   /* PTX, ended by a zero */
     const void *image; /* PTX, cubin or fatbin */
     size_t size;       /* of the image, in bytes */
     const char *file;  /* path of a file with PTX, cubin or fatbin */
+    acu_code *code;    /* compiled code, by its cubin, fatbin or PTX */
     acu_jit_options jit;
 } acu_module_source;
 
@@ -69,9 +74,10 @@ typedef struct acu_module_source {
  *
  * With lazy loading, CUDA's default, code may be compiled, and fail, only when the first kernel is
  * asked for. Errors: ACU_ERROR_ARGUMENT (not exactly one source, no such file, a cubin or fatbin
- * that is incomplete, a text that is not PTX), ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log
- * of the driver's compiler in the message. PTX that is cut off is the compiler's to judge: inside a
- * function it does not compile, between two functions the module only lacks the later ones.
+ * that is incomplete, a text that is not PTX, code that must be linked first), ACU_ERROR_HANDLE,
+ * ACU_ERROR_HOST_MEMORY, and CUDA's own, with the log of the driver's compiler in the message. PTX
+ * that is cut off is the compiler's to judge: inside a function it does not compile, between two
+ * functions the module only lacks the later ones.
  */
 ACU_CHECKED acu_result acu_module_load(acu_device device, const acu_module_source *source,
                                        acu_module **module);
@@ -92,6 +98,7 @@ typedef struct acu_module_program {
      * need none. */
     const char *const *expressions;
     acu_jit_options jit;
+    acu_code_cache *cache; /* NULL: that of the variable ANYCUDA_CODE_CACHE, or else none */
 } acu_module_program;
 
 /**
@@ -106,8 +113,8 @@ ACU_CHECKED acu_result acu_module_compile(acu_device device, const acu_module_pr
                                           acu_module **module);
 
 /**
- * Returns NVRTC's log of this thread's last acu_module_compile(); never NULL. The text is valid
- * until the thread's next acu_module_compile().
+ * Returns the log of this thread's last acu_module_compile() or acu_code_compile(); never NULL. The
+ * text is valid until the thread's next such call.
  */
 const char *acu_module_compile_log(void);
 

@@ -77,6 +77,36 @@ ACU_CHECKED acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *ra
  */
 struct CUgraphNode_st *acu_node_raw(acu_node node);
 
+/* ---- names ---- */
+
+/**
+ * Gives the node a name, for acu_graph_draw() and for people; NULL takes the name away.
+ *
+ * The text is copied. CUDA has no names: this one belongs to the node of this graph, and to that of
+ * a clone that is made later. Errors: ACU_ERROR_HOST_MEMORY.
+ */
+ACU_CHECKED acu_result acu_node_set_name(acu_node node, const char *name);
+
+/**
+ * Asks for the name that acu_node_set_name() gave the node; NULL where it has none. The text stays
+ * the graph's, until the node gets another name or the graph is destroyed.
+ */
+ACU_CHECKED acu_result acu_node_get_name(acu_node node, const char **name);
+
+/** What acu_graph_profile() measured of a node; all in milliseconds. */
+typedef struct acu_node_time {
+    float milliseconds; /* the median of all replays */
+    float least, most;
+    float begin; /* of the node, since the replay began; the median, too */
+} acu_node_time;
+
+/**
+ * Asks for what acu_graph_profile() measured last.
+ *
+ * Errors: ACU_ERROR_STATE where the graph was not profiled since it has this node.
+ */
+ACU_CHECKED acu_result acu_node_get_time(acu_node node, acu_node_time *time);
+
 /**
  * Destroys a node with its dependencies, and the graph gives up what only that node used.
  *

@@ -194,6 +194,20 @@ def test_nvrtc_compiles_without_a_gpu(library: Library, toolkits: Toolkits, tmp_
     )
 
 
+def test_code_is_compiled_without_a_gpu(library: Library, toolkits: Toolkits, tmp_path: Path) -> None:
+    nvrtc = toolkits.shared["nvrtc"].library("libnvrtc.so.*")
+    environment = {"ANYCUDA_NVRTC": str(nvrtc)}
+    headers = toolkits.newest.unit.folder("include")
+    program = build(HERE / "code.c", tmp_path, library)
+    output = works([program, tmp_path / "cache", headers], environment)
+    assert output.splitlines() == [
+        "cache: 1 hits, 1 misses, 0 skipped, 1 files",
+        "--gpu-architecture=compute_90: ptx",
+        "--gpu-architecture=sm_90: ptx cubin",
+        "-dlto: lto",
+    ]
+
+
 def api_version(toolkit: str) -> int:
     major, minor = map(int, toolkit.split("."))
     return major * 1000 + minor * 10

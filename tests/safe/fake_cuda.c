@@ -1,6 +1,7 @@
 #include "fake_cuda.h"
 #include "safe.h"
 
+#include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
 #include <unistd.h>
@@ -94,6 +95,20 @@ static int fake_cuMulticastGetGranularity(size_t *step) {
     return 0;
 }
 MAKES(cuMulticastCreate)
+
+/* A device with many multiprocessors. */
+COUNTED(cuDeviceGetDevResource)
+static int fake_cuDeviceGetDevResource(int device, CUdevResource *resource, unsigned type) {
+    (void)device;
+    count_cuDeviceGetDevResource++;
+    resource->type = (CUdevResourceType)type;
+    resource->sm.smCount = 132;
+    return 0;
+}
+MAKES(cuDevResourceGenerateDesc)
+MAKES(cuGreenCtxCreate)
+SIMPLE(cuGreenCtxDestroy)
+MAKES(cuGreenCtxStreamCreate)
 ANSWERS(cuDeviceGetAttribute, 1)
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
@@ -152,18 +167,49 @@ static int fake_cudaStreamIsCapturing(void *stream, int *status) {
     return 0;
 }
 
-/* Every graph has two. */
+/* Every graph has two nodes, the second one behind the first one by two edges. */
+static long nodes_of_all[2];
+
+COUNTED(cudaGraphGetNodes)
+static int fake_cudaGraphGetNodes(void *graph, void **nodes, size_t *count) {
+    (void)graph;
+    count_cudaGraphGetNodes++;
+    *count = 2;
+    for (size_t i = 0; nodes && i < 2; i++)
+        nodes[i] = &nodes_of_all[i];
+    return 0;
+}
+
+COUNTED(cudaGraphNodeFindInClone)
+static int fake_cudaGraphNodeFindInClone(void **found, void *node, void *clone) {
+    (void)clone;
+    count_cudaGraphNodeFindInClone++;
+    *found = node;
+    return 0;
+}
+
 COUNTED(cudaGraphGetEdges)
 static int fake_cudaGraphGetEdges(void *graph, void **from, void **to, void *data, size_t *count) {
-    static long nodes[2];
     (void)graph;
     (void)data;
     count_cudaGraphGetEdges++;
     *count = 2;
     for (size_t i = 0; from && to && i < 2; i++) {
-        from[i] = &nodes[i];
-        to[i] = &nodes[1 - i];
+        from[i] = &nodes_of_all[0];
+        to[i] = &nodes_of_all[1];
     }
+    return 0;
+}
+
+/* Each node depends on the first one. */
+COUNTED(cudaGraphNodeGetDependencies)
+static int fake_cudaGraphNodeGetDependencies(void *node, void **nodes, void *data, size_t *count) {
+    (void)node;
+    (void)data;
+    count_cudaGraphNodeGetDependencies++;
+    *count = 1;
+    if (nodes)
+        nodes[0] = &nodes_of_all[0];
     return 0;
 }
 
@@ -203,6 +249,9 @@ static const struct {
     FAKE(cudaGraphAddMemcpyNode1D),
     FAKE(cudaGraphAddMemsetNode),
     FAKE(cudaGraphGetEdges),
+    FAKE(cudaGraphGetNodes),
+    FAKE(cudaGraphNodeFindInClone),
+    FAKE(cudaGraphNodeGetDependencies),
     FAKE(cudaGraphInstantiateWithParams),
     FAKE(cudaGraphLaunch),
     FAKE(cudaLibraryLoadData),
@@ -214,6 +263,11 @@ static const struct {
     FAKE(cuMemGetAllocationGranularity),
     FAKE(cuMulticastGetGranularity),
     FAKE(cuMulticastCreate),
+    FAKE(cuDeviceGetDevResource),
+    FAKE(cuDevResourceGenerateDesc),
+    FAKE(cuGreenCtxCreate),
+    FAKE(cuGreenCtxDestroy),
+    FAKE(cuGreenCtxStreamCreate),
     FAKE(cuDeviceGetAttribute),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),

@@ -1,144 +1,6 @@
 /* Source into modules. NVRTC is a fake one, so that this runs where there is none; that the real
  * one is asked rightly, examples/nvrtc_saxpy.c shows. */
-#include "kernels.h"
-
-#include <anycuda/nvrtc.h>
-
-/* ---- a made-up NVRTC ---- */
-
-static struct {
-    int alive;
-    nvrtcResult compiles, creates; /* what these return */
-    const char *log;
-    int architectures[3];
-    char options[200], source[100], name[40], headers[100], expressions[100];
-} fake;
-
-static nvrtcResult fake_version(int *major, int *minor) {
-    *major = 12;
-    *minor = 4;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_count(int *count) {
-    *count = 3;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_architectures(int *all) {
-    memcpy(all, fake.architectures, sizeof fake.architectures);
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_create(nvrtcProgram *program, const char *source, const char *name,
-                               int count, const char *const *headers, const char *const *names) {
-    static int handle;
-    if (fake.creates)
-        return fake.creates;
-    snprintf(fake.source, sizeof fake.source, "%s", source);
-    snprintf(fake.name, sizeof fake.name, "%s", name);
-    for (int i = 0; i < count; i++) {
-        size_t used = strlen(fake.headers);
-        snprintf(fake.headers + used, sizeof fake.headers - used, "%s: %s;", names[i], headers[i]);
-    }
-    *program = (nvrtcProgram)(void *)&handle;
-    fake.alive++;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_destroy(nvrtcProgram *program) {
-    *program = NULL;
-    fake.alive--;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_expression(nvrtcProgram program, const char *expression) {
-    (void)program;
-    strncat(fake.expressions, expression, 20);
-    strncat(fake.expressions, ";", 2);
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_compile(nvrtcProgram program, int count, const char *const *options) {
-    (void)program;
-    for (int i = 0; i < count; i++) {
-        strncat(fake.options, options[i], 60);
-        strncat(fake.options, " ", 2);
-    }
-    return fake.compiles;
-}
-
-static nvrtcResult fake_log_size(nvrtcProgram program, size_t *size) {
-    (void)program;
-    *size = strlen(fake.log) + 1;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_log(nvrtcProgram program, char *log) {
-    (void)program;
-    memcpy(log, fake.log, strlen(fake.log) + 1);
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_size(nvrtcProgram program, size_t *size) {
-    (void)program;
-    *size = strlen(kernels_ptx) + 1;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_ptx(nvrtcProgram program, char *ptx) {
-    (void)program;
-    memcpy(ptx, kernels_ptx, strlen(kernels_ptx) + 1);
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_no_size(nvrtcProgram program, size_t *size) {
-    (void)program;
-    *size = 0;
-    return NVRTC_SUCCESS;
-}
-
-static nvrtcResult fake_lowered(nvrtcProgram program, const char *expression, const char **name) {
-    (void)program;
-    *name = strcmp(expression, "times<float>") == 0 ? "scale"
-            : strcmp(expression, "&count") == 0     ? "counter"
-                                                    : NULL;
-    return *name ? NVRTC_SUCCESS : NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
-}
-
-static const char *fake_string(nvrtcResult result) {
-    (void)result;
-    return "played";
-}
-
-#define FAKE(name, function) {name, (void (*)(void))(function)}
-static void *find(const char *symbol, void *data) {
-    static const struct {
-        const char *name;
-        void (*function)(void);
-    } all[] = {
-        FAKE("nvrtcVersion", fake_version),
-        FAKE("nvrtcGetNumSupportedArchs", fake_count),
-        FAKE("nvrtcGetSupportedArchs", fake_architectures),
-        FAKE("nvrtcCreateProgram", fake_create),
-        FAKE("nvrtcDestroyProgram", fake_destroy),
-        FAKE("nvrtcAddNameExpression", fake_expression),
-        FAKE("nvrtcCompileProgram", fake_compile),
-        FAKE("nvrtcGetProgramLogSize", fake_log_size),
-        FAKE("nvrtcGetProgramLog", fake_log),
-        FAKE("nvrtcGetCUBINSize", fake_no_size),
-        FAKE("nvrtcGetPTXSize", fake_size),
-        FAKE("nvrtcGetPTX", fake_ptx),
-        FAKE("nvrtcGetLoweredName", fake_lowered),
-        FAKE("nvrtcGetErrorString", fake_string),
-    };
-    void *address = NULL;
-    (void)data;
-    for (size_t i = 0; i < COUNT(all); i++)
-        if (strcmp(all[i].name, symbol) == 0)
-            memcpy(&address, &all[i].function, sizeof address);
-    return address;
-}
+#include "fake_nvrtc.h"
 
 /* ---- without one ---- */
 
@@ -153,21 +15,10 @@ static void where_there_is_none(void **state) {
     assert_string_equal(acu_last_error_details().call, "acu_module_compile");
     assert_null(module);
     unsetenv("ANYCUDA_NVRTC");
-    OK(acu_load(&(acu_load_options){.library = ACU_NVRTC, .resolve = find, .version = 12040}));
+    load_fake_nvrtc();
 }
 
 /* ---- with it ---- */
-
-static int begin_compiling(void **state) {
-    memset(&fake, 0, sizeof fake);
-    fake.log = "";
-    memcpy(fake.architectures, (const int[]){52, 80, 100}, sizeof fake.architectures);
-    return begin_kernels(state);
-}
-
-static int end_compiling(void **state) {
-    return fake.alive || nothing_left(state);
-}
 
 static void source_headers_and_names(void **state) {
     (void)state;
@@ -303,15 +154,16 @@ static void what_cannot_be_compiled(void **state) {
     assert_string_equal(acu_module_compile_log(), "");
 }
 
-#undef TEST
-#define TEST(function) SAFE_TEST(function, begin_compiling, end_compiling)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(where_there_is_none),          TEST(source_headers_and_names),
-        TEST(an_architecture_of_ones_own),  TEST(a_device_that_is_too_old),
-        TEST(source_that_does_not_compile), TEST(names_that_do_not_exist),
-        TEST(what_cannot_be_compiled),      TEST(each_call_of_the_compiler_fails_once),
+        COMPILE_TEST(where_there_is_none),
+        COMPILE_TEST(source_headers_and_names),
+        COMPILE_TEST(an_architecture_of_ones_own),
+        COMPILE_TEST(a_device_that_is_too_old),
+        COMPILE_TEST(source_that_does_not_compile),
+        COMPILE_TEST(names_that_do_not_exist),
+        COMPILE_TEST(what_cannot_be_compiled),
+        COMPILE_TEST(each_call_of_the_compiler_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ static void graphs(void **state) {
     size_t count = 0;
     unsigned id;
     uint64_t bytes;
+    acu_graph_time time;
     acu_node node = good.node;
     acu_graph *made = NULL;
     struct CUgraph_st *raw = acu_graph_raw(good.graph);
@@ -28,6 +29,12 @@ static void graphs(void **state) {
     HANDLE(acu_graph_remove_dependencies(bad, &node, &node, NULL, 1));
     HANDLE(acu_graph_get_id(bad, &id));
     HANDLE(acu_graph_print_dot(bad, "/dev/null", 0));
+    HANDLE(acu_graph_draw(bad, "/dev/null"));
+    HANDLE(acu_graph_profile(bad, good.stream, NULL));
+    HANDLE(acu_graph_profile(good.graph, bad, NULL));
+    HANDLE(acu_graph_get_time(bad, &time));
+    NOT_NULL(acu_graph_draw(good.graph, NULL));
+    NOT_NULL(acu_graph_get_time(good.graph, NULL));
     NOT_NULL(acu_graph_get_nodes(good.graph, NULL, NULL));
     NOT_NULL(acu_graph_get_root_nodes(good.graph, NULL, NULL));
     NOT_NULL(acu_graph_get_edges(good.graph, NULL, NULL, NULL, NULL));
@@ -58,6 +65,8 @@ static void nodes(void **state) {
     uint64_t number;
     acu_node copy;
     acu_node_type type;
+    acu_node_time time;
+    const char *name;
     acu_graph *child;
     HANDLE(acu_node_find_in_clone(BAD_NODE, good.graph, &copy));
     HANDLE(acu_node_find_in_clone(good.node, bad, &copy));
@@ -67,6 +76,11 @@ static void nodes(void **state) {
     HANDLE(acu_node_get_dependent_nodes(BAD_NODE, NULL, NULL, &count));
     HANDLE(acu_node_get_type(BAD_NODE, &type));
     HANDLE(acu_node_get_child(BAD_NODE, &child));
+    HANDLE(acu_node_set_name(BAD_NODE, "name"));
+    HANDLE(acu_node_get_name(BAD_NODE, &name));
+    HANDLE(acu_node_get_time(BAD_NODE, &time));
+    NOT_NULL(acu_node_get_name(good.node, NULL));
+    NOT_NULL(acu_node_get_time(good.node, NULL));
     HANDLE(acu_node_get_local_id(BAD_NODE, &id));
     HANDLE(acu_node_get_tools_id(BAD_NODE, &number));
     NOT_NULL(acu_node_get_tools_id(good.node, NULL));

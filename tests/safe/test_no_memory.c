@@ -84,6 +84,15 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     return acu_node_get_child(nodes[0], &(acu_graph *){NULL});
 }
 
+/* Names, times and pictures; of nodes with and without a name. */
+static acu_result picture(acu_graph *graph, acu_stream *stream, acu_node node) {
+    ACU_TRY(acu_node_set_name(node, "first"));
+    for (int together = 0; together < 2; together++)
+        ACU_TRY(acu_graph_profile(graph, stream,
+                                  &(acu_profile_options){.replays = 1, .together = together > 0}));
+    return acu_graph_draw(graph, "/dev/null");
+}
+
 static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {
     const int32_t two = 2;
     ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .width = ACU_REST}));
@@ -156,6 +165,24 @@ static acu_result bind_memory(void) {
         ACU_TRY(acu_multicast_bind(object, i * FAKE_STEP, memory, 0, FAKE_STEP));
     ACU_TRY(acu_virtual_reserve(0, 16 * FAKE_STEP, NULL, &range));
     return acu_virtual_map_multicast(range, 0, object, 0, 16 * FAKE_STEP);
+}
+
+/* A context that was made is destroyed where its handle cannot be, and so is a stream. */
+static acu_result split_device(void) {
+    const acu_part parts[] = {{.multiprocessors = 8}, {0}};
+    acu_execution_context *made[2] = {NULL, NULL};
+    ACU_AUTO(acu_execution_context) *first = NULL;
+    ACU_AUTO(acu_execution_context) *rest = NULL;
+    ACU_AUTO(acu_stream) *stream = NULL;
+    const size_t alive = calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy");
+    acu_result split = acu_device_split(0, parts, 2, made);
+    first = made[0];
+    rest = made[1];
+    assert_int_equal(calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy") - alive,
+                     (size_t)(first != NULL) + (rest != NULL));
+    ACU_TRY(split);
+    ACU_TRY(acu_execution_context_create_stream(first, NULL, &stream));
+    return acu_execution_context_synchronize(first);
 }
 
 /* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
@@ -366,13 +393,17 @@ static acu_result everything(void) {
     ACU_TRY(map_memory(a));
     ACU_TRY(allocate(a));
     ACU_TRY(bind_memory());
+    ACU_TRY(split_device());
     ACU_TRY(make_rows(a));
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
     ACU_TRY(sample(a));
+    ACU_AUTO(acu_domain) *domain = NULL;
+    ACU_TRY(acu_domain_create("d", &domain));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
+    ACU_TRY(picture(graph, a, nodes[0]));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));

@@ -128,7 +128,7 @@ TEST(other_compressed_arrays_are_refused) {
     cudaMipmappedArray_t m;
     wrong.y = 8;
     FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &wrong, WIDTH, HEIGHT, 0));
-    FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &bc4, WIDTH, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &bc4, WIDTH, 0, 0));
     FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &bc4, WIDTH, HEIGHT + 2, 0));
     FAILS(cudaErrorNotSupported,
           cudaMallocArray(&a, &bc4, WIDTH, HEIGHT, cudaArraySurfaceLoadStore));

@@ -253,6 +253,30 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
     return code;
 }
 
+/* Instantiates for the public function `call`, whose handles are checked. */
+static int instantiate_for(const char *call, acu_graph *graph, const acu_exec_options *o,
+                           acu_exec **exec) {
+    ACU_TRY(acu_graph_check_uncaptured(call, graph));
+    ACU_TRY(acu_outcome(call, graph, acu_capture_check()));
+    if (o->upload)
+        ACU_TRY(acu_outcome(call, o->upload, acu_stream_check_uncaptured(o->upload)));
+    acu_exec *made = new_exec(call);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->source = graph->root->salt;
+    int code = make_exec(call, graph, o, made);
+    if (code)
+        (void)acu_object_release(NULL, made, &acu_exec_class);
+    else
+        *exec = made;
+    return code;
+}
+
+int acu_graph_instantiate_for(const char *call, acu_graph *graph, acu_exec **exec) {
+    static const acu_exec_options none;
+    return instantiate_for(call, graph, &none, exec);
+}
+
 acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *options,
                                  acu_exec **exec) {
     static const acu_exec_options none;
@@ -263,20 +287,7 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
     ACU_NEED(graph, acu_graph_class);
     if (o->upload)
         ACU_NEED_STREAM(o->upload);
-    ACU_TRY(acu_graph_check_uncaptured(__func__, graph));
-    ACU_TRY(OUTCOME(graph, acu_capture_check()));
-    if (o->upload)
-        ACU_TRY(OUTCOME(o->upload, acu_stream_check_uncaptured(o->upload)));
-    acu_exec *made = new_exec(__func__);
-    if (!made)
-        return ACU_ERROR_HOST_MEMORY;
-    made->source = graph->root->salt;
-    int code = make_exec(__func__, graph, o, made);
-    if (code)
-        (void)acu_object_release(NULL, made, &acu_exec_class);
-    else
-        *exec = made;
-    return code;
+    return instantiate_for(__func__, graph, o, exec);
 }
 
 /* ---- launches ---- */
@@ -348,8 +359,8 @@ static int launch(acu_exec *exec, acu_stream *stream) {
     return code ? code : ended;
 }
 
-/* Launches in the general case, which is any launch. */
-static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
+/* Is the general case of a launch, which is any launch. */
+__attribute__((noinline)) int acu_exec_launch_for(const char *call, acu_exec *exec,
                                                   acu_stream *stream) {
     if (!acu_is(exec, &acu_exec_class))
         return acu_object_refuse(call, exec, &acu_exec_class);
@@ -384,7 +395,7 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
                                                                             acu_stream *stream) {
     bool live = acu_is(exec, &acu_exec_class) && acu_is(stream, &acu_stream_class);
     if (!ACU_LIKELY(live) || !ACU_LIKELY(!((uintptr_t)acu_capture_of(stream) | stream->is_default)))
-        return launch_first(__func__, exec, stream);
+        return acu_exec_launch_for(__func__, exec, stream);
     acu_timeline *timeline = stream->timeline;
     acu_exec_lock(exec);
     uint64_t shared_count = exec->shared_count;
@@ -392,7 +403,7 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
     if (!ACU_LIKELY(same &&
                     (shared_count == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST)))) {
         acu_exec_unlock(exec);
-        return launch_first(__func__, exec, stream);
+        return acu_exec_launch_for(__func__, exec, stream);
     }
     int code = (int)cudaGraphLaunch(exec->raw, stream->raw);
     if (!ACU_LIKELY(!code)) {

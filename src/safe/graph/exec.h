@@ -52,6 +52,13 @@ struct acu_exec {
 
 extern ACU_OURS const acu_class acu_exec_class;
 
+/* Instantiates without options, for the public function `call`. Returns its result; sets *exec on
+ * success only. */
+int acu_graph_instantiate_for(const char *call, acu_graph *graph, acu_exec **exec);
+/* Launches for the public function `call`: any exec on any stream, both of which are checked.
+ * Returns its result. */
+int acu_exec_launch_for(const char *call, acu_exec *exec, acu_stream *stream);
+
 /* Waits for the exec's lock. Nearly always only one thread launches a graph, so the lock is one
  * flag: taking and clearing it costs less than a mutex, which needs a call of a library and one
  * more locked instruction. */

@@ -170,26 +170,36 @@ int acu_graph_check_uncaptured(const char *call, const acu_graph *graph) {
     return acu_fail_on(call, graph, ACU_ERROR_CAPTURE, "a stream is being captured into the graph");
 }
 
+int acu_graph_clone_for(const char *call, acu_graph *graph, acu_graph **clone) {
+    *clone = NULL;
+    ACU_TRY(acu_graph_check_uncaptured(call, graph));
+    acu_graph *made = acu_graph_new(call);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_graph_lock();
+    int code = (int)cudaGraphClone(&made->raw, graph->raw);
+    made->owned = !code;
+    made->kept = acu_graph_kept_set(graph);
+    if (!code && graph->notes)
+        code = acu_graph_copy_names(graph, made);
+    acu_graph_unlock();
+    if (code == cudaErrorNotSupported)
+        acu_fail_hint("CUDA copies no graph with nodes that allocate or free memory, that are "
+                      "conditional, or that the device can update");
+    code = acu_outcome(call, graph, code);
+    if (code)
+        (void)acu_object_release(NULL, made, &acu_graph_class);
+    else
+        *clone = made;
+    return code;
+}
+
 acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
     ACU_NEED_POINTER(clone);
     *clone = NULL;
     acu_destroy_deferred();
     ACU_NEED(graph, acu_graph_class);
-    ACU_TRY(acu_graph_check_uncaptured(__func__, graph));
-    acu_graph *made = acu_graph_new(__func__);
-    if (!made)
-        return ACU_ERROR_HOST_MEMORY;
-    acu_graph_lock();
-    int code = (int)cudaGraphClone(&made->raw, graph->raw);
-    made->kept = acu_graph_kept_set(graph);
-    acu_graph_unlock();
-    made->owned = !code;
-    if (code) {
-        (void)acu_object_release(NULL, made, &acu_graph_class);
-        return OUTCOME(graph, code);
-    }
-    *clone = made;
-    return 0;
+    return acu_graph_clone_for(__func__, graph, clone);
 }
 
 /* ---- what it keeps ---- */
@@ -302,11 +312,16 @@ bool acu_graph_reserve_nodes(acu_graph *graph, size_t more) {
 }
 
 void acu_graph_forget_nodes(acu_graph *graph) {
+    for (uint32_t i = 0; i < graph->note_room; i++)
+        free(graph->notes[i].name);
+    free(graph->notes);
     free(graph->nodes);
     free(graph->slots);
+    graph->notes = NULL;
     graph->nodes = NULL;
     graph->slots = NULL;
-    graph->node_count = graph->node_room = 0;
+    graph->node_count = graph->node_room = graph->note_room = 0;
+    graph->time = (acu_graph_time){.replays = 0};
 }
 
 /* ---- parts ---- */

@@ -21,6 +21,13 @@
 
 #include <pthread.h>
 
+/* What is known of a node, and CUDA does not know. */
+typedef struct acu_node_note {
+    char *name; /* allocated; NULL: none */
+    bool timed; /* `time` is set */
+    acu_node_time time;
+} acu_node_note;
+
 struct acu_graph {
     acu_object object;
     cudaGraph_t raw;        /* NULL: lost, or not captured yet */
@@ -32,7 +39,10 @@ struct acu_graph {
     acu_graph *next;        /* of a part: the root's next part */
     cudaGraphNode_t *nodes; /* the nodes with an id, by its lower half - 1; NULL: destroyed */
     uint32_t node_count, node_room;
-    uint32_t *slots; /* a hash table of 2 * node_room: index + 1 into `nodes` */
+    uint32_t *slots;      /* a hash table of 2 * node_room: index + 1 into `nodes` */
+    acu_node_note *notes; /* of the first `note_room` of `nodes`; of the others nothing is noted */
+    uint32_t note_room;
+    acu_graph_time time; /* no replays: not profiled */
     /* The fields below are used in a root only: */
     pthread_mutex_t kept_lock;
     acu_kept_set *kept;   /* what the graph keeps alive; under kept_lock */
@@ -65,6 +75,9 @@ void acu_graph_release_parts(acu_graph *graph, cudaGraphNode_t within);
 /* Returns 0, or ACU_ERROR_CAPTURE, recorded, while a stream is captured into the graph. */
 int acu_graph_check_uncaptured(const char *call, const acu_graph *graph);
 
+/* Makes a copy for the public function `call`, as acu_graph_clone() does. */
+int acu_graph_clone_for(const char *call, acu_graph *graph, acu_graph **clone);
+
 /* ---- what it keeps ---- */
 
 /* Returns the set with a reference for the caller. The caller holds the lock of all graphs. */
@@ -84,8 +97,18 @@ int acu_graph_keep_object(acu_graph *graph, acu_object *object, bool writes);
 bool acu_graph_reserve_nodes(acu_graph *graph, size_t more);
 /* Returns the slot of a raw node, which is 0 if the node has no id yet. There must be room. */
 uint32_t *acu_graph_node_slot(const acu_graph *graph, cudaGraphNode_t raw);
-/* Forgets all ids: CUDA has destroyed the nodes. */
+/* Forgets all ids, names and times: CUDA has destroyed the nodes. */
 void acu_graph_forget_nodes(acu_graph *graph);
+
+/* ---- names and times of its nodes; under the lock ---- */
+
+/* Returns the note of a node, which has an id; NULL, recorded, without memory. */
+acu_node_note *acu_graph_make_note(acu_graph *graph, cudaGraphNode_t raw);
+/* Returns the note of a node; NULL if nothing is noted. */
+const acu_node_note *acu_graph_find_note(const acu_graph *graph, cudaGraphNode_t raw);
+/* Gives the nodes of a clone the names that they have in the graph. Returns 0, or a recorded
+ * failure. */
+int acu_graph_copy_names(const acu_graph *graph, acu_graph *clone);
 
 /* ---- buffers with memory of graphs ---- */
 

@@ -137,19 +137,24 @@ static int fill(const acu_node_query *q, size_t count, size_t room) {
     return code;
 }
 
-int acu_node_answer(const acu_node_query *q) {
-    size_t room, count = 0;
-    if (!q->count)
-        return acu_fail(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
-    room = *q->count;
-    *q->count = 0;
-    if (!acu_is(q->graph, &acu_graph_class))
-        return acu_object_refuse(q->call, q->graph, &acu_graph_class);
-    acu_graph_lock();
+int acu_node_answer_locked(const acu_node_query *q) {
+    size_t room = *q->count, count = 0;
     int code = ask(q, NULL, NULL, NULL, &count);
     *q->count = code ? 0 : count;
     if (!code && count > 0 && room > 0 && (q->from || q->to || q->edges))
         code = fill(q, count, room);
+    return code;
+}
+
+int acu_node_answer(const acu_node_query *q) {
+    if (!q->count)
+        return acu_fail(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
+    if (!acu_is(q->graph, &acu_graph_class)) {
+        *q->count = 0;
+        return acu_object_refuse(q->call, q->graph, &acu_graph_class);
+    }
+    acu_graph_lock();
+    int code = acu_node_answer_locked(q);
     acu_graph_unlock();
     return acu_outcome(q->call, q->graph, code);
 }

@@ -101,11 +101,17 @@ acu_result acu_node_destroy(acu_node node) {
 
 /* ---- types ---- */
 
-static const char *const type_names[] = {"kernel",         "memcpy",       "memset",
-                                         "host",           "child graph",  "empty",
-                                         "event wait",     "event record", "semaphore signal",
-                                         "semaphore wait", "memory alloc", "memory free",
-                                         "batch mem op",   "conditional"};
+static const char *const type_names[] = {
+    "kernel",           "memcpy",          "memset",           "host",
+    "child graph",      "empty",           "event wait",       "event record",
+    "semaphore signal", "semaphore wait",  "memory alloc",     "memory free",
+    "batch mem op",     "conditional",     "memcpy batch",     NULL,
+    "reserved",         "external engine", "fabric copy batch"};
+
+const char *acu_node_type_name(unsigned type) {
+    const bool known = type < sizeof type_names / sizeof *type_names && type_names[type];
+    return known ? type_names[type] : "unknown";
+}
 
 const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
     enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
@@ -114,12 +120,15 @@ const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[6
     if (cudaGraphNodeGetType(raw, &type))
         (void)cudaGetLastError();
     acu_record_restore(&before);
-    bool known = (unsigned)type < sizeof type_names / sizeof *type_names;
     uint32_t number = graph->node_room ? *acu_graph_node_slot(graph, raw) : 0;
-    if (number)
-        snprintf(text, 64, "%s node %u", known ? type_names[type] : "unknown", number - 1);
+    const acu_node_note *note = number ? acu_graph_find_note(graph, raw) : NULL;
+    const char *name = acu_node_type_name(type);
+    if (note && note->name)
+        snprintf(text, 64, "%s node %u '%.30s'", name, number - 1, note->name);
+    else if (number)
+        snprintf(text, 64, "%s node %u", name, number - 1);
     else
-        snprintf(text, 64, "%s node %p", known ? type_names[type] : "unknown", (void *)raw);
+        snprintf(text, 64, "%s node %p", name, (void *)raw);
     return text;
 }
 
@@ -153,8 +162,8 @@ acu_result acu_node_get_type(acu_node node, acu_node_type *type) {
 
 /* ---- relatives ---- */
 
-/* Makes the handle of the graph in a child node, unless an earlier call did. Under the lock. */
-static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, acu_graph **child) {
+int acu_node_find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw,
+                        acu_graph **child) {
     cudaGraph_t inner = NULL;
     int code = (int)cudaGraphChildGraphNodeGetGraph(raw, &inner);
     if (code)
@@ -172,10 +181,10 @@ static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, a
 acu_result acu_node_get_child(acu_node node, acu_graph **child) {
     ACU_NEED_POINTER(child);
     *child = NULL;
-    ON_NODE(node, find_child(__func__, node.graph, raw, child));
+    ON_NODE(node, acu_node_find_child(__func__, node.graph, raw, child));
 }
 
-static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
+int acu_node_find_copy(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
     cudaGraphNode_t found = NULL;
     int code = (int)cudaGraphNodeFindInClone(&found, raw, clone->raw);
     if (!code && !acu_graph_reserve_nodes(clone, 1))
@@ -192,7 +201,7 @@ acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *cop
     ACU_TRY(acu_node_check(__func__, node, &raw));
     ACU_NEED(clone, acu_graph_class);
     acu_graph_lock();
-    int code = find_in_clone(raw, clone, copy);
+    int code = acu_node_find_copy(raw, clone, copy);
     acu_graph_unlock();
     return OUTCOME(clone, code);
 }

@@ -11,11 +11,24 @@ int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw);
 /* Returns the node of a raw one, with a new id if it has none; no node for NULL. The caller holds
  * the lock, and acu_graph_reserve_nodes() has made room. */
 acu_node acu_node_from_raw(acu_graph *graph, cudaGraphNode_t raw);
+/* Returns the raw node of a handle that is the graph's, under the lock. */
+static inline cudaGraphNode_t acu_node_raw_locked(acu_node node) {
+    return node.graph->nodes[(uint32_t)node.id - 1];
+}
 /* Asks for the type; also of nodes that the runtime does not know but the driver does. Returns
  * CUDA's code. */
 int acu_node_read_type(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
-/* Returns `text` with "kernel node 3", for messages. The node may be in a part of the graph. */
+/* Returns the word for a type of node, with CUDA's number; "unknown" for one that CUDA adds later.
+ */
+const char *acu_node_type_name(unsigned type);
+/* Returns `text` with "kernel node 3", and its name, for messages. Under the lock. The node may be
+ * in a part of the graph. */
 const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]);
+
+/* Under the lock: finds the node's copy in a clone, and the graph in a child node, whose handle is
+ * made unless an earlier call did. Return CUDA's code, or a recorded failure. */
+int acu_node_find_copy(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy);
+int acu_node_find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, acu_graph **child);
 
 /* ---- lists of nodes and edges ---- */
 
@@ -45,8 +58,14 @@ typedef struct acu_node_query {
 } acu_node_query;
 /* Answers the question. Returns 0, or a failure recorded for its call. */
 int acu_node_answer(const acu_node_query *query);
+/* Answers it under the lock, which the caller holds, for a graph that is one. Returns CUDA's code,
+ * or a recorded failure. */
+int acu_node_answer_locked(const acu_node_query *query);
 
 /* ---- parameters ---- */
+
+/* Asks for the node's parameters, under the lock. Returns CUDA's code. */
+int acu_node_read_params(cudaGraphNode_t raw, struct cudaGraphNodeParams *params);
 
 /* The parameters of a copy or a fill, for CUDA, and the objects that the node keeps alive. */
 typedef struct acu_node_params {

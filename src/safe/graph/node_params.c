@@ -217,7 +217,7 @@ static int get_by_type(cudaGraphNode_t node, struct cudaGraphNodeParams *params)
 }
 
 /* The function for all types needs a driver that is not older than the runtime. */
-static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
+int acu_node_read_params(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
     acu_saved_record before;
     acu_record_save(&before);
     if (acu_call_exists(&acu_function_cudaGraphNodeGetParams)) {
@@ -237,7 +237,7 @@ acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params
     memset(params, 0, sizeof *params);
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
-    int code = get(raw, params);
+    int code = acu_node_read_params(raw, params);
     acu_graph_unlock();
     return acu_outcome(__func__, node.graph, code);
 }

@@ -1,5 +1,7 @@
 /* Modules: loading code, and finding kernels and variables in it. */
 #include "safe/kernel/module.h"
+#include "safe/kernel/code.h"
+#include "safe/kernel/code_bytes.h"
 #include "safe/kernel/kernel.h"
 #include "safe/base/active_capture.h"
 #include "safe/memory/storage.h"
@@ -7,8 +9,6 @@
 
 #include <anycuda/cuda.h>
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,77 +16,6 @@
 #define OUTCOME(module, code) acu_outcome(__func__, (module), (int)(code))
 
 enum { DEFAULT_LOG_BYTES = 8192, NAMES_IN_HINT = 8 };
-
-/* ---- images ---- */
-
-typedef enum format { FORMAT_TEXT, FORMAT_CUBIN, FORMAT_FATBIN } format;
-
-static const uint32_t FATBIN_MAGIC = 0xba55ed50, ELF_MAGIC = 0x464c457f;
-
-static format format_of(const void *bytes, size_t size) {
-    uint32_t magic = 0;
-    if (bytes && size >= sizeof magic)
-        memcpy(&magic, bytes, sizeof magic);
-    if (magic == FATBIN_MAGIC)
-        return FORMAT_FATBIN;
-    return magic == ELF_MAGIC ? FORMAT_CUBIN : FORMAT_TEXT;
-}
-
-static uint64_t read_number(const void *bytes, size_t at, size_t width) {
-    uint64_t value = 0;
-    memcpy(&value, (const char *)bytes + at,
-           width); /* the formats and the machines are little-endian */
-    return value;
-}
-
-static bool fits(uint64_t at, uint64_t length, size_t size) {
-    return at <= size && length <= size - at;
-}
-
-/* Returns whether all parts of the ELF file are within its size. CUDA does not get the size, and
- * would read beyond the end. */
-static bool is_whole_cubin(const void *bytes, size_t size) {
-    if (size < 64 || read_number(bytes, 4, 1) != 2)
-        return false;
-    uint64_t sections = read_number(bytes, 40, 8), segments = read_number(bytes, 32, 8);
-    uint64_t each = read_number(bytes, 58, 2), many = read_number(bytes, 60, 2);
-    if (!fits(sections, each * many, size) || (many && each < 64) ||
-        !fits(segments, read_number(bytes, 54, 2) * read_number(bytes, 56, 2), size))
-        return false;
-    for (uint64_t i = 0; i < many; i++) {
-        size_t at = (size_t)(sections + i * each);
-        bool has_bytes = read_number(bytes, at + 4, 4) != 8; /* SHT_NOBITS */
-        if (has_bytes &&
-            !fits(read_number(bytes, at + 24, 8), read_number(bytes, at + 32, 8), size))
-            return false;
-    }
-    return true;
-}
-
-static bool is_whole_fatbin(const void *bytes, size_t size) {
-    return size >= 16 && fits(read_number(bytes, 6, 2), read_number(bytes, 8, 8), size);
-}
-
-/* With lazy loading CUDA accepts any text, and fails only when a kernel is asked for. */
-static int check_text(const char *call, const char *text) {
-    if (!isprint((unsigned char)*text) || strstr(text, ".version"))
-        return 0;
-    acu_fail_hint("acu_module_compile() compiles CUDA C++");
-    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is not PTX: it has no .version");
-}
-
-static int check_image(const char *call, const acu_module_image *image) {
-    format is = format_of(image->bytes, image->size);
-    if (!image->bytes || image->size == 0)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no code: the size is 0");
-    if (is == FORMAT_CUBIN && !is_whole_cubin(image->bytes, image->size))
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "the cubin of %zu bytes is incomplete or broken", image->size);
-    if (is == FORMAT_FATBIN && !is_whole_fatbin(image->bytes, image->size))
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "the fatbin of %zu bytes is incomplete or broken", image->size);
-    return is == FORMAT_TEXT ? check_text(call, image->bytes) : 0;
-}
 
 /* ---- options of the compiler ---- */
 
@@ -190,11 +119,7 @@ static int unload(const acu_module *module) {
 
 static void free_texts(acu_module *module) {
     acu_ptx_clear(&module->ptx);
-    for (size_t i = 0; i < module->lowered_count; i++) {
-        free(module->lowered[i].expression);
-        free(module->lowered[i].name);
-    }
-    free(module->lowered);
+    acu_code_free_names(module->lowered, module->lowered_count);
     free(module->names);
     free(module->info_log);
     free(module->error_log);
@@ -259,7 +184,7 @@ static int make_logs(const char *call, acu_module *module, size_t bytes) {
 
 static int read_ptx(const char *call, acu_module *module, const acu_module_image *image) {
     const char *text = image->ptx ? image->ptx : image->bytes;
-    module->has_ptx = image->ptx || format_of(image->bytes, image->size) == FORMAT_TEXT;
+    module->has_ptx = image->ptx || acu_code_form_of(image->bytes, image->size) == ACU_CODE_PTX;
     if (module->has_ptx && !acu_ptx_read(&module->ptx, text, strlen(text)))
         return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for the kernels' parameters");
     return 0;
@@ -295,7 +220,7 @@ static int load_image(const char *call, acu_module *module, const acu_module_ima
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module) {
     acu_module *made = NULL;
-    int code = check_image(call, image);
+    int code = acu_code_check(call, image->bytes, image->size);
     if (code)
         return code;
     code = new_module(call, device, acu_code_api_for_modules(), &made);
@@ -311,52 +236,70 @@ int acu_module_new(const char *call, acu_device device, const acu_module_image *
 
 /* ---- sources ---- */
 
-/* Returns a copy that ends with a zero; NULL without memory. */
-static char *copy_text(const void *bytes, size_t size) {
-    char *copy = malloc(size + 1);
-    if (copy) {
-        memcpy(copy, bytes, size);
-        copy[size] = '\0';
-    }
-    return copy;
+/* Copies the C++ names that the code has. */
+static int copy_names(const char *call, acu_module *module, const acu_code *code) {
+    module->lowered = acu_code_copy_names(code);
+    if (!module->lowered)
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for the kernels' names");
+    module->lowered_count = code->name_count;
+    return 0;
 }
 
-/* Reads up to the file's end, or to an error. Returns the bytes with a zero at the end; NULL
- * without memory. */
-static char *read_all(FILE *file, size_t *size) {
-    size_t room = 65536, used = 0;
-    char *bytes = malloc(room);
-    while (bytes) {
-        size_t wanted = room - used - 1, got = fread(bytes + used, 1, wanted, file);
-        used += got;
-        if (got < wanted)
-            break;
-        char *grown = realloc(bytes, room *= 2);
-        if (!grown)
-            free(bytes);
-        bytes = grown;
+/* Fills in the image by which code is loaded: the simulator takes PTX alone. */
+static int choose_image(const char *call, const acu_code *code, acu_module_image *image) {
+    static const acu_code_form order[] = {ACU_CODE_CUBIN, ACU_CODE_FATBIN, ACU_CODE_PTX};
+    const acu_code_bytes *ptx = &code->images[ACU_CODE_PTX], *found = NULL;
+    if (acu_loaded(ACU_CUDART)->is_sim && ptx->bytes)
+        found = ptx;
+    for (size_t i = 0; i < sizeof order / sizeof *order && !found; i++)
+        if (code->images[order[i]].bytes)
+            found = &code->images[order[i]];
+    if (!found) {
+        acu_fail_hint("link it: acu_code_link() makes a cubin of it");
+        return acu_fail_on(call, code, ACU_ERROR_ARGUMENT, "the code cannot be loaded");
     }
-    if (bytes)
-        bytes[used] = '\0';
-    *size = used;
-    return bytes;
+    image->bytes = found->bytes;
+    image->size = found->size;
+    image->ptx = ptx->bytes;
+    return 0;
 }
 
-static int read_file(const char *call, const char *path, char **bytes, size_t *size) {
-    FILE *file = fopen(path, "rb");
-    *bytes = NULL;
-    if (!file)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
-    *bytes = read_all(file, size);
-    int why = ferror(file) ? errno : 0;
-    fclose(file);
-    if (!*bytes)
-        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
-    if (!why)
-        return 0;
-    free(*bytes);
-    *bytes = NULL;
-    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
+int acu_module_load_code(const char *call, acu_device device, const acu_code *code,
+                         const acu_jit_options *jit, acu_module **module) {
+    acu_module_image image = {.jit = jit};
+    acu_module *made = NULL;
+    int failed = choose_image(call, code, &image);
+    if (!failed)
+        failed = acu_module_new(call, device, &image, &made);
+    if (!failed)
+        failed = copy_names(call, made, code);
+    if (failed)
+        (void)acu_object_release(call, made, &acu_module_class);
+    else
+        *module = made;
+    return failed;
+}
+
+/* Loads what `file`, `image` or `ptx` has. */
+static int load_bytes(const char *call, acu_device device, const acu_module_source *source,
+                      acu_module **module) {
+    char *copy = NULL;
+    acu_module_image image = {.bytes = source->image, .size = source->size, .jit = &source->jit};
+    if (source->ptx) {
+        image.bytes = source->ptx;
+        image.size = strlen(source->ptx);
+    } else if (source->file) {
+        ACU_TRY(acu_code_read_file(call, source->file, &copy, &image.size));
+        image.bytes = copy;
+    } else if (acu_code_form_of(source->image, source->size) == ACU_CODE_PTX) {
+        image.bytes = copy = acu_code_copy(source->image, source->size);
+        if (!copy)
+            return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu bytes of PTX",
+                            source->size);
+    }
+    int code = acu_module_new(call, device, &image, module);
+    free(copy);
+    return code;
 }
 
 acu_result acu_module_load(acu_device device, const acu_module_source *source,
@@ -365,24 +308,13 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
     *module = NULL;
     ACU_NEED_POINTER(source);
     acu_destroy_deferred();
-    ACU_REQUIRE(!!source->ptx + !!source->image + !!source->file == 1, ACU_ERROR_ARGUMENT,
-                "exactly one of ptx, image and file is needed");
+    ACU_REQUIRE(!!source->ptx + !!source->image + !!source->file + !!source->code == 1,
+                ACU_ERROR_ARGUMENT, "exactly one of ptx, image, file and code is needed");
+    if (source->code)
+        ACU_NEED(source->code, acu_code_class);
     ACU_TRY(acu_device_resolve(__func__, &device));
-    char *copy = NULL;
-    acu_module_image image = {.bytes = source->image, .size = source->size, .jit = &source->jit};
-    if (source->ptx) {
-        image.bytes = source->ptx;
-        image.size = strlen(source->ptx);
-    } else if (source->file) {
-        ACU_TRY(read_file(__func__, source->file, &copy, &image.size));
-        image.bytes = copy;
-    } else if (format_of(source->image, source->size) == FORMAT_TEXT) {
-        image.bytes = copy = copy_text(source->image, source->size);
-        ACU_REQUIRE(copy, ACU_ERROR_HOST_MEMORY, "no memory for %zu bytes of PTX", source->size);
-    }
-    int code = acu_module_new(__func__, device, &image, module);
-    free(copy);
-    return code;
+    return source->code ? acu_module_load_code(__func__, device, source->code, &source->jit, module)
+                        : load_bytes(__func__, device, source, module);
 }
 
 static int take(const char *call, acu_device device, const acu_code_api *api, void *raw, bool owned,

@@ -4,16 +4,12 @@
 
 #include <anycuda/module.h>
 
+#include "safe/kernel/code.h"
 #include "safe/kernel/code_api.h"
 #include "safe/kernel/ptx.h"
 #include "safe/base/stream.h"
 
 #include <pthread.h>
-
-/* A C++ name of a kernel, and its name in the code. */
-typedef struct acu_module_name {
-    char *expression, *name;
-} acu_module_name;
 
 enum { ACU_MODULE_STREAMS = 16 };
 
@@ -26,7 +22,7 @@ struct acu_module {
     bool opened;  /* the place must be closed */
     bool has_ptx; /* `ptx` has all kernels */
     acu_ptx ptx;
-    acu_module_name *lowered;
+    acu_code_name *lowered;
     size_t lowered_count;
     char *info_log, *error_log; /* CUDA may write to these until the module is unloaded */
     /* Streams on which its kernels may run, so that it is not unloaded before they have ended.
@@ -51,6 +47,10 @@ typedef struct acu_module_image {
  * is recorded, but not yet for a public function. */
 int acu_module_new(const char *call, acu_device device, const acu_module_image *image,
                    acu_module **module);
+
+/* Loads code. Returns 0, or a failure recorded for `call`. */
+int acu_module_load_code(const char *call, acu_device device, const acu_code *code,
+                         const acu_jit_options *jit, acu_module **module);
 
 /* Records that a kernel of the module is about to be launched on the stream, which mostly is the
  * first stream again. */

@@ -133,6 +133,9 @@ static cudaError_t validate_format(const struct cudaChannelFormatDesc *desc) {
 /* GPUs were asked about compressed arrays of whole blocks, in two dimensions, without flags. */
 static cudaError_t validate_compressed(const struct cudaChannelFormatDesc *desc,
                                        const struct cudaExtent *extent, unsigned flags) {
+    if (!extent->height)
+        return SIM_REFUSE(cudaErrorInvalidValue,
+                          "the height is 0, and a compressed array has two dimensions at least");
     if (acu_sim_compressed_is_described(desc) && !flags && extent->height && !extent->depth &&
         extent->width % SIM_BLOCK == 0 && extent->height % SIM_BLOCK == 0)
         return cudaSuccess;

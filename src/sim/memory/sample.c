@@ -65,6 +65,11 @@ static long long texels_of(double at, size_t size, enum cudaTextureAddressMode m
     return x * (long long)size;
 }
 
+/* Returns what remains of a number divided by a size, and is not negative. */
+static long long remainder_of(long long x, long long size) {
+    return (x % size + size) % size;
+}
+
 /* Brings a texel beyond the edge back, or marks the border. */
 static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mode) {
     long long *x = &a->texel[i];
@@ -74,21 +79,24 @@ static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mod
     if (mode == cudaAddressModeBorder)
         a->is_outside[i] = true;
     if (mode == cudaAddressModeWrap)
-        *x = *x < 0 ? *x + size : *x - size;
-    if (mode == cudaAddressModeMirror && *x >= size)
-        *x = 2 * size - 1 - *x;
+        *x = remainder_of(*x, size);
+    if (mode == cudaAddressModeMirror) {
+        const long long both = remainder_of(*x, 2 * size);
+        *x = both < size ? both : 2 * size - 1 - both;
+    }
     *x = *x < 0 ? 0 : *x >= size ? size - 1 : *x;
 }
 
-static axis place_on(float at, size_t size, enum cudaTextureAddressMode mode, bool normalized,
-                     bool mixes) {
+/* Returns the texels, some 1/256 of a texel beside a coordinate if they are mixed. */
+static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
+                     bool normalized, bool mixes) {
     axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
     if (!normalized && mode != cudaAddressModeBorder)
         mode = cudaAddressModeClamp;
     long long x = texels_of(clean(at), size, mode, normalized, !mixes, &bits);
     if (mixes) {
-        x = (x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8);
+        x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
         a.weight = (int)(x & (ONE - 1));
         x >>= 8;
     } else {
@@ -274,7 +282,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     axis axes[2];
     int missing = -1;
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
-        axes[i] = place_on(at[i], size.width, cudaAddressModeBorder, true, true);
+        axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
     c->count = 4;
     set_weights_2d(c, axes[0].weight, axes[1].weight, of);
     for (int k = 0; k < 4; k++) {
@@ -309,13 +317,13 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t sizes[3] = {size.width, size.height, size.depth};
     float at[3] = {place->at[0], place->geometry == ACU_SIM_1D ? 0 : place->at[1], place->at[2]};
     const bool cube = is_cube(place->geometry);
-    const unsigned face = !cube ? 0 : place->keeps_face ? place->face : choose_face(at);
+    const unsigned face = cube ? choose_face(at) : 0;
     if (cube)
         place_on_face(face, at);
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
-        axes[i] = place_on(at[i], sizes[i], t->texture.addressMode[i],
+        axes[i] = place_on(at[i], i < 2 ? place->beside[i] : 0, sizes[i], t->texture.addressMode[i],
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
     if (dimensions == 3)
@@ -369,11 +377,11 @@ static double component_of(const acu_sim_image *image, float component) {
     return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
 }
 
-/* Adds what the corners weigh together. */
-static void add_corners(const acu_sim_image *image, const corners *c, double sums[4]) {
+/* Adds what the corners weigh together, each `part` of its weight. */
+static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k];
+            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k] * part;
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
@@ -395,7 +403,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     read_corners(t, image, place, level, mixes, (share){0, false}, &c);
     if (!mixes)
         return c.texel[0];
-    add_corners(image, &c, sums);
+    add_corners(image, &c, 1, sums);
     return mix(image, sums);
 }
 
@@ -408,7 +416,7 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
         for (int second = 0; second < 2; second++) {
             read_corners(t, image, place, level + (unsigned)second, true,
                          (share){weight, second != 0}, &c);
-            add_corners(image, &c, sums);
+            add_corners(image, &c, 1, sums);
         }
         return mix(image, sums);
     }
@@ -443,14 +451,29 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
 }
 
 /* Brings a level nearer to a whole one, as GPUs do with anisotropy unless the sampler says that
- * they must not: an H100 was asked for 4 and 16. */
+ * they must not: the part above a whole one grows faster, and from later on, the more is allowed.
+ */
 static long long snap(const acu_sim_texture *t, long long parts) {
     const unsigned most = t->texture.maxAnisotropy;
     if (most < 2 || t->texture.disableTrilinearOptimization)
         return parts;
-    const long long rest = parts % ONE, lower = parts - rest;
-    const long long part = most < 8 ? (rest * 7 - 378) / 4 : rest * 2 - 128;
-    return lower + (part < 0 || rest < 55 ? 0 : part > ONE ? ONE : part);
+    const long long start = most < 4   ? 42
+                            : most < 8 ? 54
+                                       : 64,
+                    quarters = most < 4   ? 6
+                               : most < 8 ? 7
+                                          : 8;
+    const long long rest = parts % ONE, part = (rest - start) * quarters / 4;
+    return parts - rest + (part < 0 ? 0 : part > ONE ? ONE : part);
+}
+
+/* Returns the level that derivatives give, in parts of one. */
+static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level,
+                          bool by_footprint) {
+    const long long parts = image->levels ? clamp_level(t, image, level) : 0;
+    if (image->levels && t->texture.mipmapFilterMode == cudaFilterModePoint)
+        return (parts + ONE / 2) / ONE * ONE;
+    return by_footprint ? snap(t, parts) : parts;
 }
 
 static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
@@ -461,10 +484,7 @@ static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place 
         return (acu_sim_texel){{0}};
     if (!image.levels)
         return sample_one(t, &image, place, 0);
-    long long parts = clamp_level(t, &image, level);
-    if (t->texture.mipmapFilterMode == cudaFilterModePoint)
-        return sample_one(t, &image, place, (unsigned)((parts + ONE / 2) / ONE));
-    parts = by_footprint ? snap(t, parts) : parts;
+    const long long parts = level_of(t, &image, level, by_footprint);
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
     return weight ? sample_two(t, &image, place, lower, weight)
@@ -489,50 +509,89 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
     const acu_sim_size size = acu_sim_image_size(image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     const unsigned most = anisotropy_of(t, place->geometry);
-    double x[3] = {0}, y[3] = {0}, scale[3] = {1, 1, 1};
+    double x[3] = {0}, y[3] = {0};
     if (is_cube(place->geometry))
         return acu_sim_footprint_of_cube(place->at, dx, dy, (double)size.width, most);
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
-        scale[i] = t->texture.normalizedCoords ? sizes[i] : 1;
-        x[i] = (double)dx[i] * scale[i];
-        y[i] = (double)dy[i] * scale[i];
+        const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
+        x[i] = (double)dx[i] * scale;
+        y[i] = (double)dy[i] * scale;
     }
-    acu_sim_footprint f = acu_sim_footprint_of(x, y, most);
-    for (unsigned i = 0; i < 3; i++)
-        f.way[i] /= scale[i];
-    return f;
+    return acu_sim_footprint_of(x, y, most);
 }
 
-/* Adds the samples on both sides of the middle, some texels away. */
-static void add_pair(const acu_sim_texture *t, const acu_sim_image *image,
-                     const acu_sim_place *place, const acu_sim_footprint *f, double texels,
-                     double weight, double sums[4]) {
+/* What the samples along a footprint have in common, of one level. */
+typedef struct row {
+    const acu_sim_texture *t;
+    const acu_sim_image *image;
+    const acu_sim_place *place;
+    unsigned level;
+    share of;   /* the level's */
+    int way[2]; /* one texel along, in parts of a texel */
+} row;
+
+/* Adds the samples on both sides of the middle, `half` times half a texel away, of which each has a
+ * part of the weight of both. */
+static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
-        acu_sim_place beside = *place;
-        beside.keeps_face = is_cube(place->geometry);
-        beside.face = choose_face(place->at);
-        for (int i = 0; i < 3; i++)
-            beside.at[i] += (float)(f->way[i] * texels * side);
-        const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
-        for (int i = 0; i < 4; i++)
-            sums[i] += component_of(image, texel.f[i]) * weight;
+        corners c;
+        acu_sim_place place = *r->place;
+        for (int i = 0; i < 2; i++)
+            place.beside[i] = half[i] * side;
+        read_corners(r->t, r->image, &place, r->level, true, of, &c);
+        add_corners(r->image, &c, part, sums);
     }
 }
 
-/* Samples all along a footprint: pairs as far apart as it is wide, of which the outer one counts as
- * far as the footprint reaches; or one pair, which is nearer. */
+/* Adds one pair, which is the nearer to the middle the less length and width differ. */
+static void add_near_pair(const row *r, int longer, double sums[4]) {
+    const int away = ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5);
+    int half[2];
+    for (int i = 0; i < 2; i++)
+        half[i] = 2 * (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
+    add_pair(r, half, r->of, 0.5, sums);
+}
+
+/* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
+static void add_pairs(const row *r, int longer, double sums[4]) {
+    const int all = longer < 2 * ONE ? ONE : 2 * ONE;
+    const int each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
+                     (longer >= 3 * ONE) >> (longer >= 4 * ONE);
+    for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
+        const int weight = rest < each ? rest : each, half = 2 * i + 1;
+        const bool is_part = weight < ONE && !r->of.weight;
+        add_pair(r, (int[2]){half * 2 * r->way[0], half * 2 * r->way[1]},
+                 is_part ? (share){weight, true} : r->of, (is_part ? ONE : weight) / (2.0 * all),
+                 sums);
+    }
+}
+
+/* Adds what a level is sampled along a footprint. */
+static void add_along(const row *r, int longer, double sums[4]) {
+    if (longer <= 0)
+        add_pair(r, (int[2]){0, 0}, r->of, 0.5, sums);
+    else if (longer < ONE)
+        add_near_pair(r, longer, sums);
+    else
+        add_pairs(r, longer, sums);
+}
+
+/* Samples all along a footprint, which is in the next level half as long. The first level's texels
+ * count as if they were as long as those of the level between both. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
-    const double half = f->ratio / 2;
-    const long long parts = image->levels ? snap(t, parts_of(f->level)) : parts_of(f->level);
-    const double width = acu_sim_footprint_power((int)(parts < 0 ? 0 : parts));
+    const long long parts = level_of(t, image, f->level, true);
+    const int weight = (int)(parts % ONE);
+    const double stretch = (double)(int)(acu_sim_footprint_power(weight) * ACU_SIM_WAY + 0.5);
     double sums[4] = {0};
-    if (half < 1)
-        add_pair(t, image, place, f, width * (1 - 1 / f->ratio), half, sums);
-    for (int i = 0; i < half && half >= 1; i++)
-        add_pair(t, image, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
-    for (int i = 0; i < 4; i++)
-        sums[i] *= ONE / f->ratio;
+    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, {0, 0}};
+    for (int i = 0; i < 2; i++)
+        r.way[i] = (int)floor_of(f->way[i] * stretch / ACU_SIM_WAY);
+    add_along(&r, f->longer, sums);
+    if (weight) {
+        r = (row){t, image, place, r.level + 1, {weight, true}, {f->way[0], f->way[1]}};
+        add_along(&r, f->longer + weight - ONE, sums);
+    }
     return mix(image, sums);
 }
 
@@ -541,8 +600,8 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place 
     acu_sim_image image;
     acu_sim_image_of(t, &image);
     const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
-    return f.ratio > 1 && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
-                                              : sample_level(t, place, f.level, true);
+    return f.longer && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
+                                           : sample_level(t, place, f.level, true);
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,

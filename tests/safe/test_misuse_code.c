@@ -1,0 +1,49 @@
+/* Misuse of compiled code: handles that are none, NULL, devices that are not there. */
+#include "misuse.h"
+
+static void code(void **state) {
+    (void)state;
+    acu_code *made = NULL;
+    acu_module *module = NULL;
+    const void *bytes = NULL;
+    size_t size = 0;
+    const acu_code_source source = {.bytes = kernels_ptx, .size = strlen(kernels_ptx)};
+    NOT_NULL(acu_code_create(NULL, &made));
+    NOT_NULL(acu_code_create(&source, NULL));
+    NOT_NULL(acu_code_compile(0, NULL, &made));
+    NOT_NULL(acu_code_compile(0, &(acu_module_program){0}, &made));
+    NOT_NULL(acu_code_compile(0, &(acu_module_program){.text = ""}, NULL));
+    HANDLE(acu_code_get_image(bad, ACU_CODE_PTX, &bytes, &size));
+    OPTIONAL_HANDLE(acu_module_load(0, &(acu_module_source){.code = bad}, &module));
+    SAYS('\0', *acu_code_log(bad));
+    OWNERS(code);
+    OK(acu_code_create(&source, &made));
+    NO_DEVICE(acu_module_load(absent, &(acu_module_source){.code = made}, &module));
+    NOT_NULL(acu_code_get_image(made, ACU_CODE_PTX, NULL, &size));
+    NOT_NULL(acu_code_get_image(made, ACU_CODE_PTX, &bytes, NULL));
+    OK(acu_code_release(made));
+    assert_null(module);
+}
+
+static void caches(void **state) {
+    (void)state;
+    acu_code_cache *made = NULL;
+    acu_code *out = NULL;
+    acu_module *module = NULL;
+    acu_code_cache_info info;
+    NOT_NULL(acu_code_cache_create(NULL, NULL, &made));
+    NOT_NULL(acu_code_cache_create("/", NULL, NULL));
+    HANDLE(acu_code_cache_get_info(bad, &info));
+    NOT_NULL(acu_code_cache_get_info(made, NULL));
+    HANDLE(acu_code_cache_clear(bad));
+    OPTIONAL_HANDLE(acu_code_compile(0, &(acu_module_program){.text = "", .cache = bad}, &out));
+    OPTIONAL_HANDLE(
+        acu_module_compile(0, &(acu_module_program){.text = "", .cache = bad}, &module));
+    SAYS('\0', *acu_code_cache_folder(bad));
+    OWNERS(code_cache);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {MISUSE(code), MISUSE(caches)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
