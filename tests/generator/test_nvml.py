@@ -60,7 +60,7 @@ def test_numbers_that_a_macro_computes(tmp_path: Path) -> None:
         [include()],
         [ROOT / "generated/include/anycuda/compat", ROOT / "generated/include", ROOT / "include"],
     ):
-        command = ["cc", "-std=c11", "-fsyntax-only", *(f"-I{one}" for one in folder), file]
+        command = ["cc", "-std=c11", "-fsyntax-only", *(f"-I{one}" for one in folder), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

@@ -142,12 +142,12 @@ def fake_nvml(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("nvml")
     compiler = shutil.which("cc") or pytest.skip("there is no C compiler here")
     for name, source, defines in (
-        ("pairs", ROOT / "tests/tools/fake_nvml.c", []),
-        ("switch", ROOT / "tests/tools/fake_nvml.c", ["-DSWITCHED"]),
-        ("stub", "/dev/null", []),
+        ("pairs", str(ROOT / "tests/tools/fake_nvml.c"), []),
+        ("switch", str(ROOT / "tests/tools/fake_nvml.c"), ["-DSWITCHED"]),
+        ("stub", "/dev/null", list[str]()),
     ):
         (folder / name).mkdir()
-        output = ["-Wl,-soname,libnvidia-ml.so.1", "-o", folder / name / "libnvidia-ml.so.1"]
+        output = ["-Wl,-soname,libnvidia-ml.so.1", "-o", str(folder / name / "libnvidia-ml.so.1")]
         command = [compiler, "-shared", "-fPIC", f"-I{prefix / 'include'}", *defines, "-x", "c", source, *output]
         subprocess.run(command, check=True)
     return folder

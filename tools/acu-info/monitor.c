@@ -6,7 +6,7 @@
 
 #include <anycuda/nvml.h>
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns what the call has stored, or UNKNOWN where it failed. */
@@ -93,11 +93,16 @@ static void ask_device(device_report *d) {
 
 /* ---- between two devices ---- */
 
-/* Compares "00000000:3B:00.0" with "0000:3b:00.0". */
+/* Compares "00000000:3B:00.0" with "0000:3b:00.0": a domain, a bus and a device. */
 static bool is_same_place(const char *nvmls, const char *cudas) {
-    unsigned a[3], b[3];
-    return sscanf(nvmls, "%x:%x:%x", &a[0], &a[1], &a[2]) == 3 &&
-           sscanf(cudas, "%x:%x:%x", &b[0], &b[1], &b[2]) == 3 && memcmp(a, b, sizeof a) == 0;
+    char *a, *b;
+    for (int part = 0; part < 3; part++) {
+        if (strtoul(nvmls, &a, 16) != strtoul(cudas, &b, 16) || a == nvmls || b == cudas)
+            return false;
+        nvmls = a + (*a == ':');
+        cudas = b + (*b == ':');
+    }
+    return true;
 }
 
 /* Counts the active links that lead to the place. */
