@@ -33,15 +33,15 @@ typedef struct acu_multiprocessors {
 ACU_CHECKED acu_result acu_device_get_multiprocessors(acu_device device,
                                                       acu_multiprocessors *multiprocessors);
 
-/** Bits of acu_part.flags, with CUDA's numbers. */
+/** Bits of acu_device_part.flags, with CUDA's numbers. */
 enum acu_part_flag {
     ACU_PART_BACKFILL = 1, /* fill up with multiprocessors that are not together; since CUDA 13.1 */
-    ACU_PART_IN_DOMAIN = 2, /* only those of acu_part.domain; since CUDA 13.4 */
+    ACU_PART_IN_DOMAIN = 2, /* only those of acu_device_part.domain; since CUDA 13.4 */
     /* with ACU_PART_IN_DOMAIN: also those that the domain has in addition; since CUDA 13.5 */
     ACU_PART_IN_WHOLE_DOMAIN = 4
 };
 
-/** As acu_part.domain: any locality domain of the device; since CUDA 13.5. */
+/** As acu_device_part.domain: any locality domain of the device; since CUDA 13.5. */
 #define ACU_PART_ANY_DOMAIN (~0u)
 
 /** With whom a part shares the queues through which work gets to the device. */
@@ -52,7 +52,7 @@ typedef enum acu_queue_sharing {
 
 /** What a part of a device gets. All zero is what is left: all multiprocessors, for the last part.
  */
-typedef struct acu_part {
+typedef struct acu_device_part {
     unsigned multiprocessors; /* at least so many; 0: all that are left, only in the last part */
     unsigned together; /* how many must be together, for clusters of so many blocks; 0: the device's
                           step; else an even number up to 32, since CUDA 13.1 */
@@ -66,7 +66,7 @@ typedef struct acu_part {
     acu_execution_context *queues_of; /* the queues that this one has already, which the new part
                                          keeps; then the two before are 0; NULL: none; since
                                          CUDA 13.1 */
-} acu_part;
+} acu_device_part;
 
 /**
  * Divides a device into parts, none of which has a multiprocessor of another; the caller owns
@@ -78,8 +78,8 @@ typedef struct acu_part {
  * is. Errors: ACU_ERROR_LIMIT where the parts need more than there is, ACU_NOT_SUPPORTED where the
  * driver is too old for a part, 915 where CUDA cannot divide so.
  */
-ACU_CHECKED acu_result acu_device_split(acu_device device, const acu_part *parts, size_t count,
-                                        acu_execution_context **contexts);
+ACU_CHECKED acu_result acu_device_split(acu_device device, const acu_device_part *parts,
+                                        size_t count, acu_execution_context **contexts);
 
 /**
  * Divides the multiprocessors of an execution context as acu_device_split() divides a device's.
@@ -87,7 +87,7 @@ ACU_CHECKED acu_result acu_device_split(acu_device device, const acu_part *parts
  * The context stays as it is, and its streams run where those of the new ones do.
  */
 ACU_CHECKED acu_result acu_execution_context_split(acu_execution_context *context,
-                                                   const acu_part *parts, size_t count,
+                                                   const acu_device_part *parts, size_t count,
                                                    acu_execution_context **contexts);
 
 /**

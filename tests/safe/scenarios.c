@@ -845,7 +845,7 @@ static acu_result execution_contexts(void) {
     ACU_AUTO(acu_execution_context) *first = NULL;
     ACU_AUTO(acu_execution_context) *rest = NULL;
     ACU_AUTO(acu_execution_context) *half = NULL;
-    const acu_part parts[] = {{.multiprocessors = 16}, {0}}, one = {.multiprocessors = 8};
+    const acu_device_part parts[] = {{.multiprocessors = 16}, {0}}, one = {.multiprocessors = 8};
     acu_execution_context *made[2] = {NULL, NULL};
     ACU_TRY(acu_stream_create(0, NULL, &plain));
     ACU_TRY(acu_event_create(0, NULL, &event));

@@ -36,7 +36,7 @@ static unsigned size_of(acu_execution_context *context) {
 
 static acu_execution_context *part_of(acu_device device, unsigned multiprocessors) {
     acu_execution_context *context = NULL;
-    const acu_part part = {.multiprocessors = multiprocessors};
+    const acu_device_part part = {.multiprocessors = multiprocessors};
     OK(acu_device_split(device, &part, 1, &context));
     return context;
 }
@@ -52,7 +52,7 @@ static acu_stream *stream_in(acu_execution_context *context) {
 static void an_old_driver_has_none(void **state) {
     (void)state;
     acu_execution_context *context = NULL;
-    const acu_part part = {.multiprocessors = 8};
+    const acu_device_part part = {.multiprocessors = 8};
     acu_multiprocessors all;
     if (driver_version() >= 12050)
         skip();
@@ -82,7 +82,8 @@ static void parts_are_rounded_up(void **state) {
     (void)state;
     NEEDS_CONTEXTS();
     const acu_multiprocessors all = of_device();
-    const acu_part parts[] = {{.multiprocessors = all.least + 1}, {.multiprocessors = 1}, {0}};
+    const acu_device_part parts[] = {
+        {.multiprocessors = all.least + 1}, {.multiprocessors = 1}, {0}};
     acu_execution_context *made[COUNT(parts)];
     OK(acu_device_split(0, parts, COUNT(parts), made));
     const unsigned first = size_of(made[0]), second = size_of(made[1]);
@@ -106,7 +107,7 @@ static void more_than_there_is(void **state) {
     NEEDS_CONTEXTS();
     acu_execution_context *made[3] = {NULL};
     const unsigned all = of_device().count;
-    acu_part parts[] = {{.multiprocessors = all}, {.multiprocessors = 1}, {0}};
+    acu_device_part parts[] = {{.multiprocessors = all}, {.multiprocessors = 1}, {0}};
     FAILS(acu_device_split(0, parts, 2, made), ACU_ERROR_LIMIT, "multiprocessors in groups of");
     assert_true(!made[0] && !made[1]);
     parts[0].multiprocessors = UINT32_MAX;
@@ -124,13 +125,13 @@ static void a_part_is_divided_again(void **state) {
     NEEDS_CONTEXTS();
     const unsigned least = of_device().least;
     acu_execution_context *context = part_of(0, 2 * least), *halves[2];
-    const acu_part parts[] = {{.multiprocessors = least}, {.multiprocessors = least}};
+    const acu_device_part parts[] = {{.multiprocessors = least}, {.multiprocessors = least}};
     OK(acu_execution_context_split(context, parts, 2, halves));
     assert_int_equal(size_of(halves[0]), least);
     assert_int_equal(size_of(halves[1]), least);
     OK(acu_execution_context_release(halves[0]));
     OK(acu_execution_context_release(halves[1]));
-    const acu_part three[] = {
+    const acu_device_part three[] = {
         {.multiprocessors = least}, {.multiprocessors = least}, {.multiprocessors = least}};
     acu_execution_context *none[3];
     FAILS(acu_execution_context_split(context, three, 3, none), ACU_ERROR_LIMIT,
@@ -142,18 +143,18 @@ static void parts_that_are_wrong(void **state) {
     (void)state;
     NEEDS_CONTEXTS();
     acu_execution_context *made[2] = {NULL}, *queues = part_of(0, 8);
-    acu_part parts[2] = {{0}, {.multiprocessors = 8}};
+    acu_device_part parts[2] = {{0}, {.multiprocessors = 8}};
     FAILS(acu_device_split(0, parts, 2, made), ACU_ERROR_ARGUMENT, "only the last part");
     FAILS(acu_device_split(0, parts, 0, made), ACU_ERROR_ARGUMENT, "'count' is 0");
-    parts[0] = (acu_part){.multiprocessors = 8, .flags = 64};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .flags = 64};
     FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT, "part 0 has flags 0x40");
-    parts[0] = (acu_part){.multiprocessors = 8, .together = 3};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .together = 3};
     FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT, "not an even number");
-    parts[0] = (acu_part){.multiprocessors = 8, .sharing = (acu_queue_sharing)2};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .sharing = (acu_queue_sharing)2};
     FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT, "no such sharing of queues: 2");
-    parts[0] = (acu_part){.multiprocessors = 8, .queues = 1, .queues_of = queues};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .queues = 1, .queues_of = queues};
     FAILS(acu_device_split(0, parts, 1, made), ACU_ERROR_ARGUMENT, "exclude each other");
-    parts[0] = (acu_part){.multiprocessors = 8, .queues_of = queues};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .queues_of = queues};
     if (another_device() != 0)
         FAILS(acu_device_split(1, parts, 1, made), ACU_ERROR_DEVICE, "queues of device 0");
     assert_null(made[0]);
@@ -167,7 +168,7 @@ static void an_older_driver_makes_no_groups(void **state) {
     if (driver_version() >= 13010)
         skip();
     acu_execution_context *made = NULL, *queues = part_of(0, 8);
-    const acu_part wishes[] = {
+    const acu_device_part wishes[] = {
         {.multiprocessors = 8, .together = 4},
         {.multiprocessors = 8, .preferred_together = 16},
         {.multiprocessors = 8, .flags = ACU_PART_BACKFILL},
@@ -191,9 +192,9 @@ static void groups_of_any_size(void **state) {
     NEEDS_GROUPS();
     acu_execution_context *made[3];
     acu_execution_context_info info;
-    acu_part parts[] = {{.multiprocessors = 12, .together = 4},
-                        {.multiprocessors = 6, .together = 2, .flags = ACU_PART_BACKFILL},
-                        {.together = 2, .flags = ACU_PART_BACKFILL}};
+    acu_device_part parts[] = {{.multiprocessors = 12, .together = 4},
+                               {.multiprocessors = 6, .together = 2, .flags = ACU_PART_BACKFILL},
+                               {.together = 2, .flags = ACU_PART_BACKFILL}};
     OK(acu_device_split(0, parts, 3, made));
     OK(acu_execution_context_get_info(made[0], &info));
     assert_true(info.multiprocessors == 12 && info.together == 4);
@@ -202,10 +203,10 @@ static void groups_of_any_size(void **state) {
     assert_int_equal(size_of(made[2]), of_device().count - 18);
     for (size_t i = 0; i < 3; i++)
         OK(acu_execution_context_release(made[i]));
-    parts[0] = (acu_part){.multiprocessors = 8, .together = 64};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .together = 64};
     FAILS(acu_device_split(0, parts, 1, made), 915, "cuDevSmResourceSplit");
     assert_non_null(strstr(acu_last_error_details().hint, "ACU_PART_BACKFILL"));
-    parts[0] = (acu_part){.multiprocessors = 8, .flags = ACU_PART_IN_DOMAIN, .domain = 77};
+    parts[0] = (acu_device_part){.multiprocessors = 8, .flags = ACU_PART_IN_DOMAIN, .domain = 77};
     acu_clear_error();
     assert_true(acu_device_split(0, parts, 1, made) != 0);
 }
@@ -215,11 +216,11 @@ static void queues(void **state) {
     NEEDS_GROUPS();
     acu_execution_context *first = NULL, *second = NULL;
     acu_execution_context_info info;
-    const acu_part own = {.multiprocessors = 8, .queues = 2, .sharing = ACU_QUEUES_BALANCED};
+    const acu_device_part own = {.multiprocessors = 8, .queues = 2, .sharing = ACU_QUEUES_BALANCED};
     OK(acu_device_split(0, &own, 1, &first));
     OK(acu_execution_context_get_info(first, &info));
     assert_true(info.queues == 2 && info.sharing == ACU_QUEUES_BALANCED);
-    const acu_part same = {.multiprocessors = 8, .queues_of = first};
+    const acu_device_part same = {.multiprocessors = 8, .queues_of = first};
     OK(acu_device_split(0, &same, 1, &second));
     OK(acu_execution_context_release(first)); /* the second one keeps it */
     assert_int_equal(size_of(first), 8);

@@ -3,7 +3,7 @@
 
 #define SPLIT_TEST(function) SAFE_TEST(function, begin_misuse, end_misuse)
 
-static const acu_part part = {.multiprocessors = 8};
+static const acu_device_part part = {.multiprocessors = 8};
 
 static void handles(void **state) {
     (void)state;
@@ -60,8 +60,8 @@ static void with_a_context(void **state) {
     OK(acu_device_split(0, &part, 1, &context));
     HANDLE(acu_execution_context_record_event(context, bad));
     HANDLE(acu_execution_context_wait_event(context, bad));
-    TRIED(RELEASED,
-          acu_device_split(0, &(acu_part){.multiprocessors = 8, .queues_of = bad}, 1, &made));
+    TRIED(RELEASED, acu_device_split(0, &(acu_device_part){.multiprocessors = 8, .queues_of = bad},
+                                     1, &made));
     NOT_NULL(acu_execution_context_split(context, NULL, 1, &made));
     NOT_NULL(acu_execution_context_split(context, &part, 1, NULL));
     NOT_NULL(acu_execution_context_get_info(context, NULL));

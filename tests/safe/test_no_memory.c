@@ -169,7 +169,7 @@ static acu_result bind_memory(void) {
 
 /* A context that was made is destroyed where its handle cannot be, and so is a stream. */
 static acu_result split_device(void) {
-    const acu_part parts[] = {{.multiprocessors = 8}, {0}};
+    const acu_device_part parts[] = {{.multiprocessors = 8}, {0}};
     acu_execution_context *made[2] = {NULL, NULL};
     ACU_AUTO(acu_execution_context) *first = NULL;
     ACU_AUTO(acu_execution_context) *rest = NULL;

@@ -15,7 +15,7 @@ typedef struct division {
     acu_device device;
     const acu_object *object; /* of errors; NULL: the device */
     CUdevResource input;
-    const acu_part *parts;
+    const acu_device_part *parts;
     size_t count;
     CUdevResource *groups; /* of all parts, one after another, with room for one more resource */
     size_t *ends;          /* for each part, the index after its last group */
@@ -34,7 +34,7 @@ static int outcome(const division *d, int code) {
 /* ---- what is asked for ---- */
 
 static int check_queues(const division *d, size_t i) {
-    const acu_part *part = &d->parts[i];
+    const acu_device_part *part = &d->parts[i];
     if (part->sharing != ACU_QUEUES_OF_DEVICE && part->sharing != ACU_QUEUES_BALANCED)
         return REFUSE_PART(d, i, ACU_ERROR_ARGUMENT, "has no such sharing of queues: %d",
                            (int)part->sharing);
@@ -54,7 +54,7 @@ static int check_queues(const division *d, size_t i) {
 }
 
 static int check_part(const division *d, size_t i) {
-    const acu_part *part = &d->parts[i];
+    const acu_device_part *part = &d->parts[i];
     const unsigned known = (unsigned)ACU_PART_BACKFILL | (unsigned)ACU_PART_IN_DOMAIN |
                            (unsigned)ACU_PART_IN_WHOLE_DOMAIN;
     if (part->flags & ~known)
@@ -73,7 +73,7 @@ static int check_part(const division *d, size_t i) {
 }
 
 /* Returns whether only newer drivers make such a part. */
-static bool is_special(const acu_part *part) {
+static bool is_special(const acu_device_part *part) {
     return part->together || part->preferred_together || part->flags || part->domain;
 }
 
@@ -110,7 +110,7 @@ static unsigned long long sum_of(const division *d) {
 
 /* ---- drivers since 13.1 ---- */
 
-static CU_DEV_SM_RESOURCE_GROUP_PARAMS params_of(const acu_part *part, unsigned step) {
+static CU_DEV_SM_RESOURCE_GROUP_PARAMS params_of(const acu_device_part *part, unsigned step) {
     CU_DEV_SM_RESOURCE_GROUP_PARAMS p = {.coscheduledSmCount = part->together,
                                          .preferredCoscheduledSmCount = part->preferred_together,
                                          .flags = part->flags,
@@ -210,7 +210,7 @@ static int split_whole(division *d) {
 }
 
 /* Adds the queues of a part, if it is not to have the device's; returns 0 or a recorded code. */
-static int add_queues(const division *d, const acu_part *part, CUdevResource *resource,
+static int add_queues(const division *d, const acu_device_part *part, CUdevResource *resource,
                       unsigned *count) {
     int code = 0;
     if (part->queues_of)
@@ -321,7 +321,7 @@ static int check_arrays(const division *d) {
     return 0;
 }
 
-acu_result acu_device_split(acu_device device, const acu_part *parts, size_t count,
+acu_result acu_device_split(acu_device device, const acu_device_part *parts, size_t count,
                             acu_execution_context **contexts) {
     division d = {.call = __func__, .parts = parts, .count = count, .contexts = contexts};
     ACU_TRY(check_arrays(&d));
@@ -332,7 +332,7 @@ acu_result acu_device_split(acu_device device, const acu_part *parts, size_t cou
     return split(&d);
 }
 
-acu_result acu_execution_context_split(acu_execution_context *context, const acu_part *parts,
+acu_result acu_execution_context_split(acu_execution_context *context, const acu_device_part *parts,
                                        size_t count, acu_execution_context **contexts) {
     division d = {.call = __func__, .parts = parts, .count = count, .contexts = contexts};
     ACU_NEED(context, acu_execution_context_class);

@@ -24,10 +24,11 @@ typedef struct axis {
     bool is_outside[2]; /* the texel is the border */
 } axis;
 
-/* Returns the largest whole number that is not more; numbers beyond 2^60 are that. */
+/* Returns the largest whole number that is not more; numbers beyond 2^60 are that, and what is no
+ * number is -2^60. */
 static long long floor_of(double x) {
     const double most = 0x1p60;
-    const double within = x > most ? most : x < -most ? -most : x;
+    const double within = x > most ? most : x >= -most ? x : -most;
     const long long whole = (long long)within;
     return whole - ((double)whole > within);
 }
@@ -197,12 +198,18 @@ static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, un
     return image->first_layer + from * faces + face;
 }
 
-/* Returns the color of the border, of which a texture has as many channels as its texels. */
+/* Returns the color of the border, of which a texture has as many channels as its texels. A
+ * compressed one has an alpha of 1 where its texels have none; and where they have 8 bits, so has
+ * the border, with a half rounded down. Of the latter a GPU was asked for BC1. */
 static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *image) {
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
+    const bool is_compressed = acu_sim_compressed_size(f->f) > 0;
     acu_sim_texel texel = {{0}};
+    texel.f[3] = is_compressed ? 1 : 0;
     memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
+    for (int i = 0; i < 4 && is_compressed && channels == 4; i++)
+        texel.f[i] = (float)-floor_of(0.5 - (double)texel.f[i] * 255) / 255;
     return texel;
 }
 
@@ -355,39 +362,39 @@ static float nearest(double sum) {
 }
 
 /* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
-static double own_most(const acu_sim_image *image) {
-    const double most = acu_sim_image_most(image);
+static double own_most(const acu_sim_image *image, int component) {
+    const double most = acu_sim_image_most(image, component);
     const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
-static float round_as(const acu_sim_image *image, double sum) {
-    const double most = acu_sim_image_most(image);
+static float round_as(const acu_sim_image *image, int component, double sum) {
+    const double most = acu_sim_image_most(image, component);
     if (most > 0)
-        return (float)((double)floor_of(sum * (most / own_most(image)) + 0.5) / most);
+        return (float)((double)floor_of(sum * (most / own_most(image, component)) + 0.5) / most);
     if (image->srgb && image->format.x == 8)
         return acu_sim_image_half(sum);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
 /* Returns what is mixed for a component: of fractions the integer. */
-static double component_of(const acu_sim_image *image, float component) {
-    const double most = own_most(image);
-    return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
+static double component_of(const acu_sim_image *image, const acu_sim_texel *texel, int component) {
+    const double most = own_most(image, component), x = (double)texel->f[component];
+    return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
 
 /* Adds what the corners weigh together, each `part` of its weight. */
 static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k] * part;
+            sums[i] += component_of(image, &c->texel[k], i) * c->weight[k] * part;
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     acu_sim_texel out;
     for (int i = 0; i < 4; i++)
-        out.f[i] = round_as(image, sums[i] / ONE);
+        out.f[i] = round_as(image, i, sums[i] / ONE);
     return out;
 }
 
@@ -423,8 +430,7 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
     const acu_sim_texel a = sample_one(t, image, place, level),
                         b = sample_one(t, image, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] =
-            component_of(image, a.f[i]) * (ONE - weight) + component_of(image, b.f[i]) * weight;
+        sums[i] = component_of(image, &a, i) * (ONE - weight) + component_of(image, &b, i) * weight;
     return mix(image, sums);
 }
 
