@@ -104,6 +104,7 @@ SIMPLE(cudaDestroyExternalMemory)
 SIMPLE(cudaDestroyExternalSemaphore)
 SIMPLE(cudaSignalExternalSemaphoresAsync)
 SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddNode)
 MAKES(cudaGraphAddExternalSemaphoresSignalNode)
 MAKES(cudaGraphAddExternalSemaphoresWaitNode)
 SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
@@ -258,6 +259,7 @@ static const struct {
     FAKE(cudaDestroyExternalSemaphore),
     FAKE(cudaSignalExternalSemaphoresAsync),
     FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddNode),
     FAKE(cudaGraphAddExternalSemaphoresSignalNode),
     FAKE(cudaGraphAddExternalSemaphoresWaitNode),
     FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),
