@@ -137,6 +137,12 @@ acu_result acu_exec_set_semaphore_wait(acu_exec *exec, acu_node node,
     return acu_node_change_waits(&c, waits, count);
 }
 
+acu_result acu_exec_set_values(acu_exec *exec, acu_node node, const acu_value_operation *operations,
+                               size_t count) {
+    ACU_CHANGE_IN_EXEC(c, exec, node);
+    return acu_node_change_values(&c, operations, count);
+}
+
 acu_result acu_exec_set_params(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {
     ACU_CHANGE_IN_EXEC(c, exec, node);
     return acu_node_change_params(&c, params);

@@ -4,9 +4,11 @@
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
+#include "safe/base/primary_context.h"
 #include "safe/graph/node.h"
 #include "safe/kernel/launch.h"
 #include "safe/memory/buffer.h"
+#include "safe/memory/value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +315,27 @@ acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after,
         code = end(&a, (int)cudaGraphAddExternalSemaphoresWaitNode(PLACE(a), &params));
     acu_external_free_list(&list);
     return code;
+}
+
+/* ---- values in memory ---- */
+
+acu_result acu_graph_add_values(acu_graph *graph, const acu_node *after, size_t after_count,
+                                acu_device device, const acu_value_operation *operations,
+                                size_t count, acu_node *node) {
+    acu_value_list list;
+    acu_primary_context primary;
+    ADDING(a);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(acu_value_list_fill(__func__, operations, count, &list));
+    ACU_TRY(begin(&a, -1, list.objects, list.object_count));
+    int code = acu_primary_context_enter(&primary, device);
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {
+        .ctx = primary.raw, .count = list.count, .paramArray = list.raw};
+    if (!code)
+        code = acu_translate_driver(cuGraphAddBatchMemOpNode(PLACE(a), &params));
+    acu_primary_context_leave(&primary);
+    acu_value_hint(&list, code);
+    return end(&a, code);
 }
 
 /* ---- memory ---- */

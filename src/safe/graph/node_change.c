@@ -7,8 +7,10 @@
 #include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/base/external_semaphore.h"
+#include "safe/base/primary_context.h"
 #include "safe/kernel/code_api.h"
 #include "safe/kernel/launch.h"
+#include "safe/memory/value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,6 +349,41 @@ int acu_node_change_waits(acu_node_change *c, const acu_semaphore_wait *waits, s
     return code;
 }
 
+/* ---- values in memory ---- */
+
+/* The node keeps the context that it has, which CUDA wants to be told. */
+static int set_values(const acu_node_change *c, acu_value_list *list) {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {0};
+    int code = acu_translate_driver(cuGraphBatchMemOpNodeGetParams(c->raw, &params));
+    params.count = list->count;
+    params.paramArray = list->raw;
+    if (code)
+        return code;
+    return acu_translate_driver(
+        c->in_exec ? cuGraphExecBatchMemOpNodeSetParams(c->exec->raw, c->raw, &params)
+                   : cuGraphBatchMemOpNodeSetParams(c->raw, &params));
+}
+
+int acu_node_change_values(acu_node_change *c, const acu_value_operation *operations,
+                           size_t count) {
+    acu_value_list list;
+    acu_primary_context primary;
+    acu_device device = ACU_DEVICE_CURRENT;
+    int code = acu_value_list_fill(c->call, operations, count, &list);
+    if (!code)
+        code = acu_device_resolve(c->call, &device);
+    if (!code)
+        code = begin(c, -1, list.objects, list.object_count);
+    if (code)
+        return code;
+    c->takes = "needs as many operations as the node has, of the same actions";
+    code = acu_primary_context_enter(&primary, device);
+    if (!code)
+        code = set_values(c, &list);
+    acu_primary_context_leave(&primary);
+    return end(c, code);
+}
+
 /* ---- enabled or not ---- */
 
 int acu_node_change_enabled(acu_node_change *c, bool set, unsigned *enabled) {
@@ -411,6 +448,11 @@ acu_result acu_node_set_semaphore_wait(acu_node node, const acu_semaphore_wait *
                                        size_t count) {
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_waits(&c, waits, count);
+}
+
+acu_result acu_node_set_values(acu_node node, const acu_value_operation *operations, size_t count) {
+    ACU_CHANGE_IN_GRAPH(c, node);
+    return acu_node_change_values(&c, operations, count);
 }
 
 acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {
