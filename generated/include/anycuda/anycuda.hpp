@@ -349,6 +349,18 @@ class stream_ref : public handle<acu_stream> {
     /** Asks on how many multiprocessors the stream's work may run; since CUDA 13.1, for any
      * stream. */
     result<unsigned> get_multiprocessors() const;
+
+    /** Lets later work on the stream wait until an element of the buffer has a value. */
+    result<> wait_value(buffer_ref buffer, size_t at, uint64_t value,
+                        acu_value_condition until) const;
+
+    /** Writes a value to an element of the buffer when all earlier work on the stream is done, and
+     * can be seen by whoever sees the value. */
+    result<> write_value(buffer_ref buffer, size_t at, uint64_t value) const;
+
+    /** Does all operations, one after the other, when the stream gets there; a captured stream gets
+     * one node. */
+    result<> run_values(span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_stream_release(). */
@@ -1543,6 +1555,9 @@ class node {
     /** Sets CUDA's own parameters of a node; the caller keeps alive what they name. */
     result<> set_params(cudaGraphNodeParams *params) const;
 
+    /** Sets the operations of a node, as many as before and of the same actions. */
+    result<> set_values(span<const acu_value_operation> operations) const;
+
   private:
     acu_node value_;
 };
@@ -1672,6 +1687,11 @@ class graph_ref : public handle<acu_graph> {
 
     /** Makes an executable graph; the caller owns it. */
     result<acu::exec> instantiate(given<acu_exec_options> options = nullptr) const;
+
+    /** Adds a node that does all operations, one after the other, on a device; the graph keeps the
+     * buffers. */
+    result<acu::node> add_values(span<const acu_node> after, acu_device device,
+                                 span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_graph_release(). */
@@ -1839,6 +1859,9 @@ class exec_ref : public handle<acu_exec> {
 
     /** Asks whether a node is enabled. */
     result<bool> is_enabled(acu_node node) const;
+
+    /** Sets the operations of a node in an executable graph, as acu_node_set_values() does. */
+    result<> set_values(acu_node node, span<const acu_value_operation> operations) const;
 };
 
 /** An owner of the object: its end is an acu_exec_release(). */

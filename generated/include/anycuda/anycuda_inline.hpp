@@ -469,6 +469,19 @@ inline result<unsigned> stream_ref::get_multiprocessors() const {
     return {code_, count};
 }
 
+inline result<> stream_ref::wait_value(buffer_ref buffer, size_t at, uint64_t value,
+                                       acu_value_condition until) const {
+    return acu_stream_wait_value(get(), buffer.get(), at, value, until);
+}
+
+inline result<> stream_ref::write_value(buffer_ref buffer, size_t at, uint64_t value) const {
+    return acu_stream_write_value(get(), buffer.get(), at, value);
+}
+
+inline result<> stream_ref::run_values(span<const acu_value_operation> operations) const {
+    return acu_stream_run_values(get(), operations.data(), operations.size());
+}
+
 inline result<acu::event> event::create(acu_device device, given<acu_event_options> options) {
     acu_event *event = nullptr;
     const acu_result code_ = acu_event_create(device, options.get(), &event);
@@ -1946,6 +1959,10 @@ inline result<> node::set_params(cudaGraphNodeParams *params) const {
     return acu_node_set_params(value_, params);
 }
 
+inline result<> node::set_values(span<const acu_value_operation> operations) const {
+    return acu_node_set_values(value_, operations.data(), operations.size());
+}
+
 inline result<acu::graph> graph::create() {
     acu_graph *graph = nullptr;
     const acu_result code_ = acu_graph_create(&graph);
@@ -2214,6 +2231,14 @@ inline result<acu::exec> graph_ref::instantiate(given<acu_exec_options> options)
     return {code_, acu::exec(exec)};
 }
 
+inline result<acu::node> graph_ref::add_values(span<const acu_node> after, acu_device device,
+                                               span<const acu_value_operation> operations) const {
+    acu_node node = {};
+    const acu_result code_ = acu_graph_add_values(get(), after.data(), after.size(), device,
+                                                  operations.data(), operations.size(), &node);
+    return {code_, node};
+}
+
 inline result<acu::code> code::create(given<acu_code_source> source) {
     acu_code *code = nullptr;
     const acu_result code_ = acu_code_create(source.get(), &code);
@@ -2381,6 +2406,11 @@ inline result<bool> exec_ref::is_enabled(acu_node node) const {
     bool enabled = {};
     const acu_result code_ = acu_exec_is_enabled(get(), node, &enabled);
     return {code_, enabled};
+}
+
+inline result<> exec_ref::set_values(acu_node node,
+                                     span<const acu_value_operation> operations) const {
+    return acu_exec_set_values(get(), node, operations.data(), operations.size());
 }
 
 inline result<> execution_context_ref::split(span<const acu_device_part> parts,

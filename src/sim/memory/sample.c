@@ -24,10 +24,11 @@ typedef struct axis {
     bool is_outside[2]; /* the texel is the border */
 } axis;
 
-/* Returns the largest whole number that is not more; numbers beyond 2^60 are that. */
+/* Returns the largest whole number that is not more; numbers beyond 2^60 are that, and what is no
+ * number is -2^60. */
 static long long floor_of(double x) {
     const double most = 0x1p60;
-    const double within = x > most ? most : x < -most ? -most : x;
+    const double within = x > most ? most : x >= -most ? x : -most;
     const long long whole = (long long)within;
     return whole - ((double)whole > within);
 }
@@ -197,12 +198,18 @@ static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, un
     return image->first_layer + from * faces + face;
 }
 
-/* Returns the color of the border, of which a texture has as many channels as its texels. */
+/* Returns the color of the border, of which a texture has as many channels as its texels. A
+ * compressed one has an alpha of 1 where its texels have none; and where they have 8 bits, so has
+ * the border, with a half rounded down. Of the latter a GPU was asked for BC1. */
 static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *image) {
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
+    const bool is_compressed = acu_sim_compressed_size(f->f) > 0;
     acu_sim_texel texel = {{0}};
+    texel.f[3] = is_compressed ? 1 : 0;
     memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
+    for (int i = 0; i < 4 && is_compressed && channels == 4; i++)
+        texel.f[i] = (float)-floor_of(0.5 - (double)texel.f[i] * 255) / 255;
     return texel;
 }
 
@@ -355,39 +362,39 @@ static float nearest(double sum) {
 }
 
 /* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
-static double own_most(const acu_sim_image *image) {
-    const double most = acu_sim_image_most(image);
+static double own_most(const acu_sim_image *image, int component) {
+    const double most = acu_sim_image_most(image, component);
     const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
-static float round_as(const acu_sim_image *image, double sum) {
-    const double most = acu_sim_image_most(image);
+static float round_as(const acu_sim_image *image, int component, double sum) {
+    const double most = acu_sim_image_most(image, component);
     if (most > 0)
-        return (float)((double)floor_of(sum * (most / own_most(image)) + 0.5) / most);
+        return (float)((double)floor_of(sum * (most / own_most(image, component)) + 0.5) / most);
     if (image->srgb && image->format.x == 8)
         return acu_sim_image_half(sum);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
 /* Returns what is mixed for a component: of fractions the integer. */
-static double component_of(const acu_sim_image *image, float component) {
-    const double most = own_most(image);
-    return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
+static double component_of(const acu_sim_image *image, const acu_sim_texel *texel, int component) {
+    const double most = own_most(image, component), x = (double)texel->f[component];
+    return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
 
 /* Adds what the corners weigh together, each `part` of its weight. */
 static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k] * part;
+            sums[i] += component_of(image, &c->texel[k], i) * c->weight[k] * part;
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     acu_sim_texel out;
     for (int i = 0; i < 4; i++)
-        out.f[i] = round_as(image, sums[i] / ONE);
+        out.f[i] = round_as(image, i, sums[i] / ONE);
     return out;
 }
 
@@ -423,8 +430,7 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
     const acu_sim_texel a = sample_one(t, image, place, level),
                         b = sample_one(t, image, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] =
-            component_of(image, a.f[i]) * (ONE - weight) + component_of(image, b.f[i]) * weight;
+        sums[i] = component_of(image, &a, i) * (ONE - weight) + component_of(image, &b, i) * weight;
     return mix(image, sums);
 }
 
@@ -526,18 +532,20 @@ typedef struct row {
     const acu_sim_image *image;
     const acu_sim_place *place;
     unsigned level;
-    share of;   /* the level's */
-    int way[2]; /* one texel along, in parts of a texel */
+    share of;       /* the level's */
+    const int *way; /* one texel along, in parts of a texel */
+    int stretch;    /* how long that texel is, in parts of one */
 } row;
 
-/* Adds the samples on both sides of the middle, `half` times half a texel away, of which each has a
- * part of the weight of both. */
+/* Adds the samples on both sides of the middle, `half` 1/128 of a texel away, each with a part of
+ * its weight. */
 static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
         corners c;
         acu_sim_place place = *r->place;
         for (int i = 0; i < 2; i++)
-            place.beside[i] = half[i] * side;
+            place.beside[i] =
+                2 * side * (int)floor_of((double)(half[i] * r->stretch) / ACU_SIM_WAY);
         read_corners(r->t, r->image, &place, r->level, true, of, &c);
         add_corners(r->image, &c, part, sums);
     }
@@ -545,32 +553,33 @@ static void add_pair(const row *r, const int half[2], share of, double part, dou
 
 /* Adds one pair, which is the nearer to the middle the less length and width differ. */
 static void add_near_pair(const row *r, int longer, double sums[4]) {
-    const int away = ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5);
+    const int away = longer > 0 ? ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
     int half[2];
     for (int i = 0; i < 2; i++)
-        half[i] = 2 * (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
+        half[i] = (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
     add_pair(r, half, r->of, 0.5, sums);
 }
 
 /* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
 static void add_pairs(const row *r, int longer, double sums[4]) {
-    const int all = longer < 2 * ONE ? ONE : 2 * ONE;
-    const int each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
-                     (longer >= 3 * ONE) >> (longer >= 4 * ONE);
+    const int all = longer < 2 * ONE ? ONE : 2 * ONE, halvings = longer / ONE - 2,
+              each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
+                     (halvings > 0 ? halvings : 0),
+              level = r->of.is_second ? r->of.weight : ONE - r->of.weight;
+    int left = level * all / ONE;
     for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
-        const int weight = rest < each ? rest : each, half = 2 * i + 1;
-        const bool is_part = weight < ONE && !r->of.weight;
-        add_pair(r, (int[2]){half * 2 * r->way[0], half * 2 * r->way[1]},
-                 is_part ? (share){weight, true} : r->of, (is_part ? ONE : weight) / (2.0 * all),
-                 sums);
+        const int weight = rest > each ? product(each, level) : left, half = 2 * i + 1;
+        left -= weight;
+        if (weight != 0) /* a share of 0 is all */
+            add_pair(r, (int[2]){half * r->way[0], half * r->way[1]},
+                     weight == ONE ? (share){0, false} : (share){weight, true}, ONE / (2.0 * all),
+                     sums);
     }
 }
 
 /* Adds what a level is sampled along a footprint. */
 static void add_along(const row *r, int longer, double sums[4]) {
-    if (longer <= 0)
-        add_pair(r, (int[2]){0, 0}, r->of, 0.5, sums);
-    else if (longer < ONE)
+    if (longer < ONE)
         add_near_pair(r, longer, sums);
     else
         add_pairs(r, longer, sums);
@@ -581,15 +590,15 @@ static void add_along(const row *r, int longer, double sums[4]) {
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
     const long long parts = level_of(t, image, f->level, true);
-    const int weight = (int)(parts % ONE);
-    const double stretch = (double)(int)(acu_sim_footprint_power(weight) * ACU_SIM_WAY + 0.5);
+    const int weight = (int)(parts % ONE),
+              stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {0};
-    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, {0, 0}};
-    for (int i = 0; i < 2; i++)
-        r.way[i] = (int)floor_of(f->way[i] * stretch / ACU_SIM_WAY);
+    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
     add_along(&r, f->longer, sums);
     if (weight) {
-        r = (row){t, image, place, r.level + 1, {weight, true}, {f->way[0], f->way[1]}};
+        r.level++;
+        r.of.is_second = true;
+        r.stretch = ACU_SIM_WAY;
         add_along(&r, f->longer + weight - ONE, sums);
     }
     return mix(image, sums);
