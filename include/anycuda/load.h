@@ -16,7 +16,9 @@ typedef enum acu_library_id {
     ACU_CUDART, /* the CUDA runtime, libcudart */
     ACU_CUDA,   /* the driver API, libcuda */
     ACU_NVRTC,  /* the run-time compiler, libnvrtc */
-    ACU_WEBGPU  /* WebGPU, libwgpu_native; only in a program that calls a function of it */
+    /* These are only in a program that calls a function of theirs: */
+    ACU_WEBGPU,   /* WebGPU, libwgpu_native */
+    ACU_NVJITLINK /* the linker of code, libnvJitLink */
 } acu_library_id;
 
 /** Bits of acu_load_options.flags. */

@@ -1,5 +1,5 @@
 /*
- * Results of the driver and of NVRTC as results of the safe layer. A translation is needed because
+ * Results of the driver, NVRTC and nvJitLink as results of the safe layer. A translation is needed because
  * the values of the three enumerations overlap.
  */
 #ifndef ACU_TRANSLATE_H
@@ -12,6 +12,7 @@ int acu_translate_result(acu_library_id library, int result);
 /* Translate a failure; its record, if there is one, is given the new code, too. */
 int acu_translate_driver_error(int result);
 int acu_translate_nvrtc(int result);
+int acu_translate_nvjitlink(int result);
 
 static inline int acu_translate_driver(int result) {
     return ACU_LIKELY(result == 0) ? 0 : acu_translate_driver_error(result);

@@ -120,8 +120,10 @@ static bool load_any(acu_search *s) {
     /* The simulator is taken before a search, because a runtime without a driver can only fail. */
     if (sim && s->library->needs_driver && acu_search_driver(s) == ACU_DRIVER_NONE && load_sim(s))
         return true;
-    if (s->library->follows) /* an older driver may not load what a newer compiler emits */
-        s->want_major = ACU_MAJOR(acu_library_version(s->library->follows));
+    /* An older driver may not load what a newer compiler emits, nor an older linker read it. */
+    const acu_library *followed = acu_library_followed(s->library);
+    if (followed)
+        s->want_major = ACU_MAJOR(acu_library_version(followed));
     if (acu_search_places(s))
         return true;
     if (s->want_major) {
@@ -246,8 +248,8 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
 }
 
 int acu_load_code(const acu_library *library, int code) {
-    return library->id == ACU_NVRTC || library->id == ACU_WEBGPU ? acu_cudart.info->error_missing
-                                                                 : code;
+    return library->id == ACU_CUDART || library->id == ACU_CUDA ? code
+                                                                : acu_cudart.info->error_missing;
 }
 
 const char *acu_load_driver_ending(bool missing) {
@@ -332,11 +334,11 @@ int acu_load(const acu_load_options *options) {
     if (!options)
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
-    if (!library && options->library == ACU_WEBGPU)
+    if (!library && (options->library == ACU_WEBGPU || options->library == ACU_NVJITLINK))
         return refuse(&acu_cudart, acu_cudart.info->error_missing,
                       (acu_failure_facts){.kind = ACU_ERROR_KIND_LIBRARY, .hint = ""},
-                      "acu_load: this program calls no function of WebGPU, so it has no loader for "
-                      "it");
+                      "acu_load: this program calls no function of %s, so it has no loader for it",
+                      options->library == ACU_WEBGPU ? "WebGPU" : "nvJitLink");
     if (!library)
         return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
                       "acu_load: there is no library %d", (int)options->library);
@@ -404,11 +406,9 @@ static void forget(acu_library *library) {
 }
 
 void acu_load_reset_for_tests(void) {
-    forget(&acu_cudart);
-    forget(&acu_cuda);
-    forget(&acu_nvrtc);
-    if (acu_library_of(ACU_WEBGPU))
-        forget(acu_library_of(ACU_WEBGPU));
+    for (int id = 0; id < ACU_LIBRARIES; id++)
+        if (acu_library_of((acu_library_id)id))
+            forget(acu_library_of((acu_library_id)id));
     acu_driver_forget();
     acu_record_clear();
     (void)acu_record_own_error(true);

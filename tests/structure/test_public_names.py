@@ -16,8 +16,8 @@ VERBS = set(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
         disable discard draw enable end enter export fail fill find forget fork free freeze grow import instantiate join
-        keep launch leave load map open parse prefetch prepare print profile query read receive record register reinterpret
-        release remove reserve reset retain run send shrink signal slice synchronize thaw trim unbind unmap update
+        keep launch leave link load map open parse prefetch prepare print profile query read receive record register
+        reinterpret release remove reserve reset retain run send shrink signal slice synchronize thaw trim unbind unmap update
         upload wait wrap write zero""",
     )
 )

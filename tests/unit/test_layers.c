@@ -37,10 +37,12 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
     return code;
 }
 
-/* No function of WebGPU is called here, so the program has none. */
+/* No function of WebGPU or nvJitLink is called here, so the program has neither. */
 acu_library *acu_library_of(acu_library_id id) {
-    (void)id;
-    return NULL;
+    return id == ACU_CUDART  ? &acu_cudart
+           : id == ACU_CUDA  ? &acu_cuda
+           : id == ACU_NVRTC ? &acu_nvrtc
+                             : NULL;
 }
 
 int acu_refuse_injected(const acu_function *function, int code, const char *why) {

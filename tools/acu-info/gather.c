@@ -2,6 +2,7 @@
  * Asks the library all that acu-info prints. Nothing here creates a context on a device: a program
  * that only looks shall not take memory there.
  */
+#include <anycuda/nvjitlink.h>
 #include <anycuda/webgpu.h>
 
 #include "report.h"
@@ -12,10 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_variables[] = {
-    "ANYCUDA_CUDART", "ANYCUDA_CUDA", "ANYCUDA_NVRTC",   "ANYCUDA_WEBGPU",       "ANYCUDA_SIM",
-    "ANYCUDA_TRACE",  "ANYCUDA_FAIL", "VIRTUAL_ENV",     "CONDA_PREFIX",         "CUDA_PATH",
-    "CUDA_HOME",      "LD_PRELOAD",   "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", NULL};
+const char *const report_variables[] = {"ANYCUDA_CUDART",
+                                        "ANYCUDA_CUDA",
+                                        "ANYCUDA_NVRTC",
+                                        "ANYCUDA_NVJITLINK",
+                                        "ANYCUDA_WEBGPU",
+                                        "ANYCUDA_SIM",
+                                        "ANYCUDA_TRACE",
+                                        "ANYCUDA_FAIL",
+                                        "VIRTUAL_ENV",
+                                        "CONDA_PREFIX",
+                                        "CUDA_PATH",
+                                        "CUDA_HOME",
+                                        "LD_PRELOAD",
+                                        "LD_LIBRARY_PATH",
+                                        "CUDA_VISIBLE_DEVICES",
+                                        NULL};
 
 const char *verdict_name(verdict v) {
     static const char *const names[] = {"gpu",       "error",     "usage",    "no-library",
@@ -43,8 +56,10 @@ static answer keep(acu_result code) {
 
 /* ---- libraries ---- */
 
-/* A program that calls no function of WebGPU has no loader for it. */
+/* A program that calls no function of WebGPU or nvJitLink has no loader for it. */
 __attribute__((used)) static uint32_t (*const has_webgpu)(void) = wgpuGetVersion;
+__attribute__((used)) static nvJitLinkResult (*const has_linker)(unsigned *,
+                                                                 unsigned *) = nvJitLinkVersion;
 
 static void load(library_report *l, const char *path) {
     l->load = keep(acu_load(&(acu_load_options){.library = l->id, .path = path}));
@@ -57,6 +72,7 @@ static void load_all(report *r, const char *path) {
         [RUNTIME] = {.id = ACU_CUDART, .key = "cudart", .title = "CUDA runtime"},
         [DRIVER_API] = {.id = ACU_CUDA, .key = "cuda", .title = "Driver"},
         [COMPILER] = {.id = ACU_NVRTC, .key = "nvrtc", .title = "NVRTC"},
+        [LINKER] = {.id = ACU_NVJITLINK, .key = "nvjitlink", .title = "nvJitLink"},
         [WEBGPU] = {.id = ACU_WEBGPU, .key = "webgpu", .title = "WebGPU"},
     };
     memcpy(r->libraries, empty, sizeof empty);
@@ -66,6 +82,7 @@ static void load_all(report *r, const char *path) {
     /* Whoever plays the runtime plays its driver. */
     load(&r->libraries[DRIVER_API], simulated ? "sim" : NULL);
     load(&r->libraries[COMPILER], NULL);
+    load(&r->libraries[LINKER], NULL);
     load(&r->libraries[WEBGPU], NULL);
     if (!runtime || cudaDriverGetVersion(&r->driver) != cudaSuccess)
         r->driver = r->libraries[DRIVER_API].loaded ? r->libraries[DRIVER_API].loaded->version : 0;

@@ -36,7 +36,7 @@ typedef struct device_report {
     answer features[ACU_FEATURE_COUNT];
 } device_report;
 
-enum { RUNTIME, DRIVER_API, COMPILER, WEBGPU, LIBRARIES };
+enum { RUNTIME, DRIVER_API, COMPILER, LINKER, WEBGPU, LIBRARIES };
 
 typedef struct report {
     verdict verdict;
