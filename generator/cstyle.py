@@ -120,7 +120,8 @@ def _places(line: str, prices: dict[str, int]) -> list[Place]:
         elif kind == "closing":
             del brackets[-1:]
         else:
-            if kind in prices:
+            is_default = kind == "assign" and line[inner] == "("  # of a parameter, with which it stays
+            if kind in prices and not is_default:
                 price = 10 * len(brackets) + prices[kind]
                 found.append(Place(match.end(), price, start if kind == "open" else inner))
             if kind in ("open", "bracket"):

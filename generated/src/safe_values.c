@@ -95,6 +95,15 @@ SAME(ACU_SYNC_SPIN, cudaSyncPolicySpin);
 SAME(ACU_SYNC_YIELD, cudaSyncPolicyYield);
 SAME(ACU_SYNC_BLOCK, cudaSyncPolicyBlockingSync);
 
+/* acu_part_flag */
+SAME(ACU_PART_BACKFILL, cudaDevSmResourceGroupBackfill);
+SAME(ACU_PART_IN_DOMAIN, cudaDevSmResourceGroupLocalityDomainId);
+SAME(ACU_PART_IN_WHOLE_DOMAIN, cudaDevSmResourceGroupLocalityDomainSupplementalSms);
+
+/* acu_queue_sharing */
+SAME(ACU_QUEUES_OF_DEVICE, cudaDevWorkqueueConfigScopeDeviceCtx);
+SAME(ACU_QUEUES_BALANCED, cudaDevWorkqueueConfigScopeGreenCtxBalanced);
+
 /* acu_event_flag */
 SAME(ACU_EVENT_BLOCKING_SYNC, cudaEventBlockingSync);
 SAME(ACU_EVENT_DISABLE_TIMING, cudaEventDisableTiming);

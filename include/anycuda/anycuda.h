@@ -19,6 +19,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/execution_context.h>
 #include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
@@ -32,6 +33,7 @@
 #include <anycuda/object.h>
 #include <anycuda/physical.h>
 #include <anycuda/pool.h>
+#include <anycuda/profile.h>
 #include <anycuda/region.h>
 #include <anycuda/share.h>
 #include <anycuda/status.h>

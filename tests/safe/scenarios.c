@@ -42,6 +42,14 @@ static acu_result streams_and_events(void) {
     return acu_stream_synchronize(b);
 }
 
+static acu_result profiling(void) {
+    ACU_AUTO(acu_domain) *domain = NULL;
+    ACU_TRY(acu_domain_create("scenario", &domain));
+    ACU_RANGE(domain, "profiled");
+    ACU_TRY(acu_profiler_start());
+    return acu_profiler_stop();
+}
+
 static void once(void *data) {
     __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST);
 }
@@ -198,6 +206,7 @@ static acu_result mapped_memory(acu_stream *stream) {
     ACU_TRY(acu_virtual_create_buffer(range, 0, stream, ACU_I32, 8, &x));
     ACU_TRY(acu_virtual_get_mappings(range, NULL, &count));
     ACU_TRY(acu_buffer_fill(x, &number));
+    ACU_TRY(acu_buffer_fill_bytes(x, 1, 7, &number, 3, NULL));
     return acu_virtual_unmap(range, step, step);
 }
 
@@ -824,6 +833,43 @@ static acu_result multicasts(void) {
     return acu_multicast_unbind(object, 0, 0, step);
 }
 
+/* Two parts of the device, and what is done with one as a whole. */
+static acu_result execution_contexts(void) {
+    unsigned count;
+    uint64_t id;
+    acu_multiprocessors all;
+    acu_execution_context_info info;
+    ACU_AUTO(acu_stream) *plain = NULL;
+    ACU_AUTO(acu_stream) *stream = NULL;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_AUTO(acu_execution_context) *first = NULL;
+    ACU_AUTO(acu_execution_context) *rest = NULL;
+    ACU_AUTO(acu_execution_context) *half = NULL;
+    const acu_device_part parts[] = {{.multiprocessors = 16}, {0}}, one = {.multiprocessors = 8};
+    acu_execution_context *made[2] = {NULL, NULL};
+    ACU_TRY(acu_stream_create(0, NULL, &plain));
+    ACU_TRY(acu_event_create(0, NULL, &event));
+    if (known_driver < 12050)
+        return 0;
+    ACU_TRY(acu_device_get_multiprocessors(0, &all));
+    acu_result split = acu_device_split(0, parts, 2, made);
+    first = made[0];
+    rest = made[1];
+    ACU_TRY(split);
+    ACU_TRY(acu_execution_context_split(first, &one, 1, &half));
+    ACU_TRY(acu_execution_context_get_info(rest, &info));
+    if (known_driver >= 13000)
+        ACU_TRY(acu_execution_context_get_id(rest, &id));
+    ACU_TRY(acu_execution_context_create_stream(first, NULL, &stream));
+    if (known_driver >= 13010)
+        ACU_TRY(acu_stream_get_multiprocessors(stream, &count));
+    ACU_TRY(acu_execution_context_record_event(first, event));
+    ACU_TRY(acu_execution_context_wait_event(half, event));
+    ACU_TRY(acu_device_record_event(0, event));
+    ACU_TRY(acu_device_wait_event(0, event));
+    return acu_execution_context_synchronize(first);
+}
+
 static void copies_nothing(const acu_sim_launch *launch, void *const *args) {
     (void)launch;
     (void)args;
@@ -888,6 +934,7 @@ static acu_result arrays_and_textures(void) {
 
 const scenario scenarios[] = {
     {"streams_and_events", streams_and_events},
+    {"profiling", profiling},
     {"closures", closures},
     {"every_memory", every_memory},
     {"virtual_memory", virtual_memory},
@@ -914,6 +961,7 @@ const scenario scenarios[] = {
     {"tensors", tensors},
     {"batches", batches},
     {"multicasts", multicasts},
+    {"execution_contexts", execution_contexts},
     {"shares", shares},
     {"transfers", transfers},
     {"transpositions", transpositions},

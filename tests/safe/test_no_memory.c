@@ -167,6 +167,24 @@ static acu_result bind_memory(void) {
     return acu_virtual_map_multicast(range, 0, object, 0, 16 * FAKE_STEP);
 }
 
+/* A context that was made is destroyed where its handle cannot be, and so is a stream. */
+static acu_result split_device(void) {
+    const acu_device_part parts[] = {{.multiprocessors = 8}, {0}};
+    acu_execution_context *made[2] = {NULL, NULL};
+    ACU_AUTO(acu_execution_context) *first = NULL;
+    ACU_AUTO(acu_execution_context) *rest = NULL;
+    ACU_AUTO(acu_stream) *stream = NULL;
+    const size_t alive = calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy");
+    acu_result split = acu_device_split(0, parts, 2, made);
+    first = made[0];
+    rest = made[1];
+    assert_int_equal(calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy") - alive,
+                     (size_t)(first != NULL) + (rest != NULL));
+    ACU_TRY(split);
+    ACU_TRY(acu_execution_context_create_stream(first, NULL, &stream));
+    return acu_execution_context_synchronize(first);
+}
+
 /* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
 static acu_result use_other_apis(acu_stream *stream, acu_graph *graph) {
     enum { MANY = 6 };
@@ -375,10 +393,13 @@ static acu_result everything(void) {
     ACU_TRY(map_memory(a));
     ACU_TRY(allocate(a));
     ACU_TRY(bind_memory());
+    ACU_TRY(split_device());
     ACU_TRY(make_rows(a));
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
     ACU_TRY(sample(a));
+    ACU_AUTO(acu_domain) *domain = NULL;
+    ACU_TRY(acu_domain_create("d", &domain));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));

@@ -24,12 +24,13 @@ static cudaError_t validate_function(const struct cudaKernelNodeParamsV2 *params
 }
 
 /* Makes the operation of a kernel launch. */
-static cudaError_t new_launch_op(acu_sim_context *context, const void *handle,
+static cudaError_t new_launch_op(acu_sim_context *context,
+                                 const acu_sim_execution_context *execution, const void *handle,
                                  const cudaLaunchConfig_t *config, void *const *args,
                                  void *const *extra, acu_sim_op **op) {
     acu_sim_kernel_launch *prepared = NULL;
-    cudaError_t result =
-        acu_sim_kernel_launch_prepare(context, handle, config, args, extra, true, &prepared);
+    cudaError_t result = acu_sim_kernel_launch_prepare(context, execution, handle, config, args,
+                                                       extra, true, &prepared);
     if (!result && !(*op = acu_sim_kernel_launch_op(prepared)))
         result = cudaErrorMemoryAllocation;
     return result;
@@ -49,8 +50,10 @@ cudaError_t acu_sim_kernel_node_op(const struct cudaKernelNodeParamsV2 *params,
     acu_sim_context *context = before  ? acu_sim_kernel_launch_context(before)
                                : named ? &named->device->own
                                        : acu_sim_context_now();
+    const acu_sim_execution_context *kept =
+        old ? acu_sim_execution_context_of(old->execution_context) : named;
     return result ? result
-                  : new_launch_op(context, params->func, &config, params->kernelParams,
+                  : new_launch_op(context, kept, params->func, &config, params->kernelParams,
                                   params->extra, op);
 }
 
@@ -164,10 +167,12 @@ static cudaError_t set_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
                                        .dynamicSmemBytes = p->shared,
                                        .attrs = attributes,
                                        .numAttrs = count};
-    cudaError_t result =
-        new_launch_op(acu_sim_kernel_launch_context(p), p->handle, &config, p->args, NULL, &op);
+    cudaError_t result = new_launch_op(acu_sim_kernel_launch_context(p),
+                                       acu_sim_execution_context_of(node->op->execution_context),
+                                       p->handle, &config, p->args, NULL, &op);
     if (result)
         return result;
+    op->execution_context = node->op->execution_context;
     acu_sim_op_release(node->op);
     node->op = op;
     return cudaSuccess;
