@@ -150,7 +150,7 @@ int acu_explain(const acu_function *function, int result, const void *args) {
                 acu_explain_code(library, result), result, note, *why ? ": " : "", why,
                 acu_library_describe(library, "", loaded), acu_load_driver_ending(no_driver));
     const acu_failure_facts facts = facts_of(function, result);
-    acu_record_facts(acu_translate_result(library->id, result), &facts);
+    acu_record_facts(acu_translate_result(library, result), &facts);
     acu_record_complete();
     return result;
 }

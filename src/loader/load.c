@@ -248,8 +248,8 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
 }
 
 int acu_load_code(const acu_library *library, int code) {
-    return library->id == ACU_CUDART || library->id == ACU_CUDA ? code
-                                                                : acu_cudart.info->error_missing;
+    const bool is_cudas = library->id == ACU_CUDART || library->id == ACU_CUDA;
+    return is_cudas ? code : acu_cudart.info->error_missing;
 }
 
 const char *acu_load_driver_ending(bool missing) {
@@ -334,11 +334,13 @@ int acu_load(const acu_load_options *options) {
     if (!options)
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
-    if (!library && (options->library == ACU_WEBGPU || options->library == ACU_NVJITLINK))
+    if (!library && options->library >= ACU_WEBGPU && options->library <= ACU_NVJITLINK)
         return refuse(&acu_cudart, acu_cudart.info->error_missing,
                       (acu_failure_facts){.kind = ACU_ERROR_KIND_LIBRARY, .hint = ""},
                       "acu_load: this program calls no function of %s, so it has no loader for it",
-                      options->library == ACU_WEBGPU ? "WebGPU" : "nvJitLink");
+                      options->library == ACU_NVML     ? "NVML"
+                      : options->library == ACU_WEBGPU ? "WebGPU"
+                                                       : "nvJitLink");
     if (!library)
         return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
                       "acu_load: there is no library %d", (int)options->library);

@@ -37,6 +37,7 @@ NOUNS = [
     "stream",
     "texture",
     "transfer",
+    "value",
     "virtual",
 ]
 

@@ -2,7 +2,6 @@
 #include "safe/kernel/code_link.h"
 #include "safe/base/device.h"
 #include "safe/kernel/code_cache.h"
-#include "core/translate.h"
 
 #include <anycuda/nvjitlink.h>
 

@@ -2,6 +2,8 @@
 #ifndef ACU_SRC_CODE_LINK_H
 #define ACU_SRC_CODE_LINK_H
 
+#include "core/record.h"
+#include "core/translate.h"
 #include "safe/kernel/code.h"
 
 /* The image with which a part takes part in linking. */
@@ -21,6 +23,11 @@ typedef struct acu_link {
     char architecture[32]; /* an option of nvJitLink; "" if the caller's options have one */
     acu_code *code;        /* the result, which has names already */
 } acu_link;
+
+/* Translates a failure of nvJitLink; its record is given the new code, too. */
+static inline int acu_translate_nvjitlink(int result) {
+    return acu_record_recode(result, acu_translate_result(&acu_nvjitlink, result));
+}
 
 /* Return 0, or a failure that is recorded, but not yet for the public function. The log is kept in
  * the code and for the thread. */

@@ -1,6 +1,5 @@
 /* Linking by nvJitLink, which needs neither a driver nor a device. */
 #include "safe/kernel/code_link.h"
-#include "core/translate.h"
 
 #include <anycuda/nvjitlink.h>
 
