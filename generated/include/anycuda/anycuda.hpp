@@ -1257,8 +1257,8 @@ class module : public owner<module_ref, acu_module, acu_module_release, acu_modu
      * module. */
     static result<acu::module> compile(acu_device device, given<acu_module_program> program);
 
-    /** Returns the log of this thread's last acu_module_compile() or acu_code_compile(); never
-     * NULL. */
+    /** Returns the log of this thread's last acu_module_compile(), acu_code_compile() or
+     * acu_code_link(); never NULL. */
     static const char *compile_log();
 
     /** Makes a handle for a raw library of the runtime (CUDA 12.8 or newer) that stays someone
@@ -1769,6 +1769,11 @@ class code : public owner<code_ref, acu_code, acu_code_release, acu_code_cleanup
 
     /** Compiles CUDA C++ source with NVRTC; the caller owns the code. */
     static result<acu::code> compile(acu_device device, given<acu_module_program> program);
+
+    /** Links code into a cubin, across calls from one part to the other; the caller owns the
+     * result, which has the C++ names of all parts. */
+    static result<acu::code> link(acu_device device, span<const code_ref> parts,
+                                  given<acu_code_link_options> options = nullptr);
 };
 
 /** A folder of compiled code: <anycuda/code_cache.h>. This is a handle that owns nothing;

@@ -2281,6 +2281,14 @@ inline result<acu::code> code::compile(acu_device device, given<acu_module_progr
     return {code_, acu::code(code)};
 }
 
+inline result<acu::code> code::link(acu_device device, span<const code_ref> parts,
+                                    given<acu_code_link_options> options) {
+    acu_code *code = nullptr;
+    const acu_result code_ = acu_code_link(device, detail::pointers(parts), parts.size(),
+                                           options.get(), &code);
+    return {code_, acu::code(code)};
+}
+
 inline result<code_get_image_values> code_ref::get_image(acu_code_form form) const {
     const void *bytes = nullptr;
     size_t size = {};
