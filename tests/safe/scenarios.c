@@ -623,6 +623,42 @@ static acu_result pictures(void) {
     return acu_graph_draw(wrapped, "/dev/null");
 }
 
+static acu_result graphs_for_kernels(void) {
+    const float one = 1;
+    struct CUgraphDeviceUpdatableNode_st *handle;
+    const acu_grid grid = acu_grid_1d(1, 1);
+    acu_node node, batch;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *inner = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_AUTO(acu_exec) *launched = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(load_scale(&kernel));
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(acu_graph_create(&inner));
+    ACU_TRY(
+        acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_F32, &one, .width = ACU_REST}, NULL));
+    ACU_TRY(acu_graph_instantiate(inner, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH},
+                                  &launched));
+    ACU_TRY(acu_graph_keep_exec(graph, launched));
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
+    ACU_TRY(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));
+    if (is_since(12040))
+        ACU_TRY(acu_node_set_updatable(node, &handle));
+    if (is_since(13050)) {
+        const acu_copy copy = {x, x, 8, 0, 8};
+        ACU_TRY(acu_graph_add_copy_batch(graph, &node, 1, &copy, 1, NULL, 0, &batch));
+        ACU_TRY(acu_node_set_copy_batch(batch, &copy, 1, NULL, 0));
+    }
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 static acu_result change_kernel(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
     const acu_grid grid = acu_grid_1d(1, 1);
     const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
@@ -1001,6 +1037,7 @@ const scenario scenarios[] = {
     {"launches", launches},
     {"questions_of_graphs", questions_of_graphs},
     {"pictures", pictures},
+    {"graphs_for_kernels", graphs_for_kernels},
     {"changes_of_execs", changes_of_execs},
     {"captures_by_hand", captures_by_hand},
     {"devices_and_pools", devices_and_pools},

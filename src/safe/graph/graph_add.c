@@ -160,6 +160,21 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t af
     return end(&a, code);
 }
 
+acu_result acu_graph_add_copy_batch(acu_graph *graph, const acu_node *after, size_t after_count,
+                                    const acu_copy *copies, size_t count,
+                                    const acu_copy_attributes *attributes, size_t attribute_count,
+                                    acu_node *node) {
+    acu_node_copies c;
+    ADDING(a);
+    ACU_TRY(acu_node_copies_make(__func__, copies, count, attributes, attribute_count, &c));
+    int code = begin(&a, c.device, c.keeps, c.keep_count);
+    if (!code)
+        code = end(&a,
+                   (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, NULL, after_count, &c.params));
+    acu_node_copies_free(&c);
+    return code;
+}
+
 static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure *host,
                      size_t bytes) {
     acu_object_use keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};

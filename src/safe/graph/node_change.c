@@ -145,6 +145,19 @@ int acu_node_change_copy(acu_node_change *c, const acu_copy *copy) {
     return end(c, code);
 }
 
+int acu_node_change_copies(acu_node_change *c, const acu_copy *copies, size_t count,
+                           const acu_copy_attributes *attributes, size_t attribute_count) {
+    acu_node_copies made;
+    int code = acu_node_copies_make(c->call, copies, count, attributes, attribute_count, &made);
+    if (code)
+        return code;
+    code = begin(c, made.device, made.keeps, made.keep_count);
+    if (!code)
+        code = end(c, SET(c, NodeSetParams, &made.params));
+    acu_node_copies_free(&made);
+    return code;
+}
+
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill) {
     acu_node_params p = {.device = -1, .count = 0};
     int code = acu_node_params_of_fill(c->call, fill, &p);
@@ -397,6 +410,12 @@ acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid
 acu_result acu_node_set_copy(acu_node node, const acu_copy *copy) {
     ACU_CHANGE_IN_GRAPH(c, node);
     return acu_node_change_copy(&c, copy);
+}
+
+acu_result acu_node_set_copy_batch(acu_node node, const acu_copy *copies, size_t count,
+                                   const acu_copy_attributes *attributes, size_t attribute_count) {
+    ACU_CHANGE_IN_GRAPH(c, node);
+    return acu_node_change_copies(&c, copies, count, attributes, attribute_count);
 }
 
 acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {

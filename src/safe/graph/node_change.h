@@ -32,6 +32,8 @@ typedef struct acu_node_change {
 int acu_node_change_kernel(acu_node_change *c, acu_kernel *kernel, const acu_grid *grid,
                            const acu_arg *args, size_t arg_count);
 int acu_node_change_copy(acu_node_change *c, const acu_copy *copy);
+int acu_node_change_copies(acu_node_change *c, const acu_copy *copies, size_t count,
+                           const acu_copy_attributes *attributes, size_t attribute_count);
 int acu_node_change_memcpy(acu_node_change *c, const struct cudaMemcpy3DParms *params);
 int acu_node_change_fill(acu_node_change *c, const acu_fill *fill);
 /* Takes the closure's data over in any case. */
