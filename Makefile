@@ -23,7 +23,7 @@ CHOOSE_NINJA = CMAKE_GENERATOR=$$(command -v ninja >/dev/null && echo Ninja || e
 CONFIGURE = $(CHOOSE_NINJA) cmake -S . $(CMAKE_FLAGS)
 COMPILE   = cmake --build
 GENERATOR = python -m generator
-C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
+C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]' -o -name '*.[ch]pp')
 
 .DEFAULT_GOAL := all
 .PHONY: all bench c-tools check-generated clean client-programs clients cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \

@@ -68,19 +68,18 @@ def _laid_out(line: str) -> Iterator[str]:
 
 
 def _directive(line: str) -> Iterator[str]:
-    """Lays a directive out: a condition is broken before `||`, a definition before its value."""
+    """Lays a directive out: a condition is broken behind `||`, a definition before its value and behind `|`."""
+    rest, sign = line, "||"
     if line.startswith("#define "):
         name, _, value = line.removeprefix("#define ").partition(" ")
         yield f"#define {name} \\"
-        yield f"{' ' * STEP}{value}"
-        return
-    rest = line
+        rest, sign = f"{' ' * STEP}{value}", "|"
     while len(rest) > WIDTH:
-        cut = rest.rfind(" || ", 0, WIDTH - 4)
+        cut = rest.rfind(f" {sign} ", 0, WIDTH - 4)
         if cut < 0:
             break
-        yield f"{rest[:cut]} || \\"
-        rest = " " * STEP + rest[cut + 4 :]
+        yield f"{rest[:cut]} {sign} \\"
+        rest = " " * STEP + rest[cut + len(sign) + 2 :]
     yield rest
 
 
@@ -120,7 +119,8 @@ def _places(line: str, prices: dict[str, int]) -> list[Place]:
         elif kind == "closing":
             del brackets[-1:]
         else:
-            if kind in prices:
+            is_default = kind == "assign" and line[inner] == "("  # of a parameter, with which it stays
+            if kind in prices and not is_default:
                 price = 10 * len(brackets) + prices[kind]
                 found.append(Place(match.end(), price, start if kind == "open" else inner))
             if kind in ("open", "bracket"):

@@ -24,6 +24,8 @@ class Value:
     since: int
 
     def __post_init__(self) -> None:
+        if self.value >= 2**31:  # a bit of an unsigned enum: the table has the same 32 bits
+            object.__setattr__(self, "value", self.value - 2**32)
         _fits(self.name, self.value, 32)
 
 
@@ -42,7 +44,7 @@ class FieldRow:
     target_count: int | None = None  # where its type has a target
 
     def __post_init__(self) -> None:
-        for number, bits in ((self.offset, 16), (self.count, 17), (self.absent, 8), (self.harmless, 8)):
+        for number, bits in ((self.offset, 17), (self.count, 17), (self.absent, 8), (self.harmless, 8)):
             _fits(self.name, number, bits)
 
 
@@ -467,10 +469,13 @@ def _names(path: str, listed: Iterable[str]) -> bool:
 
 
 def opened(record: Record) -> Iterator[Field]:
-    """The members, with those of unnamed inner records as the record's own: `handle.fd`."""
+    """The members, with those of unnamed inner records as the record's own: `handle.fd`, `sensor[1].target`."""
     for member in record.members():
-        if member.record is None or member.count > 1:
+        if member.record is None:
             yield member
             continue
-        for inner in opened(member.record):
-            yield replace(inner, name=f"{member.name}.{inner.name}", offset=member.offset + inner.offset)
+        step = member.size // member.count
+        for index in range(member.count):
+            name = f"{member.name}[{index}]" if member.count > 1 else member.name
+            for inner in opened(member.record):
+                yield replace(inner, name=f"{name}.{inner.name}", offset=member.offset + index * step + inner.offset)

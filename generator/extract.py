@@ -36,6 +36,8 @@ PROBE = "acu_is_defined_"
 HELPER = re.compile("__|_wgpu_")
 # What NVIDIA's constants use of its own reserved names.
 KEPT = re.compile("__API_TYPEDEF_|__int_as_float$|__longlong_as_double$")
+# A macro that calls another one: `NVML_STRUCT_VERSION ( Memory , 2 )`. Reserved names are judged by KEPT.
+CALL = re.compile(r"[A-Za-z]\w* \(")
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
 
@@ -65,6 +67,7 @@ def extract(source: Source) -> Facts:
     third = _parse(source, "c", (), target="aarch64-linux-gnu", probes=facts["macros"])
     _require_same_layout(facts, third, source)
     _drop_undefined(facts, third)
+    _evaluate_calls(facts, source)
     facts["headers"] = [header for header in source.headers if not (STUBS / header).exists()]
     _add_symbols(facts, source)
     return facts
@@ -76,13 +79,14 @@ def _parse(
     defines: tuple[str, ...],
     target: str = "x86_64-linux-gnu",
     probes: Iterable[str] = (),
+    more: str = "",
 ) -> Any:
     args = ["-x", language, "-nostdinc", f"-I{STUBS}", "-target", target, "-Wno-everything"]
     args += ["-std=c++17"] if language == "c++" else ["-std=c11"]
     args += [f"-I{directory}" for directory in source.include_dirs]
     args += [f"-D{name}" for name in (*source.defines, *defines)]
     umbrella = "".join(f'#include "{header}"\n' for header in source.headers)
-    umbrella += "".join(f"#ifdef {name}\nextern int {PROBE}{name};\n#endif\n" for name in probes)
+    umbrella += "".join(f"#ifdef {name}\nextern int {PROBE}{name};\n#endif\n" for name in probes) + more
     unit = cindex.Index.create().parse(
         "umbrella.h",
         args,
@@ -175,7 +179,8 @@ class _Reader:
         name = cursor.spelling
         if name.startswith("_") or cindex.conf.lib.clang_Cursor_isMacroFunctionLike(cursor):
             return
-        tokens = [token.spelling for token in cursor.get_tokens()][1:]
+        spelled = (token.spelling for token in cursor.get_tokens())
+        tokens = [token.removeprefix("\\\n") for token in spelled][1:]  # behind the end of a line that goes on
         if tokens and not any(HELPER.match(token) and not KEPT.match(token) for token in tokens):
             facts["macros"][name] = {"header": _header(cursor), "value": " ".join(tokens)}
 
@@ -349,6 +354,19 @@ def _drop_undefined(facts: Facts, unit: Any) -> None:
     variables = (cursor.spelling for cursor in unit.cursor.get_children() if cursor.kind == CursorKind.VAR_DECL)
     defined = {name.removeprefix(PROBE) for name in variables if name.startswith(PROBE)}
     facts["macros"] = {name: entry for name, entry in facts["macros"].items() if name in defined}
+
+
+def _evaluate_calls(facts: Facts, source: Source) -> None:
+    """Replaces `NVML_STRUCT_VERSION(Memory, 2)` by its number, since the macro that it calls is no fact."""
+    called = [name for name, entry in facts["macros"].items() if CALL.match(entry["value"])]
+    if not called:
+        return
+    values = "".join(f"enum {{ {PROBE}{name} = (int)({name}) }};\n" for name in called)
+    for cursor in _parse(source, "c", (), more=values).cursor.get_children():
+        if cursor.kind == CursorKind.ENUM_DECL:
+            for child in cursor.get_children():
+                if child.spelling.startswith(PROBE):
+                    facts["macros"][child.spelling.removeprefix(PROBE)]["value"] = str(child.enum_value)
 
 
 def _add_symbols(facts: Facts, source: Source) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import jinja2
 
-from . import cstyle, gates, report, safe, textfile, ungated, verify
+from . import cstyle, cxx, gates, report, safe, textfile, ungated, verify
 from .bind import SPEC, bind_all, load_libraries, served
 from .describe import TypeRow
 from .errors import GeneratorError, Stops
@@ -65,7 +65,7 @@ def sources(
     outputs: dict[str, str] = {}
     for file in sorted(templates.rglob("*.j2")):
         path = str(file.relative_to(templates)).removesuffix(".j2")
-        if path.startswith("docs/"):
+        if path.startswith("docs/") or path.endswith(".hpp"):
             continue
         template = environment.get_template(path + ".j2")
         if "COMPAT" in path:
@@ -82,6 +82,15 @@ def sources(
             values = {"all": bindings, "versions": versions, "gates": all_gates, "safe": list(entries)}
             outputs[path] = cstyle.lay_out(template.render(**values, **bound))
     return outputs
+
+
+def cxx_sources(outputs: dict[str, str], spec: Spec = SPEC) -> dict[str, str]:
+    """The C++ headers, of the public C headers: those that people write, and `outputs` has the others."""
+    made = {header.name: header for header in cxx.headers(spec, outputs)}
+    files = sorted((TEMPLATES / "include" / "anycuda").glob("*.hpp.j2"))
+    paths = [str(file.relative_to(TEMPLATES)) for file in files]
+    environment = _environment(TEMPLATES)
+    return {path.removesuffix(".j2"): cstyle.lay_out(environment.get_template(path).render(cxx=made)) for path in paths}
 
 
 @cache
@@ -144,7 +153,8 @@ def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, st
     libraries = load_libraries(presented, spec)
     bindings, features, entries = decided(libraries, spec)
     routers = {one.name: one.router for one in bindings}
-    return {**sources(bindings, features, entries), **report.outputs(libraries, spec, routers)}
+    made = sources(bindings, features, entries)
+    return {**made, **cxx_sources(made, spec), **report.outputs(libraries, spec, routers)}
 
 
 def add_arguments(subparsers: Any) -> None:

@@ -162,6 +162,12 @@ class Spec:
         return list(yamlfile.load(file, SCHEMA / "safe.json")["safe"]) if file.exists() else []
 
     @cached_property
+    def cxx(self) -> yamlfile.Mapping:
+        """What the C++ headers are made of; a folder without the file has none."""
+        file = self.root / "cxx.yaml"
+        return yamlfile.load(file, SCHEMA / "cxx.json") if file.exists() else yamlfile.Mapping(Location("", 1))
+
+    @cached_property
     def decisions(self) -> list[Decision]:
         return load_decisions(self.root / "decisions.yaml")
 

@@ -66,14 +66,15 @@ def open_questions(info: Mapping, library: Library) -> None:
 def sonames(spec: Spec, libraries: Collection[Library]) -> None:
     """Raises each major version of the runtime whose library of another kind would not be found by its soname.
 
-    A library of which only the newest header is read has one soname in the facts; the older ones are typed.
+    A library of which only the newest header is read has one soname in the facts; the older ones are typed. What comes
+    with the driver has one soname for all.
     """
     stops = Stops()
     cudas = [library for library in libraries if "product" not in spec.libraries[library.name]]
     majors = sorted({api.version // 1000 for library in cudas for api in library.apis})
     for library in cudas:
         info = spec.libraries[library.name]
-        if info.get("newest_only"):
+        if info.get("newest_only") and info["shared_object"]:
             known = [*info.get("sonames", ()), *(api.soname for api in library.apis)]
             for major in majors:
                 if not any(re.search(rf"\.so\.{major}(\.|$)", soname) for soname in known):

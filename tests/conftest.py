@@ -27,7 +27,7 @@ os.environ["CMAKE_GENERATOR"] = "Ninja" if shutil.which("ninja") else "Unix Make
 GROUPS = {
     "address": r"^tests/sanitize/.*(c_tests|safe_layer|real_libcudart)_",
     "thread": r"^tests/sanitize/.*many_threads",
-    "consumer": r"^tests/(consumer/|tools/test_(demo|acu_info))",
+    "consumer": r"^tests/(consumer/|tools/test_(demo|acu_info|acu_graph))",
     "spies": r"^tests/abi/test_(spies|aarch64)",
     "link time": r"test_link_time_optimisation",
     "real": r"^tests/real/",

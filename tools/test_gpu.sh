@@ -49,8 +49,8 @@ build_safe() {
     # Those that CMake lists as tests on any CUDA; the others play CUDA's calls themselves.
     for test in $(sed -n 's/^\(safe\|kernel\)_test(\([a-z_]*\).*/\2/p' "$root/tests/safe/CMakeLists.txt"); do
         program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
-            "$build/objects/tests/kernels.o" "$build/objects/tests/processes.o" "$build"/objects/tests/misuse.o \
-            "$build"/objects/tests/scenarios*.o \
+            "$build/objects/tests/kernels.o" "$build/objects/tests/processes.o" "$build/objects/tests/misuse.o" \
+            "$build/objects/tests/fake_nvrtc.o" "$build"/objects/tests/scenarios*.o \
             "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
     done
 }

@@ -74,6 +74,9 @@ const acu_type acu_type_unsigned_char = {.name = name_acu_type_unsigned_char,
 static const char name_acu_type_unsigned_int[] = "unsigned int";
 const acu_type acu_type_unsigned_int = {.name = name_acu_type_unsigned_int,
                                         .kind = ACU_KIND_UNSIGNED, .size = 4};
+static const char name_acu_type_unsigned_long[] = "unsigned long";
+const acu_type acu_type_unsigned_long = {.name = name_acu_type_unsigned_long,
+                                         .kind = ACU_KIND_UNSIGNED, .size = 8};
 static const char name_acu_type_unsigned_long_long[] = "unsigned long long";
 const acu_type acu_type_unsigned_long_long = {.name = name_acu_type_unsigned_long_long,
                                               .kind = ACU_KIND_UNSIGNED, .size = 8};

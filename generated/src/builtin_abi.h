@@ -32,6 +32,7 @@ extern const acu_type acu_type_uint32_t;
 extern const acu_type acu_type_uint64_t;
 extern const acu_type acu_type_unsigned_char;
 extern const acu_type acu_type_unsigned_int;
+extern const acu_type acu_type_unsigned_long;
 extern const acu_type acu_type_unsigned_long_long;
 extern const acu_type acu_type_unsigned_short;
 

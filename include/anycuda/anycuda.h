@@ -19,6 +19,7 @@
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
 #include <anycuda/exec.h>
+#include <anycuda/execution_context.h>
 #include <anycuda/external.h>
 #include <anycuda/graph.h>
 #include <anycuda/kernel.h>
@@ -40,6 +41,7 @@
 #include <anycuda/supports.h>
 #include <anycuda/texture.h>
 #include <anycuda/transfer.h>
+#include <anycuda/value.h>
 #include <anycuda/virtual.h>
 
 #endif

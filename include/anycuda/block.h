@@ -27,8 +27,8 @@ ACU_BEGIN_C
 ACU_CHECKED acu_result acu_block_create(acu_client *client, uint64_t bytes, acu_block **block);
 
 /**
- * Makes a block for elements of a type: acu_dtype_storage() has the size. Errors: ACU_ERROR_DTYPE,
- * ACU_ERROR_OVERFLOW.
+ * Makes a block for elements of a type: acu_dtype_storage() has the size; the caller owns the
+ * block. Errors: ACU_ERROR_DTYPE, ACU_ERROR_OVERFLOW.
  */
 ACU_CHECKED acu_result acu_block_create_for(acu_client *client, acu_dtype dtype, uint64_t count,
                                             acu_block **block);

@@ -67,8 +67,8 @@ ACU_CHECKED acu_result acu_block_import_dlpack(acu_client *client,
                                                acu_dlpack_info *info, acu_block **block);
 
 /**
- * Imports a tensor as frameworks knew it before DLPack 1.0, and else as acu_block_import_dlpack().
- * It has neither a version nor flags.
+ * Imports a tensor as frameworks knew it before DLPack 1.0, and else as acu_block_import_dlpack();
+ * the caller owns the block. The tensor has neither a version nor flags.
  */
 ACU_CHECKED acu_result acu_block_import_dlpack_unversioned(acu_client *client,
                                                            struct DLManagedTensor *tensor,

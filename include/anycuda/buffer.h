@@ -420,6 +420,20 @@ ACU_CHECKED acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype
  */
 ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
 
+/**
+ * Sets `bytes` bytes from byte `at` on, whatever the elements are, and does not wait.
+ *
+ * The `pattern_bytes` bytes of `pattern` follow each other as often as there is room, and the last
+ * time only as much of them as there is room for. Patterns of 1, 2 or 4 bytes, or of equal bytes,
+ * are set at the memory's speed; long ones take a call of CUDA for every four bytes. Errors:
+ * ACU_ERROR_ARGUMENT for a pattern of no bytes, and for a pitched buffer, of which
+ * acu_region_fill() fills the rows; ACU_ERROR_RANGE; ACU_ERROR_DEVICE where the stream belongs to
+ * another device.
+ */
+ACU_CHECKED acu_result acu_buffer_fill_bytes(acu_buffer *buffer, size_t at, size_t bytes,
+                                             const void *pattern, size_t pattern_bytes,
+                                             acu_stream *on);
+
 /* ---- managed memory ----
  *
  * Errors: ACU_ERROR_MEMORY_KIND where the memory is of any other kind.

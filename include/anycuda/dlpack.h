@@ -139,8 +139,8 @@ ACU_CHECKED acu_result acu_buffer_import_dlpack(acu_stream *stream,
                                                 acu_dlpack_info *info, acu_buffer **buffer);
 
 /**
- * Imports a tensor as frameworks knew it before DLPack 1.0, and else as acu_buffer_import_dlpack().
- * It has neither a version nor flags.
+ * Imports a tensor as frameworks knew it before DLPack 1.0, and else as acu_buffer_import_dlpack();
+ * the caller owns the buffer. The tensor has neither a version nor flags.
  */
 ACU_CHECKED acu_result acu_buffer_import_dlpack_unversioned(acu_stream *stream,
                                                             struct DLManagedTensor *tensor,

@@ -1,5 +1,6 @@
 /*
- * Loading CUDA's libraries, and WebGPU's: which were found, where, and why others were not taken.
+ * Loading CUDA's libraries, NVML and WebGPU's: which were found, where, and why others were not
+ * taken.
  *
  * No program has to call a function of this header, because the first CUDA call loads what it
  * needs.
@@ -16,7 +17,9 @@ typedef enum acu_library_id {
     ACU_CUDART, /* the CUDA runtime, libcudart */
     ACU_CUDA,   /* the driver API, libcuda */
     ACU_NVRTC,  /* the run-time compiler, libnvrtc */
-    ACU_WEBGPU  /* WebGPU, libwgpu_native; only in a program that calls a function of it */
+    /* Only in a program that calls a function of them: */
+    ACU_WEBGPU, /* WebGPU, libwgpu_native */
+    ACU_NVML    /* NVML, libnvidia-ml */
 } acu_library_id;
 
 /** Bits of acu_load_options.flags. */
@@ -45,7 +48,8 @@ typedef struct acu_load_info {
     const char *path;   /* the file */
     const char *soname; /* "libcudart.so.12", or "" where there is no file */
     const char *found;  /* the place where it was found: "system loader", "CUDA_PATH" … */
-    int version;        /* 12040 for 12.4; of WebGPU wgpu-native's, 29000 for 29.0 */
+    int version;        /* 12040 for 12.4; of WebGPU wgpu-native's, 29000 for 29.0; of NVML that
+                         * of the CUDA that the driver supports */
     /* the version that the installed driver supports, 13000; 0: no driver, or it was not asked */
     int driver;
     int is_sim; /* 1 if this is the simulator */
@@ -61,7 +65,8 @@ typedef struct acu_load_info {
  * it succeeds. `options` may be NULL and is not kept.
  *
  * Returns 0, or an error in the library's own numbers: for the CUDA runtime 303 (no library found,
- * or all of them refused) or 34 (only a stub found); for WebGPU WGPUStatus_Error.
+ * or all of them refused) or 34 (only a stub found); for WebGPU WGPUStatus_Error;
+ * for NVML NVML_ERROR_LIBRARY_NOT_FOUND.
  * acu_last_error_message() has the reason, and acu_load_trace() the whole search.
  */
 int acu_load(const acu_load_options *options);

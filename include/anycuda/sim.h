@@ -92,7 +92,8 @@ typedef struct acu_sim_launch {
     unsigned grid[3], block[3], cluster[3]; /* x, y, z */
     size_t shared;                          /* bytes of dynamic shared memory */
     int device;
-    struct acu_sim_run *run; /* the simulator's own */
+    unsigned multiprocessors; /* how many it may run on: the device's, or an execution context's */
+    struct acu_sim_run *run;  /* the simulator's own */
 } acu_sim_launch;
 
 /**

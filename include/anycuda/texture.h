@@ -137,7 +137,10 @@ acu_device acu_texture_device(const acu_texture *texture);
  */
 ACU_CHECKED acu_result acu_surface_create(acu_array *array, acu_surface **surface);
 
-/** Makes a handle for a raw cudaSurfaceObject_t of an array, as acu_texture_wrap() does. */
+/**
+ * Makes a handle for a raw cudaSurfaceObject_t of an array, as acu_texture_wrap() does; the caller
+ * owns the handle.
+ */
 ACU_CHECKED acu_result acu_surface_wrap(unsigned long long raw, acu_array *array,
                                         acu_surface **surface);
 

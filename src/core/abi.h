@@ -91,9 +91,9 @@ struct acu_type {
         const acu_type *target;
     };
     const struct acu_layout *layouts; /* how older versions lay it out; ends with until == 0 */
-    acu_kind kind;
-    uint16_t size;
-    uint16_t count; /* of values or fields */
+    uint16_t kind;                    /* acu_kind */
+    uint16_t count;                   /* of values or fields */
+    uint32_t size;
 };
 
 /* One older layout of a record: in force in versions since <= v < until. */
@@ -223,15 +223,17 @@ typedef struct acu_library_info {
 } acu_library_info;
 
 /* One of each per copy of this library; defined in loader/library.c, described by generated/. A
- * program that names no function of WebGPU has no acu_webgpu: acu_library_of() returns NULL for it.
- */
+ * program that names no function of WebGPU or NVML has no acu_webgpu or acu_nvml:
+ * acu_library_of() returns NULL for it. */
 extern acu_library acu_cudart;
 extern acu_library acu_cuda;
 extern acu_library acu_nvrtc;
 extern acu_library acu_webgpu;
+extern acu_library acu_nvml;
 extern const acu_library_info acu_cudart_info;
 extern const acu_library_info acu_cuda_info;
 extern const acu_library_info acu_nvrtc_info;
 extern const acu_library_info acu_webgpu_info;
+extern const acu_library_info acu_nvml_info;
 
 #endif

@@ -234,16 +234,25 @@ cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real) {
     return real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();
 }
 
-const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result) {
-    const char *name = acu_value_name(acu_nvrtc_info.result_type, (int64_t)result);
+/* Returns the text of a result code where the library is not there to ask. */
+static const char *text_of_result(const acu_library_info *info, int result) {
+    const char *why = why_no_library(NULL, result);
+    const char *name = acu_value_name(info->result_type, result);
 
-    if (real != NULL) {
-        return ((const char *(*)(nvrtcResult))real)(result);
-    }
-    if (why_no_library(real, (int)result) != NULL) {
-        return why_no_library(real, (int)result);
+    if (why != NULL) {
+        return why;
     }
     return name != NULL ? name : "unrecognized result code";
+}
+
+const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result) {
+    return real != NULL ? ((const char *(*)(nvrtcResult))real)(result)
+                        : text_of_result(&acu_nvrtc_info, (int)result);
+}
+
+const char *acu_hook_nvmlErrorString(acu_fn real, nvmlReturn_t result) {
+    return real != NULL ? ((const char *(*)(nvmlReturn_t))real)(result)
+                        : text_of_result(&acu_nvml_info, (int)result);
 }
 
 /* The driver's own functions set the text to NULL where they do not know the code. */

@@ -7,6 +7,7 @@
 
 #include "anycuda/cuda_types.h"
 #include "anycuda/cudart_types.h"
+#include "anycuda/nvml_types.h"
 #include "anycuda/nvrtc_types.h"
 #include "core/abi.h"
 
@@ -89,5 +90,7 @@ CUresult acu_hook_cuGetErrorName(acu_fn real, CUresult error, const char **pStr)
 CUresult acu_hook_cuGetErrorString(acu_fn real, CUresult error, const char **pStr);
 
 const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result);
+
+const char *acu_hook_nvmlErrorString(acu_fn real, nvmlReturn_t result);
 
 #endif

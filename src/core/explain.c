@@ -108,6 +108,14 @@ static void record_call(const char *call, int code, const char *format, ...) {
     va_end(args);
 }
 
+/* Returns whether the code says that an argument is invalid. The type of a device's resource has a
+ * code of its own, with one number in the runtime and the driver. */
+static bool is_about_arguments(const acu_library *library, int result) {
+    enum { INVALID_RESOURCE_TYPE = 914 };
+    const bool of_cuda = library->id == ACU_CUDART || library->id == ACU_CUDA;
+    return result == library->info->error_invalid || (of_cuda && result == INVALID_RESOURCE_TYPE);
+}
+
 static const char *newer_argument(const acu_function *function, const void *args, int *since) {
     const acu_library *library = function->library;
     return args && acu_library_version(library)
@@ -125,7 +133,7 @@ int acu_explain(const acu_function *function, int result, const void *args) {
         return result;
     acu_record_take_note(note);
     const char *newer =
-        result == library->info->error_invalid ? newer_argument(function, args, &since) : NULL;
+        is_about_arguments(library, result) ? newer_argument(function, args, &since) : NULL;
     if (newer) {
         result = acu_refuse_newer(function, newer, since);
         (void)acu_record_take_refusal(function->name, result);
@@ -142,7 +150,7 @@ int acu_explain(const acu_function *function, int result, const void *args) {
                 acu_explain_code(library, result), result, note, *why ? ": " : "", why,
                 acu_library_describe(library, "", loaded), acu_load_driver_ending(no_driver));
     const acu_failure_facts facts = facts_of(function, result);
-    acu_record_facts(acu_translate_result(library->id, result), &facts);
+    acu_record_facts(acu_translate_result(library, result), &facts);
     acu_record_complete();
     return result;
 }

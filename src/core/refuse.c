@@ -22,7 +22,7 @@ static int refuse(const acu_function *function, int code, const acu_failure_fact
     va_end(args);
     bool missing = facts->kind == ACU_ERROR_KIND_LIBRARY && !acu_library_version(function->library);
     acu_record_facts(missing ? acu_load_code(function->library, code)
-                             : acu_translate_result(function->library->id, code),
+                             : acu_translate_result(function->library, code),
                      facts);
     acu_record_complete();
     /* The driver API has no last error. */

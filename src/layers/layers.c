@@ -31,11 +31,9 @@ static bool is_on(void) {
 void acu_layers_take_slots_back(void) {
     if (!acu_layer_hooks.on())
         return;
-    acu_slot_unpublish(&acu_cudart);
-    acu_slot_unpublish(&acu_cuda);
-    acu_slot_unpublish(&acu_nvrtc);
-    if (acu_library_of(ACU_WEBGPU))
-        acu_slot_unpublish(acu_library_of(ACU_WEBGPU));
+    for (int id = 0; id < ACU_LIBRARIES; id++)
+        if (acu_library_of((acu_library_id)id))
+            acu_slot_unpublish(acu_library_of((acu_library_id)id));
 }
 
 int acu_inject_errors(const char *rule) {

@@ -120,7 +120,7 @@ static void put_record(acu_line *out, const acu_type *type, const char *record, 
 
 static void put_value(acu_line *out, const acu_type *type, const void *at, int32_t tag, int depth) {
     const char *text;
-    switch (type->kind) {
+    switch ((acu_kind)type->kind) {
     case ACU_KIND_SIGNED:
     case ACU_KIND_CHAR:
         acu_line_print(out, "%" PRId64, acu_value_read(type, at));

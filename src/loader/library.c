@@ -3,6 +3,10 @@
 #include "core/simulator.h"
 #include "loader/platform.h"
 
+#include <anycuda/cuda_types.h>
+#include <anycuda/cudart_types.h>
+#include <anycuda/nvrtc_types.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +20,35 @@ static int ask_two(acu_fn version_symbol) {
     int major = 0, minor = 0;
     int result = ((int (*)(int *, int *))version_symbol)(&major, &minor);
     return result == 0 && major > 0 ? major * 1000 + minor * 10 : 0;
+}
+
+/* The runtime has the driver's numbers, except for those that it never returns. */
+static int translate_driver(int result) {
+    switch (result) {
+    case CUDA_ERROR_MULTICAST_RESOURCE_FULL:
+    case CUDA_ERROR_CONTEXT_ALREADY_CURRENT:
+    case CUDA_ERROR_KEY_ROTATION:
+        return cudaErrorUnknown;
+    default:
+        return result;
+    }
+}
+
+static int translate_nvrtc(int result) {
+    switch (result) {
+    case NVRTC_SUCCESS:
+        return ACU_SUCCESS;
+    case NVRTC_ERROR_OUT_OF_MEMORY:
+        return ACU_ERROR_HOST_MEMORY;
+    case NVRTC_ERROR_INVALID_INPUT:
+    case NVRTC_ERROR_INVALID_OPTION:
+    case NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID:
+        return ACU_ERROR_ARGUMENT;
+    case NVRTC_ERROR_COMPILATION:
+        return ACU_ERROR_COMPILE;
+    default:
+        return cudaErrorUnknown;
+    }
 }
 
 /* NVIDIA's wheels have a folder for each library until 12, and one for all of a version from 13. */
@@ -39,6 +72,7 @@ acu_library acu_cuda = {
     .id = ACU_CUDA,
     .by_symbol = true,
     .ask = ask_one,
+    .translate = translate_driver,
 };
 
 acu_library acu_nvrtc = {
@@ -49,6 +83,7 @@ acu_library acu_nvrtc = {
     .follows = &acu_cudart,
     .by_symbol = true,
     .ask = ask_two,
+    .translate = translate_nvrtc,
 };
 
 /* Weak, because the simulator, if the program is linked with it, defines its own. */
@@ -74,6 +109,7 @@ const acu_library_info *acu_library_about(const acu_library *library) {
 }
 
 extern acu_library acu_webgpu __attribute__((weak)); /* library_webgpu.c */
+extern acu_library acu_nvml __attribute__((weak));   /* library_nvml.c */
 
 acu_library *acu_library_of(acu_library_id id) {
     switch (id) {
@@ -85,6 +121,8 @@ acu_library *acu_library_of(acu_library_id id) {
         return &acu_nvrtc;
     case ACU_WEBGPU:
         return &acu_webgpu;
+    case ACU_NVML:
+        return &acu_nvml;
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include "loader/platform.h"
 
 enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512, ACU_LIBRARY_TEXT = 700 };
+enum { ACU_LIBRARIES = ACU_NVML + 1 }; /* how many acu_library_id there are */
 
 typedef enum acu_load_state { ACU_UNTRIED, ACU_LOADED, ACU_FAILED } acu_load_state;
 
@@ -39,6 +40,8 @@ struct acu_library {
     bool (*check_foreign)(struct acu_search *s, const char *path, acu_has_symbol *has, void *where);
     const char *not_simulated;         /* why the simulator has no such library; or NULL */
     int (*ask)(acu_fn version_symbol); /* returns 12040; 0 if the library does not report it */
+    /* Returns what a result means in the runtime's numbers, or in anycuda's own; NULL: the same. */
+    int (*translate)(int result);
     /* The last version whose version function initialises CUDA, after which no child of a fork can
      * use it. There is no later one of that major version, so that the symbols show it, and nobody
      * needs to ask. 0: there is none. */

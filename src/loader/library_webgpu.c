@@ -4,10 +4,18 @@
  */
 #include "loader/search.h"
 
+#include <anycuda/cudart_types.h>
+#include <anycuda/webgpu_types.h>
+
 /* The version is 0x1d000101 for 29.0.1.1. */
 static int ask_webgpu(acu_fn version_symbol) {
     const uint32_t version = ((uint32_t (*)(void))version_symbol)();
     return (int)(version >> 24u) * 1000 + (int)(version >> 16u & 0xffu) * 10;
+}
+
+/* WebGPU has one error; what anycuda refuses with it is a function that the library lacks. */
+static int translate(int result) {
+    return result == WGPUStatus_Success ? 0 : cudaErrorNotSupported;
 }
 
 static bool check_foreign(acu_search *s, const char *path, acu_has_symbol *has, void *where) {
@@ -30,5 +38,6 @@ acu_library acu_webgpu = {
             "search; ANYCUDA_WEBGPU=path chooses a library",
     .not_simulated = "the simulator is one of CUDA and has no WebGPU",
     .check_foreign = check_foreign,
+    .translate = translate,
     .ask = ask_webgpu,
 };

@@ -246,8 +246,8 @@ int acu_load_why(acu_library *library, char *why, size_t size) {
 }
 
 int acu_load_code(const acu_library *library, int code) {
-    return library->id == ACU_NVRTC || library->id == ACU_WEBGPU ? acu_cudart.info->error_missing
-                                                                 : code;
+    const bool is_cudas = library->id == ACU_CUDART || library->id == ACU_CUDA;
+    return is_cudas ? code : acu_cudart.info->error_missing;
 }
 
 const char *acu_load_driver_ending(bool missing) {
@@ -332,11 +332,11 @@ int acu_load(const acu_load_options *options) {
     if (!options)
         options = &defaults;
     acu_library *library = acu_library_of(options->library);
-    if (!library && options->library == ACU_WEBGPU)
+    if (!library && (options->library == ACU_WEBGPU || options->library == ACU_NVML))
         return refuse(&acu_cudart, acu_cudart.info->error_missing,
                       (acu_failure_facts){.kind = ACU_ERROR_KIND_LIBRARY, .hint = ""},
-                      "acu_load: this program calls no function of WebGPU, so it has no loader for "
-                      "it");
+                      "acu_load: this program calls no function of %s, so it has no loader for it",
+                      options->library == ACU_NVML ? "NVML" : "WebGPU");
     if (!library)
         return refuse(&acu_cudart, acu_cudart.info->error_invalid, (acu_failure_facts){0},
                       "acu_load: there is no library %d", (int)options->library);
@@ -404,11 +404,9 @@ static void forget(acu_library *library) {
 }
 
 void acu_load_reset_for_tests(void) {
-    forget(&acu_cudart);
-    forget(&acu_cuda);
-    forget(&acu_nvrtc);
-    if (acu_library_of(ACU_WEBGPU))
-        forget(acu_library_of(ACU_WEBGPU));
+    for (int id = 0; id < ACU_LIBRARIES; id++)
+        if (acu_library_of((acu_library_id)id))
+            forget(acu_library_of((acu_library_id)id));
     acu_driver_forget();
     acu_record_clear();
     (void)acu_record_own_error(true);

@@ -39,7 +39,8 @@ def nvidias() -> tuple[Path, ...]:
     """The folders with the newest toolkit's headers."""
     toolkits = Toolkits.load(ROOT / "spec" / "toolkits.yaml")
     stubs = Path(__file__).parent / "stubs"
-    return (*list(toolkits)[-1].include_dirs(), toolkits.shared["nvrtc"].folder("include"), stubs)
+    others = (toolkits.shared[name].folder("include") for name in ("nvrtc", "nvml"))
+    return (*list(toolkits)[-1].include_dirs(), *others, stubs)
 
 
 def ours() -> tuple[Path, ...]:

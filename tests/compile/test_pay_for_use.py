@@ -135,30 +135,32 @@ def test_whole_objects_are_those_of_one_api(library: Library, tmp_path: Path) ->
 
 
 def test_the_whole_library_is_small(library: Library) -> None:
-    """WebGPU, the runtime interface with its other back ends, and what only profiling needs have bars of their own."""
-    found = {"cuda": 0, "webgpu": 0, "runtime": 0, "profiling": 0}
+    """NVML, WebGPU, the runtime interface with its other back ends, and profiling's own have bars of their own."""
+    found = {"cuda": 0, "nvml": 0, "webgpu": 0, "runtime": 0, "profiling": 0}
     profiling = {"json", "listen", "nvtx", "profile", "trace_device", "trace_file", "trace_to"}
     runtime = {path.stem for path in (ROOT / "src/runtime").rglob("*.c")} - {"cuda"}  # generated/src/ has a cuda.c, too
     for line in works(["size", library.archive]).splitlines()[1:]:
         text, data, *_, member = line.split()[:6]
         part = "webgpu" if re.match(r"(library_)?(web)?gpu", member) else "cuda"
+        part = "nvml" if re.match(r"(library_)?nvml", member) else part
         if part == "cuda":
             name = member.split(".")[0]
             part = "runtime" if name in runtime else "profiling" if name in profiling else part
         found[part] += int(text) + int(data)
     print(f"bytes of code, constants and data: {found}")
     assert found["cuda"] <= 1280 * 1024
+    assert 0 < found["nvml"] <= 320 * 1024
     assert 0 < found["webgpu"] <= 192 * 1024
     assert 0 < found["runtime"] <= 192 * 1024
     assert 0 < found["profiling"] <= 24 * 1024
 
 
 def test_a_program_without_webgpu_has_nothing_of_it(library: Library, tmp_path: Path) -> None:
-    """The loader knows the library weakly: no name of a function or file of it is in the program."""
+    """The loader knows it and NVML weakly: no name of a function or file of theirs is in the program."""
     program = link("gcc", tmp_path, PROGRAM, library)
-    assert not re.findall(rb"wgpu\w*", program.read_bytes())
-    symbols = [line.split()[-2:] for line in works(["nm", program]).splitlines() if "gpu" in line]
-    assert symbols in ([], [["w", "acu_webgpu"]])
+    assert not re.findall(rb"wgpu\w*|nvml[A-Z]\w*|libnvidia-ml\.so", program.read_bytes())
+    symbols = [line.split()[-2:] for line in works(["nm", program]).splitlines() if re.search("gpu|nvml", line)]
+    assert [symbol for symbol in symbols if symbol not in (["w", "acu_webgpu"], ["w", "acu_nvml"])] == []
     named = PROGRAM.replace("int main(void)\n{", "int main(void)\n{\n    (void)wgpuGetVersion();")
     with_it = link("gcc", tmp_path, "#include <anycuda/webgpu.h>\n" + named, library)
     assert b"libwgpu_native.so" in with_it.read_bytes()

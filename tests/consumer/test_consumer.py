@@ -112,7 +112,7 @@ def test_debians_folder_of_libraries(library: Library, tmp_path: Path) -> None:
     options = run("make", "-C", ROOT, "--dry-run", "--no-print-directory", "install", "PREFIX=/usr", "VERBOSE=")
     assert "-DCMAKE_INSTALL_PREFIX=/usr\n" in options and "--prefix" not in options
     run("cmake", "-S", ROOT, "-B", build, "-DCMAKE_INSTALL_PREFIX=/usr")
-    for pattern in ("*.a", "*.so", "tools/acu-info"):  # built already
+    for pattern in ("*.a", "*.so", "tools/acu-info", "tools/acu-graph"):  # built already
         for file in library.archive.parent.glob(pattern):
             shutil.copy(file, build / file.relative_to(library.archive.parent))
     run("cmake", "--install", build, env={"DESTDIR": str(staged)})
@@ -154,5 +154,6 @@ def test_every_public_header_is_installed(prefix: Path) -> None:
 
 def test_tools_are_installed(prefix: Path) -> None:
     assert run(prefix / "bin/acu-info", "--version").startswith("acu-info ")
+    assert run(prefix / "bin/acu-graph", "--version").startswith("acu-graph ")
     assert (prefix / "share/man/man1/acu-info.1").exists()
     assert (prefix / "share/anycuda/acu-info.schema.json").exists()

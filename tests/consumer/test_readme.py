@@ -1,7 +1,7 @@
 """What README.md and docs/ show compiles, runs and prints what they say.
 
-Every block of C is a file of its own. One with a main() is run on the simulator; a block of text behind it is what it
-prints, where "…" stands for anything.
+Every block of C or C++ is a file of its own. One with a main() is run on the simulator; a block of text behind it is
+what it prints, where "…" stands for anything.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from tests.compile.toolchain import ROOT, without_cuda
 README = ROOT / "README.md"
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
-WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+DIALECTS = {"c": "-std=c11", "cpp": "-std=c++17"}
 
 
 @dataclass
 class Program:
+    language: str  # c or cpp
     text: str
     printed: str | None  # None: not said
 
 
 def programs(page: Path) -> list[Program]:
     text = page.read_text()
-    block = re.compile(r"^```c\n(.*?)^```\n(?:(?:[^`\n]*\n){0,2}?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
-    found = [Program(match[1], match[2]) for match in block.finditer(text)]
-    assert len(found) == text.count("```c\n"), page
+    block = re.compile(r"^```(c|cpp)\n(.*?)^```\n(?:(?:[^`\n]*\n){0,2}?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+    found = [Program(match[1], match[2], match[3]) for match in block.finditer(text)]
+    assert len(found) == text.count("```c\n") + text.count("```cpp\n"), page
     return found
 
 
@@ -44,8 +46,10 @@ SHOWN = [
 ]
 
 
-def compiler() -> str:
-    found = shutil.which(os.environ.get("CC", "cc"))
+def compiler(language: str = "c") -> str:
+    found = shutil.which(os.environ.get("CC", "cc") if language == "c" else os.environ.get("CXX", "c++"))
+    if not found and language == "cpp":
+        pytest.skip("there is no C++ compiler here")
     assert found
     return found
 
@@ -60,7 +64,8 @@ def run(program: Path, **variables: str) -> str:
 
 @pytest.mark.parametrize("shown", SHOWN)
 def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
-    (tmp_path / "program.c").write_text(shown.text)
+    source = f"program.{shown.language}"
+    (tmp_path / source).write_text(shown.text)
     include = f"-I{prefix / 'include'}"
     runs = "int main(" in shown.text
     libraries = [
@@ -71,12 +76,14 @@ def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
         "-ldl",
         "-lpthread",
     ]
+    program = compiler(shown.language)
     command = [
-        compiler(),
-        *without_cuda(compiler()),
+        program,
+        *without_cuda(program, "c" if shown.language == "c" else "c++"),
+        DIALECTS[shown.language],
         *WARNINGS,
         include,
-        "program.c",
+        source,
         "-o",
         "program",
         *(libraries if runs else ["-c"]),
@@ -119,7 +126,8 @@ def test_readme_names_the_header_of_small_functions(prefix: Path, tmp_path: Path
     assert {"make_cudaExtent", "make_cudaPos", "make_cudaPitchedPtr"} <= set(names)
     uses = "".join(f"    (void){name};\n" for name in names)
     (tmp_path / "program.c").write_text(f"#include <{found[1]}>\n\nvoid use(void);\nvoid use(void) {{\n{uses}}}\n")
-    command = [compiler(), *without_cuda(compiler()), *WARNINGS, f"-I{prefix / 'include'}", "-c", "program.c"]
+    command = [compiler(), *without_cuda(compiler()), DIALECTS["c"], *WARNINGS]
+    command += [f"-I{prefix / 'include'}", "-c", "program.c"]
     subprocess.run(command, cwd=tmp_path, check=True)
 
 

@@ -11,7 +11,7 @@
 #include <anycuda/runtime.h>
 
 acu_device elsewhere;
-bool recaptures;
+int known_driver;
 
 enum { N = 100, BYTES = N * sizeof(float), MOST = 4 };
 

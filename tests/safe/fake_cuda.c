@@ -1,6 +1,7 @@
 #include "fake_cuda.h"
 #include "safe.h"
 
+#include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
 #include <unistd.h>
@@ -94,6 +95,20 @@ static int fake_cuMulticastGetGranularity(size_t *step) {
     return 0;
 }
 MAKES(cuMulticastCreate)
+
+/* A device with many multiprocessors. */
+COUNTED(cuDeviceGetDevResource)
+static int fake_cuDeviceGetDevResource(int device, CUdevResource *resource, unsigned type) {
+    (void)device;
+    count_cuDeviceGetDevResource++;
+    resource->type = (CUdevResourceType)type;
+    resource->sm.smCount = 132;
+    return 0;
+}
+MAKES(cuDevResourceGenerateDesc)
+MAKES(cuGreenCtxCreate)
+SIMPLE(cuGreenCtxDestroy)
+MAKES(cuGreenCtxStreamCreate)
 ANSWERS(cuDeviceGetAttribute, 1)
 MAKES(cuMemAddressReserve)
 MAKES(cuMemCreate)
@@ -104,6 +119,7 @@ SIMPLE(cudaDestroyExternalMemory)
 SIMPLE(cudaDestroyExternalSemaphore)
 SIMPLE(cudaSignalExternalSemaphoresAsync)
 SIMPLE(cudaWaitExternalSemaphoresAsync)
+MAKES(cudaGraphAddNode)
 MAKES(cudaGraphAddExternalSemaphoresSignalNode)
 MAKES(cudaGraphAddExternalSemaphoresWaitNode)
 SIMPLE(cudaGraphExternalSemaphoresSignalNodeSetParams)
@@ -248,6 +264,11 @@ static const struct {
     FAKE(cuMemGetAllocationGranularity),
     FAKE(cuMulticastGetGranularity),
     FAKE(cuMulticastCreate),
+    FAKE(cuDeviceGetDevResource),
+    FAKE(cuDevResourceGenerateDesc),
+    FAKE(cuGreenCtxCreate),
+    FAKE(cuGreenCtxDestroy),
+    FAKE(cuGreenCtxStreamCreate),
     FAKE(cuDeviceGetAttribute),
     FAKE(cuMemAddressReserve),
     FAKE(cuMemCreate),
@@ -258,6 +279,7 @@ static const struct {
     FAKE(cudaDestroyExternalSemaphore),
     FAKE(cudaSignalExternalSemaphoresAsync),
     FAKE(cudaWaitExternalSemaphoresAsync),
+    FAKE(cudaGraphAddNode),
     FAKE(cudaGraphAddExternalSemaphoresSignalNode),
     FAKE(cudaGraphAddExternalSemaphoresWaitNode),
     FAKE(cudaGraphExternalSemaphoresSignalNodeSetParams),

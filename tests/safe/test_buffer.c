@@ -150,6 +150,54 @@ static void fills(void **state) {
     OK(acu_buffer_release(floats));
 }
 
+static void fills_of_bytes(void **state) {
+    (void)state;
+    enum { SIZE = 41 };
+    static const unsigned char pattern[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, equal[3] = {7, 7, 7};
+    unsigned char back[SIZE];
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_create(stream, ACU_U8, SIZE, &buffer));
+    for (size_t size = 1; size <= sizeof pattern; size++)
+        for (size_t at = 0; at < 5; at++)
+            for (size_t bytes = 0; bytes < 2 * size + 3 && at + bytes < SIZE; bytes++) {
+                OK(acu_buffer_zero(buffer, NULL));
+                OK(acu_buffer_fill_bytes(buffer, at, bytes, pattern, size, NULL));
+                OK(acu_buffer_read(buffer, back, SIZE));
+                for (size_t i = 0; i < SIZE; i++)
+                    assert_int_equal(back[i],
+                                     i < at || i - at >= bytes ? 0 : pattern[(i - at) % size]);
+            }
+    OK(acu_buffer_fill_bytes(buffer, 0, SIZE, equal, sizeof equal, NULL));
+    OK(acu_buffer_read(buffer, back, SIZE));
+    for (size_t i = 0; i < SIZE; i++)
+        assert_int_equal(back[i], 7);
+    FAILS(acu_buffer_fill_bytes(buffer, 0, 4, NULL, 4, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_fill_bytes(buffer, 0, 4, pattern, 0, NULL), ACU_ERROR_ARGUMENT, "no bytes");
+    FAILS(acu_buffer_fill_bytes(buffer, 38, 4, pattern, 4, NULL), ACU_ERROR_RANGE,
+          "4 bytes from byte 38 on are outside of the buffer, which has 41");
+    FAILS(acu_buffer_fill_bytes(buffer, SIZE_MAX, 4, pattern, 4, NULL), ACU_ERROR_RANGE, "41");
+    OK(acu_buffer_release(buffer));
+}
+
+/* The driver sets words, also where the runtime is newer than the driver and does not find the
+ * driver's functions unless it is told a version. */
+static void fills_of_words_are_one_node(void **state) {
+    (void)state;
+    size_t count = 0;
+    acu_buffer *words = NULL;
+    acu_graph *graph = NULL;
+    static const int32_t word = 0x01020304;
+    OK(acu_buffer_create(stream, ACU_I32, 33, &words));
+    OK(acu_buffer_fill(words, &word)); /* a thread's first call makes a context current */
+    OK(acu_stream_begin_capture(stream, NULL));
+    OK(acu_buffer_fill(words, &word));
+    OK(acu_stream_end_capture(stream, &graph));
+    OK(acu_graph_get_nodes(graph, NULL, &count));
+    assert_int_equal(count, 1);
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(words));
+}
+
 static void check_words(acu_buffer *words) {
     int32_t back[33];
     OK(acu_buffer_read(words, back, 33));
@@ -759,6 +807,8 @@ int main(void) {
         TEST(all_types),
         TEST(slices_and_views),
         TEST(fills),
+        TEST(fills_of_bytes),
+        TEST(fills_of_words_are_one_node),
         TEST(fills_where_no_context_is_current),
         TEST(fills_on_a_device_that_is_not_current),
         TEST(fills_what_is_not_aligned),

@@ -165,6 +165,7 @@ static void slices_are_rows_or_slices(void **state) {
     /* What a slice sets, it sets in its own rows. */
     OK(acu_buffer_zero(row, NULL));
     expect_box(rows, (acu_extent){6, 2, 1}, (acu_position){0, 1, 2});
+    FAILS(acu_buffer_fill_bytes(row, 0, 4, "", 1, NULL), ACU_ERROR_ARGUMENT, "have a pitch");
     OK(acu_buffer_release(rows));
     OK(acu_buffer_release(slices));
     OK(acu_buffer_release(row));

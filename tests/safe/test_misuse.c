@@ -439,6 +439,8 @@ static void buffers(void **state) {
     OPTIONAL_HANDLE(acu_buffer_fill_typed(good.buffer, ACU_F32, numbers, bad));
     HANDLE(acu_buffer_zero(bad, NULL));
     OPTIONAL_HANDLE(acu_buffer_zero(good.buffer, bad));
+    HANDLE(acu_buffer_fill_bytes(bad, 0, 4, numbers, 4, NULL));
+    OPTIONAL_HANDLE(acu_buffer_fill_bytes(good.buffer, 0, 4, numbers, 4, bad));
     HANDLE(acu_buffer_prefetch(bad, 0, NULL));
     HANDLE(acu_buffer_advise(bad, ACU_ADVISE_SET_READ_MOSTLY, 0));
     HANDLE(acu_buffer_attach(bad, ACU_ATTACH_GLOBAL, NULL));

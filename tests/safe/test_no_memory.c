@@ -93,6 +93,17 @@ static acu_result picture(acu_graph *graph, acu_stream *stream, acu_node node) {
     return acu_graph_draw(graph, "/dev/null");
 }
 
+/* What graphs for kernels keep, what raw graphs own, and nodes with many copies. */
+static acu_result keep_more(acu_graph *graph, acu_buffer *x) {
+    const acu_copy copies[] = {{x, x, 4, 0, 1}, {x, x, 5, 1, 1}};
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(
+        acu_graph_instantiate(graph, &(acu_exec_options){.flags = ACU_EXEC_DEVICE_LAUNCH}, &exec));
+    ACU_TRY(acu_graph_keep_exec(graph, exec));
+    ACU_TRY(acu_graph_attach_data(graph, (acu_closure){nothing, NULL, NULL}));
+    return acu_graph_add_copy_batch(graph, NULL, 0, copies, 2, NULL, 0, NULL);
+}
+
 static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {
     const int32_t two = 2;
     ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .width = ACU_REST}));
@@ -165,6 +176,24 @@ static acu_result bind_memory(void) {
         ACU_TRY(acu_multicast_bind(object, i * FAKE_STEP, memory, 0, FAKE_STEP));
     ACU_TRY(acu_virtual_reserve(0, 16 * FAKE_STEP, NULL, &range));
     return acu_virtual_map_multicast(range, 0, object, 0, 16 * FAKE_STEP);
+}
+
+/* A context that was made is destroyed where its handle cannot be, and so is a stream. */
+static acu_result split_device(void) {
+    const acu_device_part parts[] = {{.multiprocessors = 8}, {0}};
+    acu_execution_context *made[2] = {NULL, NULL};
+    ACU_AUTO(acu_execution_context) *first = NULL;
+    ACU_AUTO(acu_execution_context) *rest = NULL;
+    ACU_AUTO(acu_stream) *stream = NULL;
+    const size_t alive = calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy");
+    acu_result split = acu_device_split(0, parts, 2, made);
+    first = made[0];
+    rest = made[1];
+    assert_int_equal(calls_of("cuGreenCtxCreate") - calls_of("cuGreenCtxDestroy") - alive,
+                     (size_t)(first != NULL) + (rest != NULL));
+    ACU_TRY(split);
+    ACU_TRY(acu_execution_context_create_stream(first, NULL, &stream));
+    return acu_execution_context_synchronize(first);
 }
 
 /* CUDA is given a duplicate of each descriptor, and the caller's is closed. */
@@ -375,6 +404,7 @@ static acu_result everything(void) {
     ACU_TRY(map_memory(a));
     ACU_TRY(allocate(a));
     ACU_TRY(bind_memory());
+    ACU_TRY(split_device());
     ACU_TRY(make_rows(a));
     ACU_TRY(share_with_others(a, x));
     ACU_TRY(transfers(a));
@@ -385,6 +415,7 @@ static acu_result everything(void) {
     ACU_TRY(use_other_apis(a, graph));
     ACU_TRY(build(graph, x, y, nodes));
     ACU_TRY(picture(graph, a, nodes[0]));
+    ACU_TRY(keep_more(graph, x));
     ACU_TRY(acu_graph_clone(graph, &clone));
     ACU_TRY(acu_graph_keep(clone, x, true));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));

@@ -444,7 +444,7 @@ TEST(textures_remember_what_they_are_made_of) {
     OK(cudaFreeArray(a));
 }
 
-TEST(compressed_views_are_refused) {
+TEST(compressed_views_make_blocks_of_elements) {
     const struct cudaChannelFormatDesc blocks = {32, 32, 0, 0, cudaChannelFormatKindUnsigned};
     cudaArray_t a;
     cudaTextureObject_t t;
@@ -454,9 +454,16 @@ TEST(compressed_views_are_refused) {
         .format = cudaResViewFormatUnsignedBlockCompressed1, .width = 16, .height = 8};
     OK(cudaMallocArray(&a, &blocks, 4, 2, 0));
     r.res.array.array = a;
-    FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, &v));
+    OK(cudaCreateTextureObject(&t, &r, &d, &v));
+    OK(cudaDestroyTextureObject(t));
     v.format = cudaResViewFormatUnsignedBlockCompressed2; /* whose blocks are larger */
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, &v));
+    OK(cudaFreeArray(a));
+    v.format = cudaResViewFormatUnsignedBlockCompressed1;
+    v.depth = 2; /* of layers no GPU was asked */
+    OK(cudaMalloc3DArray(&a, &blocks, (struct cudaExtent){4, 2, 2}, cudaArrayLayered));
+    r.res.array.array = a;
+    FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, &v));
     OK(cudaFreeArray(a));
 }
 
@@ -580,7 +587,7 @@ int main(void) {
         T(levels_are_halves),
         T(levels_are_copied_like_arrays),
         T(textures_remember_what_they_are_made_of),
-        T(compressed_views_are_refused),
+        T(compressed_views_make_blocks_of_elements),
         T(textures_of_memory_are_judged),
         T(surfaces_are_of_arrays_made_for_them),
         T(the_direction_of_a_copy_is_looked_at_before_the_symbol),

@@ -122,21 +122,111 @@ TEST(other_copies_are_refused) {
     OK(cudaFreeArray(a));
 }
 
+/* The last blocks of a row and of a column may end behind the array. */
+TEST(blocks_at_an_edge_are_whole) {
+    enum { W = 10, H = 6, BLOCKS = 3 * 2 };
+    unsigned char in[BLOCKS * BLOCK], out[BLOCKS * BLOCK] = {0}, last[BLOCK] = {0};
+    cudaArray_t a;
+    for (int i = 0; i < BLOCKS * BLOCK; i++)
+        in[i] = (unsigned char)(i + 1);
+    OK(cudaMallocArray(&a, &bc1, W, H, 0));
+    struct cudaMemcpy3DParms p = {.srcPtr = {in, 3 * BLOCK, 3, 2},
+                                  .dstArray = a,
+                                  .extent = extent(W, H, 1),
+                                  .kind = cudaMemcpyHostToDevice};
+    OK(cudaMemcpy3D(&p));
+    p = (struct cudaMemcpy3DParms){.dstPtr = {out, 3 * BLOCK, 3, 2},
+                                   .srcArray = a,
+                                   .extent = extent(W, H, 1),
+                                   .kind = cudaMemcpyDeviceToHost};
+    OK(cudaMemcpy3D(&p));
+    assert_memory_equal(in, out, sizeof in);
+    p.dstPtr = (struct cudaPitchedPtr){last, BLOCK, 1, 1};
+    p.srcPos = (struct cudaPos){8, 4, 0};
+    p.extent = extent(2, 2, 1);
+    OK(cudaMemcpy3D(&p));
+    assert_memory_equal(last, in + 5 * BLOCK, BLOCK);
+    p.srcPos = (struct cudaPos){4, 4, 0};
+    FAILS(cudaErrorNotSupported, cudaMemcpy3D(&p)); /* no whole block */
+    OK(cudaFreeArray(a));
+}
+
+/* Returns the bytes of a block that is written to a slice of an array, and read back. */
+static int slice_of(cudaArray_t array, size_t slice) {
+    unsigned char in[BLOCK], out[BLOCK] = {0};
+    memset(in, (int)slice + 1, sizeof in);
+    struct cudaMemcpy3DParms p = {.srcPtr = {in, BLOCK, 1, 1},
+                                  .dstArray = array,
+                                  .dstPos = {4, 4, slice},
+                                  .extent = extent(4, 4, 1),
+                                  .kind = cudaMemcpyHostToDevice};
+    OK(cudaMemcpy3D(&p));
+    p = (struct cudaMemcpy3DParms){.dstPtr = {out, BLOCK, 1, 1},
+                                   .srcArray = array,
+                                   .srcPos = {4, 4, slice},
+                                   .extent = extent(4, 4, 1),
+                                   .kind = cudaMemcpyDeviceToHost};
+    OK(cudaMemcpy3D(&p));
+    return out[BLOCK - 1];
+}
+
+TEST(there_are_slices_layers_and_cubes) {
+    static const struct {
+        size_t depth;
+        unsigned flags;
+    } shapes[] = {{4, 0}, {3, cudaArrayLayered}, {6, cudaArrayCubemap}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        cudaArray_t a;
+        OK(cudaMalloc3DArray(&a, &bc1, extent(8, 8, shapes[i].depth), shapes[i].flags));
+        assert_int_equal(slice_of(a, 0), 1);
+        assert_int_equal(slice_of(a, shapes[i].depth - 1), shapes[i].depth);
+        OK(cudaFreeArray(a));
+    }
+}
+
+TEST(levels_have_a_block_at_least) {
+    cudaMipmappedArray_t m;
+    cudaArray_t level;
+    struct cudaExtent e;
+    const size_t before = free_memory();
+    OK(cudaMallocMipmappedArray(&m, &bc4, extent(8, 8, 0), 4, 0));
+    OK(cudaGetMipmappedArrayLevel(&level, m, 3));
+    OK(cudaArrayGetInfo(NULL, &e, NULL, level));
+    assert_int_equal(e.width, 1);
+    unsigned char in[BLOCK] = {1, 2, 3}, out[BLOCK] = {0};
+    struct cudaMemcpy3DParms p = {.srcPtr = {in, BLOCK, 1, 1},
+                                  .dstArray = level,
+                                  .extent = extent(1, 1, 1),
+                                  .kind = cudaMemcpyHostToDevice};
+    OK(cudaMemcpy3D(&p));
+    p = (struct cudaMemcpy3DParms){.dstPtr = {out, BLOCK, 1, 1},
+                                   .srcArray = level,
+                                   .extent = extent(1, 1, 1),
+                                   .kind = cudaMemcpyDeviceToHost};
+    OK(cudaMemcpy3D(&p));
+    assert_memory_equal(in, out, sizeof in);
+    OK(cudaFreeMipmappedArray(m));
+    assert_int_equal(free_memory(), before);
+}
+
+/* Of these no GPU was asked, but of one dimension. */
 TEST(other_compressed_arrays_are_refused) {
     struct cudaChannelFormatDesc wrong = bc4;
     cudaArray_t a;
     cudaMipmappedArray_t m;
     wrong.y = 8;
     FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &wrong, WIDTH, HEIGHT, 0));
-    FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &bc4, WIDTH, 0, 0));
-    FAILS(cudaErrorNotSupported, cudaMallocArray(&a, &bc4, WIDTH, HEIGHT + 2, 0));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &bc4, WIDTH, 0, 0));
+    FAILS(cudaErrorNotSupported,
+          cudaMalloc3DArray(&a, &bc4, extent(WIDTH, 0, 2), cudaArrayLayered));
     FAILS(cudaErrorNotSupported,
           cudaMallocArray(&a, &bc4, WIDTH, HEIGHT, cudaArraySurfaceLoadStore));
-    FAILS(cudaErrorNotSupported, cudaMalloc3DArray(&a, &bc4, extent(WIDTH, HEIGHT, 4), 0));
     FAILS(cudaErrorNotSupported,
-          cudaMalloc3DArray(&a, &bc4, extent(WIDTH, HEIGHT, 4), cudaArrayLayered));
+          cudaMalloc3DArray(&a, &bc4, extent(8, 8, 12), cudaArrayLayered | cudaArrayCubemap));
     FAILS(cudaErrorNotSupported,
-          cudaMallocMipmappedArray(&m, &bc4, extent(WIDTH, HEIGHT, 0), 2, 0));
+          cudaMallocMipmappedArray(&m, &bc4, extent(WIDTH, HEIGHT, 4), 2, 0));
+    FAILS(cudaErrorNotSupported,
+          cudaMallocMipmappedArray(&m, &bc4, extent(8, 8, 6), 2, cudaArrayCubemap));
     FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &bc4, 4 << 20, HEIGHT, 0));
 }
 
@@ -153,7 +243,8 @@ TEST(textures_read_them_as_their_format_says) {
     OK(cudaDestroyTextureObject(t));
     FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, &v));
     d.sRGB = 1;
-    FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, NULL));
+    OK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    OK(cudaDestroyTextureObject(t));
     d = (struct cudaTextureDesc){.readMode = cudaReadModeElementType};
     FAILS(cudaErrorNotSupported, cudaCreateTextureObject(&t, &r, &d, NULL));
     FAILS(cudaErrorNotSupported, cudaCreateSurfaceObject(&s, &r));
@@ -166,6 +257,9 @@ int main(void) {
         T(blocks_are_copied_by_texels),
         T(a_node_reports_texels),
         T(other_copies_are_refused),
+        T(blocks_at_an_edge_are_whole),
+        T(there_are_slices_layers_and_cubes),
+        T(levels_have_a_block_at_least),
         T(other_compressed_arrays_are_refused),
         T(textures_read_them_as_their_format_says),
     };

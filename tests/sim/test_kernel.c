@@ -387,7 +387,7 @@ TEST(cooperative_launches_must_fit) {
     FAILS(cudaErrorCooperativeLaunchTooLarge,
           cudaLaunchCooperativeKernel(nothing, dim((unsigned)blocks * 132 + 1, 1, 1),
                                       dim(1024, 1, 1), NULL, 0, 0));
-    expect_reason("of them fit on device 0 at once, as a cooperative launch needs");
+    expect_reason("of them fit on 132 multiprocessors of device 0 at once");
     OK(cudaDeviceSynchronize());
 }
 

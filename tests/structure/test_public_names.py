@@ -15,18 +15,18 @@ VERBS = set(
     re.findall(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
-        disable discard draw enable end enter export fail fill find forget fork free freeze grow import instantiate
-        join keep launch leave load map mark open parse pop prefetch prepare print profile push query read receive
-        record register reinterpret release remove reserve reset retain run send shrink signal slice start stop
+        disable discard draw enable end enter export fail fill find forget fork free freeze grow import instantiate join
+        keep launch leave load map mark open parse pop prefetch prepare print profile push query read receive record
+        register reinterpret release remove reserve reset retain run send shrink signal slice split start stop
         synchronize thaw trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
     re.findall(
         r"\w+",
-        """allocator args array backend batch block buffer client code code_cache conditional device device_guard
-        domain dtype event exec external external_memory external_semaphore graph graph_memory kernel launch mark
-        memory mipmap module multicast node physical place pool profiler program quarantine range region replay run
+        """allocator args array backend batch block buffer client code code_cache conditional device device_guard domain
+        dtype event exec execution_context external external_memory external_semaphore graph graph_memory kernel launch
+        mark memory mipmap module multicast node physical place pool profiler program quarantine range region replay run
         runtime share stream surface texture transfer virtual""",
     ),
     key=len,

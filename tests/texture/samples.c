@@ -252,7 +252,13 @@ static double worst(const char *line) {
 
 /* Returns the largest difference of two texels of the row. */
 static double range_of(const row *r) {
-    return r->pattern == P_RANDOM ? 2 : r->pattern == P_ONE ? 1 : r->pattern == P_LEVEL ? 5 : 180;
+    const bool is_half = r->format.f == cudaChannelFormatKindUnsignedBlockCompressed6H ||
+                         r->format.f == cudaChannelFormatKindSignedBlockCompressed6H;
+    return is_half                  ? 65504
+           : r->pattern == P_RANDOM ? 2
+           : r->pattern == P_ONE    ? 1
+           : r->pattern == P_LEVEL  ? 5
+                                    : 180;
 }
 
 typedef struct counts {

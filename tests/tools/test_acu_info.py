@@ -136,6 +136,93 @@ def test_webgpu_that_is_missing(info: AcuInfo) -> None:
     assert f"{missing}: refused: no such file" in " ".join(said.split())
 
 
+@pytest.fixture(scope="module")
+def fake_nvml(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made-up NVMLs for the simulator's devices: connected in pairs, and by a switch; and a stub."""
+    folder = tmp_path_factory.mktemp("nvml")
+    compiler = shutil.which("cc") or pytest.skip("there is no C compiler here")
+    for name, source, defines in (
+        ("pairs", str(ROOT / "tests/tools/fake_nvml.c"), []),
+        ("switch", str(ROOT / "tests/tools/fake_nvml.c"), ["-DSWITCHED"]),
+        ("stub", "/dev/null", list[str]()),
+    ):
+        (folder / name).mkdir()
+        output = ["-Wl,-soname,libnvidia-ml.so.1", "-o", str(folder / name / "libnvidia-ml.so.1")]
+        command = [compiler, "-shared", "-fPIC", f"-I{prefix / 'include'}", *defines, "-x", "c", source, *output]
+        subprocess.run(command, check=True)
+    return folder
+
+
+def test_nvml(info: AcuInfo, fake_nvml: Path) -> None:
+    library = str(fake_nvml / "pairs/libnvidia-ml.so.1")
+    report = info.json("--sim", status=SIMULATOR, ANYCUDA_NVML=library, ANYCUDA_SIM="devices=5")
+    found = report["libraries"]["nvml"]
+    assert (found["version"], found["path"], found["found"]) == ("13.5", library, "ANYCUDA_NVML")
+    first, second, *_, unknown = [one["monitor"] for one in report["devices"]]
+    assert (first["clock_mhz"], second["clock_mhz"], first["memory_clock_mhz"]) == (1980, 1981, 2619)
+    assert (first["temperature"], first["milliwatts"], second["milliwatts"]) == (34, 70500, None)
+    assert first["busy_percent"] is None  # the library lacks the function
+    assert (first["memory_used"], first["pcie_generation"], first["pcie_width"]) == (3 << 30, 5, 16)
+    assert first["processes"] == [{"id": 4711, "memory": 2 << 30}, {"id": 4712, "memory": None}]
+    assert first["nvlink_mb_per_s"] == 26562
+    assert first["nvlinks"] == [
+        {"number": 0, "active": True, "to_switch": False, "remote": "00000000:18:00.0"},
+        {"number": 1, "active": False, "to_switch": False, "remote": None},
+    ]
+    assert unknown is None
+    said = info("--sim", status=SIMULATOR, ANYCUDA_NVML=library)
+    assert "1980 MHz, memory 2619 MHz, 34 degrees C, 70 W\n" in said
+    assert "3.0 GiB used, process 4711: 2.0 GiB, process 4712\n" in said
+    assert "PCIe 5.0 x16, 1 of 2 NVLinks active with 26.6 GB/s each\n" in said
+
+
+def test_nvml_that_is_missing(info: AcuInfo, fake_nvml: Path) -> None:
+    """It decides nothing, and one line is all that is said."""
+    said = info("--sim", status=SIMULATOR)
+    assert re.search("^NVML +not asked about simulated devices$", said, re.MULTILINE)
+    said = info("--library=/nonexistent", status=NO_LIBRARY, ANYCUDA_NVML="/nonexistent/libnvidia-ml.so.1")
+    assert re.search("^NVML +not found: no clocks, temperatures, processes or links$", said, re.MULTILINE)
+    assert "Search for libnvml" not in said
+    for path, why in (
+        ("/nonexistent/libnvidia-ml.so.1", "no such file"),
+        (str(fake_nvml / "stub/libnvidia-ml.so.1"), "it is a stub, or too old"),
+        ("sim", "the simulator has no NVML"),
+    ):
+        found = info.json("--sim", status=SIMULATOR, ANYCUDA_NVML=path)["libraries"]["nvml"]
+        assert found["version"] is None and why in found["error"]
+
+
+def test_nvml_by_the_library_path(info: AcuInfo, fake_nvml: Path) -> None:
+    path = f"{fake_nvml / 'stub'}:{fake_nvml / 'switch'}"
+    report = info.json("--library=/nonexistent", status=NO_LIBRARY, LD_LIBRARY_PATH=path)
+    found = report["libraries"]["nvml"]
+    assert (found["path"], found["found"]) == (str(fake_nvml / "switch/libnvidia-ml.so.1"), "LD_LIBRARY_PATH")
+
+
+def test_topology(info: AcuInfo, fake_nvml: Path) -> None:
+    def rows(**variables: str) -> list[list[str]]:
+        said = info("--sim", "--topology", status=SIMULATOR, **variables)
+        assert [line for line in said.splitlines() if len(line) > 80] == []
+        blocks = re.findall(r"^from .*\n(?:\d.*\n)+", said, re.MULTILINE)
+        return [re.split(r"  +", line.strip()) for block in blocks for line in block.splitlines()]
+
+    assert rows(ANYCUDA_SIM="devices=2") == [["from", "to 0", "to 1"], ["0", "-", "0a"], ["1", "0a", "-"]]
+    pairs = str(fake_nvml / "pairs/libnvidia-ml.so.1")
+    table = rows(ANYCUDA_SIM="devices=5", ANYCUDA_NVML=pairs)
+    assert table[1] == ["0", "-", "NV1 0a", "SYS 0a", "SYS 0a", "0a"]
+    assert table[3] == ["2", "SYS 0a", "SYS 0a", "-", "NV1 0a", "0a"]
+    switch = str(fake_nvml / "switch/libnvidia-ml.so.1")
+    assert rows(ANYCUDA_SIM="devices=3", ANYCUDA_NVML=switch)[1] == ["0", "-", "NV2 0a", "NV2 0a"]
+    said = info("--sim", "--topology", status=SIMULATOR, ANYCUDA_NVML=switch, ANYCUDA_SIM="devices=3")
+    assert "each has 26.6 GB/s in each direction" in said
+    assert len(rows(ANYCUDA_SIM="devices=16")) == 2 * 17
+    assert "There is one device" in info("--sim", "--topology", status=SIMULATOR, ANYCUDA_SIM="devices=1")
+    assert info("--sim", "--topology", status=NO_DEVICE, ANYCUDA_SIM="devices=0").startswith("No GPU can be used")
+    links = info.json("--sim", status=SIMULATOR, ANYCUDA_SIM="devices=3", ANYCUDA_NVML=pairs)["links"]
+    assert [(one["from"], one["to"]) for one in links] == [(a, b) for a in range(3) for b in range(3) if a != b]
+    assert (links[0]["access"], links[0]["nvlinks"], links[0]["ancestor"]) == (True, 1, 10)
+
+
 def test_simulated_trouble(info: AcuInfo) -> None:
     assert info.json("--sim", status=NO_DEVICE, ANYCUDA_SIM="devices=0")["verdict"] == "no-device"
     assert info.json("--sim", status=NO_DRIVER, ANYCUDA_SIM="driver=none")["verdict"] == "no-driver"
@@ -152,7 +239,15 @@ def test_quiet_says_it_with_the_exit_status_only(info: AcuInfo) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--what"], ["--library"], ["--json", "--quiet"], ["--sim", "--library", "/x"], ["extra"]]
+    "arguments",
+    [
+        ["--what"],
+        ["--library"],
+        ["--json", "--quiet"],
+        ["--json", "--topology"],
+        ["--sim", "--library", "/x"],
+        ["extra"],
+    ],
 )
 def test_usage(info: AcuInfo, arguments: list[str]) -> None:
     assert info(*arguments, status=USAGE) == ""

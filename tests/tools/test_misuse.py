@@ -21,6 +21,7 @@ NOUNS = [
     "dlpack",
     "event",
     "exec",
+    "execution_context",
     "external",
     "graph",
     "kernel",
@@ -36,6 +37,7 @@ NOUNS = [
     "stream",
     "texture",
     "transfer",
+    "value",
     "virtual",
 ]
 

@@ -16,7 +16,7 @@ import pytest
 from generator.__main__ import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-SUFFIXES = "c|h|cpp|py|md|inc|yaml|json|sh|j2|txt|cmake|in"
+SUFFIXES = "c|h|cpp|hpp|py|md|inc|yaml|json|sh|j2|txt|cmake|in"
 NAME = r"[\w.*<>…-]+"
 # A file with a suffix, or a folder that ends with a slash. Nothing that is absolute, a URL, or a build's output.
 FILE = re.compile(rf"(?<![\w/~$.>=-])((?:{NAME}/)*{NAME}\.(?:{SUFFIXES})|(?:{NAME}/)+)(?![\w/*])")
@@ -78,7 +78,7 @@ def identifiers() -> set[str]:
 
 def prose(text: str) -> str:
     """A page without its programs, which test_readme.py compiles, and without where its links lead."""
-    text = re.sub(r"^```(?:c|sh)\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```(?:c|cpp|sh)\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\]\([^)]*\)", "]", text)
 
 

@@ -38,10 +38,12 @@ int acu_refuse(const acu_function *function, int code, const char *why) {
     return code;
 }
 
-/* No function of WebGPU is called here, so the program has none. */
+/* No function of WebGPU or NVML is called here, so the program has neither. */
 acu_library *acu_library_of(acu_library_id id) {
-    (void)id;
-    return NULL;
+    return id == ACU_CUDART  ? &acu_cudart
+           : id == ACU_CUDA  ? &acu_cuda
+           : id == ACU_NVRTC ? &acu_nvrtc
+                             : NULL;
 }
 
 int acu_refuse_injected(const acu_function *function, int code, const char *why) {
@@ -70,6 +72,7 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
 /* The trace for viewers, which tests/profile/ tests: here no target is one. */
 const acu_trace_file_hooks acu_trace_file;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the declaration is that of trace_file.h */
 bool acu_trace_file_set(const char *target, const char *about, int *error) {
     (void)target;
     (void)about;

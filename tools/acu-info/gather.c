@@ -12,10 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const report_variables[] = {
-    "ANYCUDA_CUDART", "ANYCUDA_CUDA", "ANYCUDA_NVRTC",   "ANYCUDA_WEBGPU",       "ANYCUDA_SIM",
-    "ANYCUDA_TRACE",  "ANYCUDA_FAIL", "VIRTUAL_ENV",     "CONDA_PREFIX",         "CUDA_PATH",
-    "CUDA_HOME",      "LD_PRELOAD",   "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", NULL};
+const char *const report_variables[] = {"ANYCUDA_CUDART",
+                                        "ANYCUDA_CUDA",
+                                        "ANYCUDA_NVRTC",
+                                        "ANYCUDA_WEBGPU",
+                                        "ANYCUDA_NVML",
+                                        "ANYCUDA_SIM",
+                                        "ANYCUDA_TRACE",
+                                        "ANYCUDA_FAIL",
+                                        "VIRTUAL_ENV",
+                                        "CONDA_PREFIX",
+                                        "CUDA_PATH",
+                                        "CUDA_HOME",
+                                        "LD_PRELOAD",
+                                        "LD_LIBRARY_PATH",
+                                        "CUDA_VISIBLE_DEVICES",
+                                        NULL};
 
 const char *verdict_name(verdict v) {
     static const char *const names[] = {"gpu",       "error",     "usage",    "no-library",
@@ -52,12 +64,18 @@ static void load(library_report *l, const char *path) {
     l->search = copy(acu_load_trace(l->id));
 }
 
+static void leave_out(library_report *l) {
+    l->load.message = copy("");
+    l->search = copy("");
+}
+
 static void load_all(report *r, const char *path) {
     static const library_report empty[LIBRARIES] = {
         [RUNTIME] = {.id = ACU_CUDART, .key = "cudart", .title = "CUDA runtime"},
         [DRIVER_API] = {.id = ACU_CUDA, .key = "cuda", .title = "Driver"},
         [COMPILER] = {.id = ACU_NVRTC, .key = "nvrtc", .title = "NVRTC"},
         [WEBGPU] = {.id = ACU_WEBGPU, .key = "webgpu", .title = "WebGPU"},
+        [MONITOR] = {.id = ACU_NVML, .key = "nvml", .title = "NVML"},
     };
     memcpy(r->libraries, empty, sizeof empty);
     load(&r->libraries[RUNTIME], path);
@@ -67,6 +85,11 @@ static void load_all(report *r, const char *path) {
     load(&r->libraries[DRIVER_API], simulated ? "sim" : NULL);
     load(&r->libraries[COMPILER], NULL);
     load(&r->libraries[WEBGPU], NULL);
+    /* The devices of a simulator are not NVML's, unless somebody simulates that, too. */
+    if (!simulated || getenv("ANYCUDA_NVML"))
+        load(&r->libraries[MONITOR], NULL);
+    else
+        leave_out(&r->libraries[MONITOR]);
     if (!runtime || cudaDriverGetVersion(&r->driver) != cudaSuccess)
         r->driver = r->libraries[DRIVER_API].loaded ? r->libraries[DRIVER_API].loaded->version : 0;
 }
@@ -112,6 +135,23 @@ static void judge_devices(report *r) {
     r->reason = (answer){r->devices[0].asked.code, copy(r->devices[0].asked.message)};
 }
 
+/* ---- pairs ---- */
+
+pair_report *report_pair(const report *r, int from, int to) {
+    return &r->pairs[from * r->device_count + to];
+}
+
+static void ask_pairs(report *r) {
+    const size_t count = (size_t)r->device_count;
+    r->pairs = need(calloc(count * count, sizeof *r->pairs));
+    for (int from = 0; from < r->device_count; from++)
+        for (int to = 0; to < r->device_count; to++) {
+            pair_report *pair = report_pair(r, from, to);
+            pair->ancestor = UNKNOWN;
+            pair->known = from != to && !acu_device_get_peer_info(from, to, &pair->peer);
+        }
+}
+
 static void ask_devices(report *r) {
     acu_result result = acu_device_get_count(&r->device_count);
     r->reason = keep(result);
@@ -127,12 +167,16 @@ static void ask_devices(report *r) {
         r->verdict = VERDICT_SIMULATOR;
 }
 
-void report_gather(report *r, const char *library) {
+void report_gather(report *r, const char *library, bool all) {
     *r = (report){0};
     load_all(r, library);
     ask_features(r->features, -1);
     if (r->libraries[RUNTIME].loaded) {
         ask_devices(r);
+        if (all && r->device_count > 0) {
+            ask_pairs(r);
+            monitor_gather(r);
+        }
         return;
     }
     r->verdict = VERDICT_NO_LIBRARY;
@@ -156,6 +200,7 @@ void report_free(report *r) {
     }
     free_answers(r->features);
     free(r->devices);
+    free(r->pairs);
     free(r->reason.message);
     free(r->hint);
 }

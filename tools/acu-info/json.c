@@ -94,6 +94,14 @@ static void truth(const char *key, bool value) {
     fputs(value ? "true" : "false", stdout);
 }
 
+static void number_or_null(const char *key, long long value) {
+    member(key);
+    if (value == UNKNOWN)
+        fputs("null", stdout);
+    else
+        printf("%lld", value);
+}
+
 /* 13000 is "13.0"; 0 is null. */
 static void version(const char *key, int value) {
     char name[24];
@@ -141,6 +149,73 @@ static void print_library(const library_report *l) {
     end('}');
 }
 
+static void print_monitor(const monitor_report *m) {
+    member("monitor");
+    if (!m->known) {
+        fputs("null", stdout);
+        return;
+    }
+    begin('{');
+    number_or_null("clock_mhz", m->clock);
+    number_or_null("memory_clock_mhz", m->memory_clock);
+    number_or_null("temperature", m->temperature);
+    number_or_null("milliwatts", m->milliwatts);
+    number_or_null("busy_percent", m->busy);
+    number_or_null("memory_used", m->memory_used);
+    number_or_null("pcie_generation", m->pcie_generation);
+    number_or_null("pcie_width", m->pcie_width);
+    number_or_null("nvlink_mb_per_s", m->link_speed);
+    member("processes");
+    begin('[');
+    for (size_t i = 0; i < m->process_count; i++) {
+        member(NULL);
+        begin('{');
+        number("id", m->processes[i].id);
+        number_or_null("memory",
+                       m->processes[i].bytes ? (long long)m->processes[i].bytes : UNKNOWN);
+        end('}');
+    }
+    end(']');
+    member("nvlinks");
+    begin('[');
+    for (size_t i = 0; i < m->link_count; i++) {
+        member(NULL);
+        begin('{');
+        number("number", (unsigned long long)m->links[i].number);
+        truth("active", m->links[i].active);
+        truth("to_switch", m->links[i].to_switch);
+        text_or_null("remote", m->links[i].remote);
+        end('}');
+    }
+    end(']');
+    end('}');
+}
+
+static void print_pair(const report *r, int from, int to) {
+    const pair_report *pair = report_pair(r, from, to);
+    member(NULL);
+    begin('{');
+    number("from", (unsigned long long)from);
+    number("to", (unsigned long long)to);
+    truth("access", pair->peer.access);
+    truth("native_atomics", pair->peer.native_atomics);
+    truth("array_access", pair->peer.array_access);
+    number("performance_rank", (unsigned long long)pair->peer.performance_rank);
+    number("nvlinks", (unsigned long long)pair->nvlinks);
+    number_or_null("ancestor", pair->ancestor);
+    end('}');
+}
+
+static void print_pairs(const report *r) {
+    member("links");
+    begin('[');
+    for (int from = 0; from < r->device_count; from++)
+        for (int to = 0; to < r->device_count; to++)
+            if (report_pair(r, from, to)->known)
+                print_pair(r, from, to);
+    end(']');
+}
+
 static void print_device(const device_report *d, int ordinal) {
     char capability[24];
     member(NULL);
@@ -156,6 +231,7 @@ static void print_device(const device_report *d, int ordinal) {
         number("multiprocessors", (unsigned long long)d->info.multiprocessors);
         text("pci_id", d->info.pci_bus_id);
         text("uuid", d->uuid);
+        print_monitor(&d->monitor);
     }
     end('}');
 }
@@ -205,6 +281,7 @@ void report_print_json(const report *r) {
     for (int i = 0; i < r->device_count; i++)
         print_device(&r->devices[i], i);
     end(']');
+    print_pairs(r);
     member("features");
     begin('[');
     for (int i = 0; i < ACU_FEATURE_COUNT; i++)

@@ -7,12 +7,13 @@
 #include <anycuda/cudart.h>
 
 static const char help[] =
-    "usage: acu-info [--json | --quiet] [--library PATH | --sim]\n"
+    "usage: acu-info [--json | --topology | --quiet] [--library PATH | --sim]\n"
     "\n"
-    "Prints which CUDA libraries are found where and why, the driver, the devices,\n"
-    "and every feature with the reason where it cannot be used.\n"
+    "Prints which CUDA libraries are found where and why, the driver, the devices\n"
+    "and their state, and every feature with the reason where it cannot be used.\n"
     "\n"
     "  --json          print JSON instead, for programs\n"
+    "  --topology      print a matrix: which device reaches which, and how fast\n"
     "  --quiet         print nothing; the exit status is the answer\n"
     "  --library PATH  take this CUDA runtime and no other\n"
     "  --sim           take the simulator\n"
@@ -30,7 +31,7 @@ static const char help[] =
 
 typedef struct arguments {
     const char *library;
-    bool json, quiet, help, version;
+    bool json, topology, quiet, help, version;
 } arguments;
 
 static int wrong(const char *what, const char *which) {
@@ -52,6 +53,8 @@ static int parse(arguments *a, int count, char **words) {
         int bad = 0;
         if (strcmp(word, "--json") == 0)
             a->json = true;
+        else if (strcmp(word, "--topology") == 0)
+            a->topology = true;
         else if (strcmp(word, "--quiet") == 0)
             a->quiet = true;
         else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
@@ -69,7 +72,9 @@ static int parse(arguments *a, int count, char **words) {
         if (bad)
             return bad;
     }
-    return a->json && a->quiet ? wrong("--json and --quiet exclude each other", "") : 0;
+    return a->json + a->topology + a->quiet > 1
+               ? wrong("--json, --topology and --quiet exclude each other", "")
+               : 0;
 }
 
 /* A full disk or a closed pipe must not look like success. */
@@ -94,9 +99,11 @@ int main(int count, char **words) {
                    MINOR(CUDART_VERSION));
         return finish(VERDICT_GPU);
     }
-    report_gather(&r, a.library);
+    report_gather(&r, a.library, !a.quiet);
     if (a.json)
         report_print_json(&r);
+    else if (a.topology)
+        report_print_topology(&r);
     else if (!a.quiet)
         report_print_text(&r);
     verdict v = r.verdict;

@@ -90,7 +90,7 @@ static void without_hint(char *text, const char *hint) {
         at[-2] = '\0';
 }
 
-static void print_verdict(const report *r) {
+void report_print_verdict(const report *r) {
     const char *const texts[] = {
         [VERDICT_GPU] = "A GPU can be used.",
         [VERDICT_ERROR] = "CUDA does not work here.",
@@ -101,6 +101,7 @@ static void print_verdict(const report *r) {
         [VERDICT_NO_DEVICE] = "No GPU can be used: there is no device.",
         [VERDICT_SIMULATOR] = "No GPU is used: this is the simulator.",
     };
+    colours = wants_colours();
     const char *colour = r->verdict == VERDICT_GPU         ? GREEN
                          : r->verdict == VERDICT_SIMULATOR ? AMBER
                                                            : RED;
@@ -134,6 +135,9 @@ static void print_library(const report *r, int which) {
              l->loaded ? "  " : "", l->loaded ? l->loaded->path : "");
     else if (l->loaded)
         line(l->title, "%s  %s", version, l->loaded->path);
+    else if (which == MONITOR)
+        line(l->title, *l->load.message ? "not found: no clocks, temperatures, processes or links"
+                                        : "not asked about simulated devices");
     else
         line(l->title, "%s", which == DRIVER_API ? "none" : version);
 }
@@ -171,6 +175,70 @@ static void print_environment(void) {
 
 /* ---- devices and features ---- */
 
+/* Adds a part to a line of parts; what is not known is left out. */
+static void add(char text[512], long long known, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void add(char text[512], long long known, const char *format, ...) {
+    size_t length = strlen(text);
+    va_list args;
+    if (known == UNKNOWN)
+        return;
+    if (length)
+        length += (size_t)snprintf(text + length, 512 - length, ", ");
+    va_start(args, format);
+    vsnprintf(text + length, 512 - length, format, args);
+    va_end(args);
+}
+
+static void print_state(const monitor_report *m) {
+    char text[512] = "";
+    add(text, m->clock, "%lld MHz", m->clock);
+    add(text, m->memory_clock, "memory %lld MHz", m->memory_clock);
+    add(text, m->temperature, "%lld degrees C", m->temperature);
+    add(text, m->milliwatts, "%.0f W", (double)m->milliwatts / 1000);
+    add(text, m->busy, "%lld%% busy", m->busy);
+    if (*text)
+        line("", "%s", text);
+}
+
+static void print_processes(const monitor_report *m) {
+    char text[512] = "";
+    add(text, m->memory_used, "%.1f GiB used", (double)m->memory_used / GIB);
+    for (size_t i = 0; i < m->process_count && i < 4; i++)
+        add(text, 0, m->processes[i].bytes ? "process %u: %.1f GiB" : "process %u",
+            m->processes[i].id, (double)m->processes[i].bytes / GIB);
+    if (m->process_count > 4)
+        add(text, 0, "%zu more processes", m->process_count - 4);
+    if (*text)
+        line("", "%s", text);
+}
+
+static void print_links(const monitor_report *m) {
+    char text[512] = "";
+    size_t active = 0;
+    for (size_t i = 0; i < m->link_count; i++)
+        active += m->links[i].active;
+    add(text, m->pcie_generation, "PCIe %lld.0", m->pcie_generation);
+    if (m->pcie_generation != UNKNOWN && m->pcie_width != UNKNOWN)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " x%lld", m->pcie_width);
+    if (m->link_count)
+        add(text, 0, "%zu of %zu NVLinks active", active, m->link_count);
+    if (active && m->link_speed != UNKNOWN)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " with %.1f GB/s each",
+                 (double)m->link_speed / 1000);
+    if (*text)
+        line("", "%s", text);
+}
+
+static void print_monitor(const monitor_report *m) {
+    if (!m->known)
+        return;
+    print_state(m);
+    print_processes(m);
+    print_links(m);
+}
+
 static void print_device(const device_report *d, int ordinal) {
     char label[24];
     snprintf(label, sizeof label, "Device %d", ordinal);
@@ -182,6 +250,7 @@ static void print_device(const device_report *d, int ordinal) {
     line("", "compute capability %d.%d, %d multiprocessors, %.1f GiB", d->info.compute_major,
          d->info.compute_minor, d->info.multiprocessors, (double)d->info.memory / GIB);
     line("", "PCI %s, %s", d->info.pci_bus_id, d->uuid);
+    print_monitor(&d->monitor);
 }
 
 /*
@@ -270,8 +339,7 @@ static void print_all_features(const report *r) {
 }
 
 void report_print_text(const report *r) {
-    colours = wants_colours();
-    print_verdict(r);
+    report_print_verdict(r);
     putchar('\n');
     line("anycuda", "%s, with the API of CUDA %d.%d", ANYCUDA_VERSION, MAJOR(CUDART_VERSION),
          MINOR(CUDART_VERSION));
@@ -279,9 +347,9 @@ void report_print_text(const report *r) {
         print_library(r, i);
     for (int i = 0; i < r->device_count; i++)
         print_device(&r->devices[i], i);
-    /* Of the others only what explains that they are missing. */
+    /* Of the others only what explains that they are missing; of NVML one line is enough. */
     for (int i = 0; i < LIBRARIES; i++)
-        if (i == RUNTIME || !r->libraries[i].loaded)
+        if (i == RUNTIME || (!r->libraries[i].loaded && i != MONITOR))
             print_search(&r->libraries[i]);
     print_environment();
     print_all_features(r);

@@ -125,42 +125,8 @@ acu_result acu_cuda_copy_strided(acu_backend_queue *queue, acu_backend_memory *t
 
 /* ---- fills ---- */
 
-static bool all_equal(const unsigned char *bytes, size_t size) {
-    return memcmp(bytes, bytes + 1, size - 1) == 0;
-}
-
-static acu_result fill_bytes(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
-                             const void *byte) {
-    const acu_region where = {.buffer = buffer, .at = {at, 0, 0}};
-    return acu_region_fill_typed(&where, (acu_extent){bytes, 1, 1}, ACU_BYTES(1), byte, on);
-}
-
-/* Fills a part that is a whole number of elements. */
-static acu_result fill_elements(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
-                                const void *element, size_t size) {
-    ACU_AUTO(acu_buffer) *part = NULL;
-    ACU_AUTO(acu_buffer) *elements = NULL;
-    const bool all = bytes == acu_buffer_count(buffer);
-    if (!all)
-        ACU_TRY(acu_buffer_slice(buffer, at, bytes, &part));
-    ACU_TRY(acu_buffer_reinterpret(all ? buffer : part, ACU_BYTES(size), &elements));
-    return acu_buffer_fill_typed(elements, ACU_BYTES(size), element, on);
-}
-
-/* The last element may be cut; its bytes are at the beginning, too. */
-static acu_result fill(acu_stream *on, acu_buffer *buffer, size_t at, size_t bytes,
-                       const void *element, size_t size) {
-    const size_t cut = bytes % size, whole = bytes - cut;
-    if (all_equal(element, size))
-        return fill_bytes(on, buffer, at, bytes, element);
-    if (whole == 0)
-        return fill_elements(on, buffer, at, cut, element, cut);
-    ACU_TRY(fill_elements(on, buffer, at, whole, element, size));
-    return cut == 0 ? 0 : acu_buffer_copy_range(buffer, at + whole, buffer, at, cut, on);
-}
-
 acu_result acu_cuda_fill(acu_backend_queue *queue, acu_backend_memory *to, uint64_t at,
                          uint64_t bytes, const void *element, size_t element_bytes) {
-    return acu_cuda_outcome(
-        fill(queue->stream, acu_cuda_buffer(to), at, bytes, element, element_bytes));
+    return acu_cuda_outcome(acu_buffer_fill_bytes(acu_cuda_buffer(to), at, bytes, element,
+                                                  element_bytes, queue->stream));
 }

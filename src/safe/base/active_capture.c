@@ -109,10 +109,15 @@ bool acu_capture_is_active(uint64_t id) {
 
 /* ---- what would break them ---- */
 
-static bool is_on(const acu_capture *capture, int device) {
-    bool on = capture->origin->object.device == device;
+/* Returns whether the stream is in the execution context; where that is NULL, on the device. */
+static bool is_in(const acu_stream *stream, int device, const acu_object *context) {
+    return context ? stream->context == context : stream->object.device == device;
+}
+
+static bool is_on(const acu_capture *capture, int device, const acu_object *context) {
+    bool on = is_in(capture->origin, device, context);
     for (const acu_stream *s = capture->joined; s && !on; s = s->next_joined)
-        on = s->object.device == device;
+        on = is_in(s, device, context);
     return on;
 }
 
@@ -130,9 +135,9 @@ static const acu_capture *find_delaying(const acu_object *object) {
     return delaying;
 }
 
-static const acu_capture *find_on(int device) {
+static const acu_capture *find_on(int device, const acu_object *context) {
     const acu_capture *c = acu_watched.captures;
-    while (c && !is_on(c, device))
+    while (c && !is_on(c, device, context))
         c = c->next;
     return c;
 }
@@ -159,14 +164,14 @@ int acu_capture_check(void) {
     return refuse_and_unlock(find_delaying(NULL), "this call");
 }
 
-int acu_capture_begin_device_wait(int device) {
+int acu_capture_begin_whole(int device, const acu_object *context, const char *what) {
     pthread_mutex_lock(&lock);
-    const acu_capture *capture = find_on(device);
+    const acu_capture *capture = find_on(device, context);
     *waits_for(device) += !capture;
-    return refuse_and_unlock(capture, "waiting for the device");
+    return refuse_and_unlock(capture, what);
 }
 
-void acu_capture_end_device_wait(int device) {
+void acu_capture_end_whole(int device) {
     pthread_mutex_lock(&lock);
     --*waits_for(device);
     pthread_cond_broadcast(&device_wait_is_over);

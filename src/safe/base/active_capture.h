@@ -30,11 +30,19 @@ static inline bool acu_capture_delays(const acu_object *object) {
  * thread would break a capture. */
 int acu_capture_check(void);
 /*
- * Stand around waiting for the whole device, which would break any capture there, even a relaxed
- * one. The first returns 0, or the recorded ACU_ERROR_CAPTURE if there is one; after 0 the second
- * one follows, and until then no capture begins there.
+ * Stand around a call about all streams of an execution context, or of a device where `context` is
+ * NULL: such a call would break any capture of one of them, even a relaxed one. The first returns
+ * 0, or the recorded ACU_ERROR_CAPTURE if there is one, which says that `what` would break the
+ * capture; after 0 the second one follows, and until then no capture begins on the device.
  */
-int acu_capture_begin_device_wait(int device);
-void acu_capture_end_device_wait(int device);
+int acu_capture_begin_whole(int device, const acu_object *context, const char *what);
+void acu_capture_end_whole(int device);
+/* Stand around waiting for the whole device. */
+static inline int acu_capture_begin_device_wait(int device) {
+    return acu_capture_begin_whole(device, NULL, "waiting for the device");
+}
+static inline void acu_capture_end_device_wait(int device) {
+    acu_capture_end_whole(device);
+}
 
 #endif

@@ -114,12 +114,15 @@ static int destroy_stream(acu_object *object) {
     if (stream->owned && !acu_is_unloading())
         last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
     acu_stream_abandon_calls(object->device);
-    int released = acu_timeline_release(stream->timeline), kernels = 0, given = 0;
-    if (stream->kernels)
-        kernels = acu_object_release(NULL, stream->kernels, stream->kernels->was);
-    if (stream->staging)
-        given = acu_object_release(NULL, stream->staging, stream->staging->was);
-    return last ? last : code ? code : released ? released : kernels ? kernels : given;
+    acu_object *const kept[] = {stream->kernels, stream->staging, stream->context};
+    int first = last ? last : code;
+    int released = acu_timeline_release(stream->timeline);
+    first = first ? first : released;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        released = kept[i] ? acu_object_release(NULL, kept[i], kept[i]->was) : 0;
+        first = first ? first : released;
+    }
+    return first;
 }
 
 static void describe_stream(const acu_object *object, acu_description *d) {
@@ -134,6 +137,8 @@ static void describe_stream(const acu_object *object, acu_description *d) {
         acu_describe(d, "non-blocking");
     if (stream->priority)
         acu_describe(d, "priority %d", stream->priority);
+    if (stream->context)
+        acu_describe(d, "in execution context %p", (void *)stream->context);
     if (acu_capture_of(stream))
         acu_describe(d, "being captured");
 }
@@ -192,6 +197,20 @@ acu_result acu_stream_create(acu_device device, const acu_stream_options *option
         (*stream)->priority = options->priority;
     }
     return code;
+}
+
+int acu_stream_new_in(const char *call, acu_object *context, cudaStream_t raw,
+                      const acu_stream_options *options, acu_stream **stream) {
+    int code = new_stream(call, context->device, raw, true, stream);
+    if (code) {
+        (void)cudaStreamDestroy(raw);
+        return code;
+    }
+    (*stream)->flags = ACU_STREAM_NON_BLOCKING;
+    (*stream)->priority = options->priority;
+    (*stream)->context = context;
+    acu_object_add_owner(context);
+    return 0;
 }
 
 acu_result acu_stream_get_legacy(acu_device device, acu_stream **stream) {

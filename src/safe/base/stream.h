@@ -82,12 +82,19 @@ struct acu_stream {
     unsigned flags;           /* acu_stream_flag bits; 0 where the raw stream was given */
     int priority;             /* as it was asked for; 0 where the raw stream was given */
     int users;                /* atomic: owners outside of the safe layer */
+    acu_object *context;      /* the execution context that it runs in, with a reference; or NULL */
     acu_object *kernels;      /* atomic: those of the safe layer's own, with a reference; or NULL */
     acu_stream *next_joined;  /* the next stream that joined the capture */
     acu_stream *next, **link; /* in the list of all streams */
 };
 
 extern ACU_OURS const acu_class acu_stream_class;
+
+/* Makes a handle that owns the raw stream, which was made with the options in the execution
+ * context. The stream keeps the context. Returns 0, or a failure recorded for `call`; the raw
+ * stream is destroyed then. */
+int acu_stream_new_in(const char *call, acu_object *context, cudaStream_t raw,
+                      const acu_stream_options *options, acu_stream **stream);
 
 /* ---- the spare storage ---- */
 

@@ -354,9 +354,19 @@ static bool goes_on(const acu_stream *stream) {
     return status != cudaStreamCaptureStatusNone;
 }
 
+/* Lets the graph keep the execution contexts that its nodes run in: those of the streams. Returns
+ * the first failure. */
+static int keep_contexts(acu_capture *capture) {
+    acu_object *of_origin = capture->origin->context;
+    int code = of_origin ? use(capture, of_origin, false) : 0;
+    for (const acu_stream *s = capture->joined; s && !code; s = s->next_joined)
+        code = s->context ? use(capture, s->context, false) : 0;
+    return code;
+}
+
 /* Makes the calls that come before the end; returns the first failure. */
 static int run_ends(acu_capture *capture) {
-    int first = 0;
+    int first = keep_contexts(capture);
     for (acu_capture_ending *e = __atomic_load_n(&capture->ends, __ATOMIC_ACQUIRE), *next; e;
          e = next) {
         next = e->next;

@@ -168,7 +168,7 @@ static int describe_kernel(acu_graph *graph, const struct cudaKernelNodeParamsV2
     else if (g.y > 1 || b.y > 1)
         snprintf(to->detail, sizeof to->detail, "%ux%u blocks of %ux%u", g.x, g.y, b.x, b.y);
     else
-        snprintf(to->detail, sizeof to->detail, "%u blocks of %u", g.x, b.x);
+        snprintf(to->detail, sizeof to->detail, "%u block%s of %u", g.x, g.x == 1 ? "" : "s", b.x);
     return code;
 }
 

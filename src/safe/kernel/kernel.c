@@ -410,10 +410,11 @@ static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, u
 }
 
 int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared,
-                              size_t *blocks) {
+                              size_t multiprocessors, size_t *blocks) {
     int each = 0;
     int code = blocks_per(kernel, (size_t)threads, shared, 0, &each);
-    *blocks = (size_t)each * (size_t)kernel->limits.multiprocessors;
+    *blocks =
+        (size_t)each * (multiprocessors ? multiprocessors : (size_t)kernel->limits.multiprocessors);
     return code;
 }
 

@@ -57,8 +57,10 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
  * failure. */
 int acu_kernel_refresh(acu_kernel *kernel);
 
-/* Counts the blocks of so many threads and dynamic bytes that run on the device at once. Returns 0,
- * or a recorded failure. */
-int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks);
+/* Counts the blocks of so many threads and dynamic bytes that run at once on so many
+ * multiprocessors, or where that is 0 on those of the device. Returns 0, or a recorded
+ * failure. */
+int acu_kernel_count_resident(const acu_kernel *kernel, int threads, size_t shared,
+                              size_t multiprocessors, size_t *blocks);
 
 #endif

@@ -1,6 +1,7 @@
 /* Launches: the checks before CUDA sees one, and the launch itself. */
 #include "safe/kernel/launch.h"
 #include "safe/base/event.h"
+#include "safe/base/execution_context.h"
 #include "safe/kernel/module.h"
 
 #include <stdio.h>
@@ -460,13 +461,15 @@ int acu_launch_prepare(const char *call, acu_kernel *kernel, const acu_grid *gri
 
 /* Adds to the record how many blocks would fit, where CUDA refused a cooperative launch. Returns
  * the code. */
-ACU_COLD static int explain(const acu_prepared_launch *p, int code) {
+ACU_COLD static int explain(const acu_prepared_launch *p, const acu_stream *stream, int code) {
     char before[400];
     size_t threads = threads_of(p), fit = 0;
+    const acu_execution_context *part = (const acu_execution_context *)stream->context;
     if (code != cudaErrorCooperativeLaunchTooLarge)
         return code;
     snprintf(before, sizeof before, "%s", acu_last_error_message());
-    if (acu_kernel_count_resident(p->kernel, (int)threads, p->shared_bytes, &fit))
+    if (acu_kernel_count_resident(p->kernel, (int)threads, p->shared_bytes,
+                                  part ? part->multiprocessors : 0, &fit))
         return acu_record(code, "%s", before);
     return acu_record(code, "%s; %zu blocks of %zu threads and %u bytes run at once, not %zu",
                       before, fit, threads, p->shared_bytes,
@@ -543,7 +546,7 @@ int acu_launch_prepared(acu_prepared_launch *p, acu_stream *stream) {
     if (!code)
         code = p->kernel->api->launch(p, stream);
     if (!ACU_LIKELY(code == 0))
-        code = explain(p, code);
+        code = explain(p, stream, code);
     else if (p->event_count > 0)
         record_events(p, stream);
     return end_uses(p, stream, begun, code);

@@ -1,4 +1,6 @@
 /* Buffers: setting all elements to one value. */
+#include "core/call.h"
+#include "cudart_abi.h"
 #include "safe/memory/region.h"
 
 #include <string.h>
@@ -16,14 +18,23 @@ static bool all_equal(const unsigned char *bytes, size_t size) {
  * current. */
 enum { NO_CONTEXT = 201, OTHER_CONTEXT = 400 };
 
+/* Any version that has the functions, which are older than all of CUDA that anycuda knows. */
+enum { VERSION_OF_FUNCTIONS = 12000 };
+
 /* Finds a function of the driver, which sets 16 or 32 bits at once: the runtime has no such one,
- * but finds the driver's. Returns NULL where there is none. */
+ * but finds the driver's. A runtime that is newer than the driver finds nothing unless it is told a
+ * version, which it can be from 12.5 on. Returns NULL where there is none. */
 static void *find_in_driver(const char *symbol) {
     void *found = NULL;
     acu_saved_record before;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
     acu_record_save(&before);
-    if (cudaGetDriverEntryPoint(symbol, &found, cudaEnableDefault, &status))
+    const cudaError_t code =
+        acu_call_exists(&acu_function_cudaGetDriverEntryPointByVersion)
+            ? cudaGetDriverEntryPointByVersion(symbol, &found, VERSION_OF_FUNCTIONS,
+                                               cudaEnableDefault, &status)
+            : cudaGetDriverEntryPoint(symbol, &found, cudaEnableDefault, &status);
+    if (code)
         (void)cudaGetLastError();
     acu_record_restore(&before);
     return status == cudaDriverEntryPointSuccess ? found : NULL;
@@ -168,4 +179,47 @@ acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on) {
                                 .height = 1};
     acu_buffer_job job = {.to = buffer, .on = on, .run = run_fill, .data = &what};
     return what.width == 0 ? 0 : OUTCOME(buffer, acu_buffer_run(&job));
+}
+
+/* ---- bytes by a pattern ---- */
+
+typedef struct pattern_fill {
+    acu_rows_fill whole;
+    size_t cut; /* bytes of the last pattern, if that is not whole */
+} pattern_fill;
+
+static int run_pattern(const acu_buffer_job *job, const void *data) {
+    const pattern_fill *f = data;
+    const acu_rows_fill *w = &f->whole;
+    const int code = acu_rows_fill_on(w, job->on->raw);
+    return code || f->cut == 0 ? code
+                               : (int)cudaMemcpyAsync(w->at + w->width * w->size, w->at, f->cut,
+                                                      w->kind, job->on->raw);
+}
+
+acu_result acu_buffer_fill_bytes(acu_buffer *buffer, size_t at, size_t bytes, const void *pattern,
+                                 size_t pattern_bytes, acu_stream *on) {
+    ACU_NEED_POINTER(pattern);
+    ACU_TRY(acu_buffer_check_fill(__func__, buffer, ACU_ANY, NULL, &on));
+    const size_t all = acu_buffer_bytes(buffer);
+    ACU_REQUIRE_OF(buffer, !buffer->pitched, ACU_ERROR_ARGUMENT,
+                   "the buffer's rows have a pitch: fill it by acu_region_fill()");
+    ACU_REQUIRE_OF(buffer, pattern_bytes != 0, ACU_ERROR_ARGUMENT, "the pattern has no bytes");
+    ACU_REQUIRE_OF(buffer, at <= all && bytes <= all - at, ACU_ERROR_RANGE,
+                   "%zu bytes from byte %zu on are outside of the buffer, which has %zu", bytes, at,
+                   all);
+    const size_t size = all_equal(pattern, pattern_bytes) ? 1
+                        : pattern_bytes < bytes           ? pattern_bytes
+                                                          : bytes;
+    if (bytes == 0)
+        return 0;
+    const pattern_fill what = {.whole = {.at = buffer->pointer + at,
+                                         .size = size,
+                                         .bytes = pattern,
+                                         .width = bytes / size,
+                                         .height = 1,
+                                         .kind = acu_buffer_copy_kind(buffer, buffer)},
+                               .cut = bytes % size};
+    acu_buffer_job job = {.to = buffer, .on = on, .run = run_pattern, .data = &what};
+    return OUTCOME(buffer, acu_buffer_run(&job));
 }

@@ -11,6 +11,7 @@
 #include "sim/code/module.h"
 #include "sim/device/context.h"
 #include "sim/device/device.h"
+#include "sim/device/device_resource.h"
 #include "sim/memory/guard.h"
 #include "sim/memory/memory.h"
 #include "sim/memory/multicast.h"
@@ -18,6 +19,7 @@
 #include "sim/memory/running.h"
 #include "sim/stream/capture.h"
 #include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
 #include "sim/stream/op.h"
 #include "sim/stream/stream.h"
 
@@ -181,6 +183,7 @@ static cudaError_t execute(const acu_sim_kernel_launch *prepared, acu_sim_kernel
     acu_sim_launch launch = {.kernel = entry->name,
                              .shared = prepared->shared,
                              .device = run.device->index,
+                             .multiprocessors = prepared->multiprocessors,
                              .run = &run};
     memcpy(launch.grid, prepared->grid, sizeof launch.grid);
     memcpy(launch.block, prepared->block, sizeof launch.block);
@@ -280,14 +283,14 @@ static cudaError_t validate_cooperative(const acu_sim_kernel_launch *prepared,
         return cudaSuccess;
     if (!acu_sim_device_attribute(device, cudaDevAttrCooperativeLaunch))
         return cudaErrorNotSupported;
-    size_t fit = (size_t)acu_sim_device_attribute(device, cudaDevAttrMultiProcessorCount) *
+    size_t fit = (size_t)prepared->multiprocessors *
                  acu_sim_function_occupancy(prepared->function, (unsigned)volume(prepared->block),
                                             prepared->shared);
     return volume(prepared->grid) > fit
                ? SIM_REFUSE(cudaErrorCooperativeLaunchTooLarge,
-                            "the grid has %zu blocks, and %zu of them fit on device %d at once, "
-                            "as a cooperative launch needs",
-                            volume(prepared->grid), fit, device->index)
+                            "the grid has %zu blocks, and %zu of them fit on %u multiprocessors of "
+                            "device %d at once, as a cooperative launch needs",
+                            volume(prepared->grid), fit, prepared->multiprocessors, device->index)
                : cudaSuccess;
 }
 
@@ -409,6 +412,7 @@ acu_sim_kernel_launch *acu_sim_kernel_launch_clone(const acu_sim_kernel_launch *
     memcpy(copy->cluster, prepared->cluster, sizeof copy->cluster);
     copy->shared = prepared->shared;
     copy->cooperative = prepared->cooperative;
+    copy->multiprocessors = prepared->multiprocessors;
     memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
     return copy;
 }
@@ -442,9 +446,10 @@ static cudaError_t find_function(acu_sim_context *context, const void *handle,
                : cudaSuccess;
 }
 
-cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
-                                          const cudaLaunchConfig_t *config, void *const *args,
-                                          void *const *extra, bool in_graph,
+cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context,
+                                          const acu_sim_execution_context *execution,
+                                          const void *handle, const cudaLaunchConfig_t *config,
+                                          void *const *args, void *const *extra, bool in_graph,
                                           acu_sim_kernel_launch **prepared) {
     acu_sim_function *function;
     SIM_TRY(find_function(context, handle, &function));
@@ -453,7 +458,10 @@ cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *
     acu_sim_kernel_launch *made = new_launch(function, config->attrs, config->numAttrs);
     if (!made)
         return cudaErrorMemoryAllocation;
+    const acu_sim_processors processors =
+        execution ? execution->processors : acu_sim_processors_all(context->device);
     made->handle = handle;
+    made->multiprocessors = acu_sim_processors_count(&processors);
     made->shared = acu_sim_behaviour_shared_size_is_wide() ? config->dynamicSmemBytes
                                                            : (unsigned)config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
@@ -542,8 +550,9 @@ static cudaError_t submit_op(acu_sim_stream *stream, acu_sim_op *op) {
 static cudaError_t prepare_with_events(const acu_sim_stream *stream, const void *function,
                                        const cudaLaunchConfig_t *config, void *const *args,
                                        void *const *extra, acu_sim_kernel_launch **prepared) {
-    SIM_TRY(acu_sim_kernel_launch_prepare(stream->context, function, config, args, extra,
-                                          stream->capture != NULL, prepared));
+    SIM_TRY(acu_sim_kernel_launch_prepare(stream->context,
+                                          acu_sim_execution_context_of_stream(stream), function,
+                                          config, args, extra, stream->capture != NULL, prepared));
     cudaError_t result = validate_events(*prepared, stream->context);
     if (result)
         acu_sim_kernel_launch_free(*prepared);

@@ -13,6 +13,7 @@ struct acu_sim_kernel_launch {
     unsigned cluster[3];        /* blocks of a cluster; 1, 1, 1: no clusters */
     size_t shared;              /* bytes of dynamic shared memory of a block */
     bool cooperative;
+    unsigned multiprocessors;        /* how many it may run on */
     cudaLaunchAttribute *attributes; /* all that the program gave */
     unsigned attribute_count;
     char *arguments; /* the arguments' bytes, laid out as the kernel's parameters */
@@ -23,12 +24,14 @@ struct acu_sim_kernel_launch {
 
 /*
  * Validates a launch in the context and copies its arguments, which are in `args` or `extra`, as
- * cuLaunchKernel() takes them. `config->stream` is ignored. A launch that becomes a node is looked
- * at in another order. The caller frees `prepared`, which is left as it is on failure.
+ * cuLaunchKernel() takes them. The launch runs on the multiprocessors of `execution`; NULL: of the
+ * device. `config->stream` is ignored. A launch that becomes a node is looked at in another order.
+ * The caller frees `prepared`, which is left as it is on failure.
  */
-cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context, const void *handle,
-                                          const cudaLaunchConfig_t *config, void *const *args,
-                                          void *const *extra, bool in_graph,
+cudaError_t acu_sim_kernel_launch_prepare(acu_sim_context *context,
+                                          const acu_sim_execution_context *execution,
+                                          const void *handle, const cudaLaunchConfig_t *config,
+                                          void *const *args, void *const *extra, bool in_graph,
                                           acu_sim_kernel_launch **prepared);
 
 /* Returns a copy that the caller frees; NULL without memory. */

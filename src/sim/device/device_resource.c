@@ -27,9 +27,7 @@ typedef struct hidden {
 } hidden;
 
 typedef struct descriptor {
-    acu_sim_device *device;
-    acu_sim_processors processors;
-    struct cudaDevWorkqueueConfigResource queues;
+    acu_sim_resources has;
     struct descriptor *next;
 } descriptor;
 
@@ -154,7 +152,7 @@ cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResou
         return cudaErrorInvalidResourceType;
     if (type == cudaDevResourceTypeSm)
         *resource = describe((hidden){.device = all->device->index, .processors = all->processors},
-                             least, together, 0);
+                             least, all->together ? all->together : together, all->flags);
     else if (type == cudaDevResourceTypeWorkqueueConfig)
         *resource = (cudaDevResource){.type = type, .wqConfig = all->queues};
     else if (type == cudaDevResourceTypeWorkqueue)
@@ -179,9 +177,10 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
         return cudaErrorInvalidValue;
     if (type == cudaDevResourceTypeWorkqueue)
         return cudaErrorInvalidResourceType;
-    return acu_sim_resource_get(
-        &(acu_sim_resources){d, acu_sim_processors_all(d), acu_sim_device_queues(d)}, type,
-        resource);
+    return acu_sim_resource_get(&(acu_sim_resources){.device = d,
+                                                     .processors = acu_sim_processors_all(d),
+                                                     .queues = acu_sim_device_queues(d)},
+                                type, resource);
 }
 
 /* ---- splitting ---- */
@@ -354,7 +353,7 @@ static bool can_combine(const cudaDevResource *one, const cudaDevResource *other
 }
 
 /* Combines resources of one device. All sets of processors must be of one split and alignment. */
-static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsigned count) {
+static cudaError_t combine(acu_sim_resources *d, const cudaDevResource *resources, unsigned count) {
     const cudaDevResource *first = NULL;
     for (unsigned i = 0; i < count; i++) {
         const cudaDevResource *r = &resources[i];
@@ -381,6 +380,8 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
         for (size_t j = 0; j < 3; j++)
             d->processors.bits[j] |= h.processors.bits[j];
     }
+    d->together = first ? first->sm.smCoscheduledAlignment : 0;
+    d->flags = first ? first->sm.flags : 0;
     if (!first) /* no processors are named: all of them */
         d->processors = acu_sim_processors_all(d->device);
     return cudaSuccess;
@@ -393,7 +394,7 @@ cudaError_t acu_sim_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
     SIM_TRY(acu_sim_driver_has(&acu_function_cuDevResourceGenerateDesc));
     if (!phDesc || !resources || !nbResources)
         return cudaErrorInvalidValue;
-    SIM_TRY(combine(&made, resources, nbResources));
+    SIM_TRY(combine(&made.has, resources, nbResources));
     descriptor *kept = calloc(1, sizeof *kept);
     if (!kept || !acu_sim_set_add(&handles, kept)) {
         free(kept);
@@ -406,16 +407,9 @@ cudaError_t acu_sim_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
     return cudaSuccess;
 }
 
-bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
-                             acu_sim_processors *processors,
-                             struct cudaDevWorkqueueConfigResource *queues) {
+const acu_sim_resources *acu_sim_descriptor_read(cudaDevResourceDesc_t handle) {
     const descriptor *d = (const descriptor *)(const void *)handle;
-    if (!acu_sim_set_has(&handles, d))
-        return false;
-    *device = d->device;
-    *processors = d->processors;
-    *queues = d->queues;
-    return true;
+    return acu_sim_set_has(&handles, d) ? &d->has : NULL;
 }
 
 static void reset(void) {

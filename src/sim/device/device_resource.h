@@ -15,6 +15,8 @@ typedef struct acu_sim_resources {
     acu_sim_device *device;
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
+    unsigned together; /* how many multiprocessors are together; 0: as many as in the device */
+    unsigned flags;    /* cudaDevSmResourceGroup_flags */
 } acu_sim_resources;
 
 /* Returns all multiprocessors of a device. */
@@ -27,10 +29,8 @@ unsigned acu_sim_processors_count(const acu_sim_processors *processors);
 unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsigned size,
                                      unsigned blocks);
 
-/* Writes what a descriptor stands for; returns false if there is no such descriptor. */
-bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
-                             acu_sim_processors *processors,
-                             struct cudaDevWorkqueueConfigResource *queues);
+/* Returns what a descriptor stands for; NULL if there is no such descriptor. */
+const acu_sim_resources *acu_sim_descriptor_read(cudaDevResourceDesc_t handle);
 
 /* Writes the resource of a type. */
 cudaError_t acu_sim_resource_get(const acu_sim_resources *all, enum cudaDevResourceType type,

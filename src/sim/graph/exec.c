@@ -7,6 +7,7 @@
 #include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
 #include "sim/graph/graph_memory.h"
+#include "sim/graph/kernel_node.h"
 #include "sim/graph/node.h"
 #include "sim/graph/plan.h"
 #include "sim/memory/fill.h"
@@ -73,7 +74,8 @@ static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long fla
     exec->graph = acu_sim_graph_copy(graph);
     if (exec->graph)
         exec->graph->instanced = true;
-    if (!exec->graph || !acu_sim_exec_plan(exec) || !acu_sim_set_add(&handles, exec)) {
+    if (!exec->graph || !acu_sim_graph_own_updatable(exec->graph) || !acu_sim_exec_plan(exec) ||
+        !acu_sim_set_add(&handles, exec)) {
         acu_sim_exec_release(exec);
         return NULL;
     }
@@ -271,6 +273,13 @@ static cudaError_t validate(acu_sim_graph *graph, cudaGraphInstantiateParams *pa
     return result;
 }
 
+static bool has_exec(const acu_sim_graph *graph) {
+    const acu_sim_exec *exec = execs;
+    while (exec && exec->graph->source != graph->id)
+        exec = exec->next;
+    return exec != NULL;
+}
+
 static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
                                unsigned long long allowed, cudaGraphInstantiateParams *params,
                                const void *where) {
@@ -293,6 +302,10 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the graph was moved into a node: instantiate the graph of that node");
     SIM_TRY(validate_conditions(graph, params));
+    if (acu_sim_graph_is_updatable(graph) && has_exec(graph))
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the graph has kernel nodes that the device can update, and so at most "
+                          "one executable graph at a time: destroy that first");
     if (acu_sim_exec_has_memory_of(graph, NULL))
         return acu_sim_graph_refuse_memory(
             "it has one executable graph at a time: destroy that, or launch it again");

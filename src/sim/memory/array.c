@@ -69,8 +69,9 @@ static size_t element_size(const struct cudaChannelFormatDesc *desc) {
 /* Returns how many elements, or blocks, an array has in each direction. */
 static struct cudaExtent elements_of(const struct cudaChannelFormatDesc *desc,
                                      const struct cudaExtent *extent) {
-    const size_t side = acu_sim_compressed_size(desc->f) ? SIM_BLOCK : 1;
-    return (struct cudaExtent){extent->width / side, extent->height ? extent->height / side : 1,
+    return (struct cudaExtent){acu_sim_compressed_count(desc->f, extent->width),
+                               extent->height ? acu_sim_compressed_count(desc->f, extent->height)
+                                              : 1,
                                extent->depth ? extent->depth : 1};
 }
 
@@ -299,11 +300,13 @@ static mipmapped *new_mipmap(acu_sim_device *device, const struct cudaChannelFor
     return NULL;
 }
 
-/* No GPU was asked how the blocks of compressed levels are counted. */
-static cudaError_t refuse_compressed_levels(const struct cudaChannelFormatDesc *desc) {
-    return acu_sim_compressed_size(desc->f)
+/* A GPU was asked about compressed levels of two dimensions. */
+static cudaError_t refuse_compressed_levels(const struct cudaChannelFormatDesc *desc,
+                                            const struct cudaExtent *extent, bool is_image) {
+    return acu_sim_compressed_size(desc->f) && (extent->depth || is_image)
                ? SIM_REFUSE(cudaErrorNotSupported,
-                            "the simulator has no compressed mipmapped arrays")
+                            "the simulator has compressed mipmapped arrays of two dimensions "
+                            "only, and none of another API's memory")
                : cudaSuccess;
 }
 
@@ -325,7 +328,7 @@ cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArra
         return cudaErrorInvalidValue;
     *mipmappedArray = NULL;
     SIM_TRY(acu_sim_array_validate(device, desc, &extent, flags));
-    SIM_TRY(refuse_compressed_levels(desc));
+    SIM_TRY(refuse_compressed_levels(desc, &extent, false));
     SIM_TRY(acu_sim_capture_allows_unsafe());
     SIM_TRY(acu_sim_array_validate_kind(desc, &extent, flags));
     mipmapped *m =
@@ -345,7 +348,7 @@ cudaError_t acu_sim_array_map_image(acu_sim_external *external, char *bytes, siz
         return cudaErrorInvalidValue;
     SIM_TRY(acu_sim_array_validate(device, &image->formatDesc, &image->extent,
                                    image->flags & ACU_SIM_ARRAY_FLAGS));
-    SIM_TRY(refuse_compressed_levels(&image->formatDesc));
+    SIM_TRY(refuse_compressed_levels(&image->formatDesc, &image->extent, true));
     SIM_TRY(acu_sim_array_validate_kind(&image->formatDesc, &image->extent, image->flags));
     if (!image->numLevels)
         return SIM_REFUSE(cudaErrorInvalidValue,

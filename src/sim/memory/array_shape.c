@@ -130,16 +130,25 @@ static cudaError_t validate_format(const struct cudaChannelFormatDesc *desc) {
     return acu_sim_array_format_size(desc) ? cudaSuccess : cudaErrorInvalidChannelDescriptor;
 }
 
-/* GPUs were asked about compressed arrays of whole blocks, in two dimensions, without flags. */
+/* GPUs were asked about compressed arrays of two and three dimensions, layers, cubes, and such as
+ * texels are gathered from. */
 static cudaError_t validate_compressed(const struct cudaChannelFormatDesc *desc,
                                        const struct cudaExtent *extent, unsigned flags) {
-    if (acu_sim_compressed_is_described(desc) && !flags && extent->height && !extent->depth &&
-        extent->width % SIM_BLOCK == 0 && extent->height % SIM_BLOCK == 0)
-        return cudaSuccess;
-    return SIM_REFUSE(cudaErrorNotSupported,
-                      "the simulator has no such compressed array: only those of two dimensions, "
-                      "whose sides are multiples of 4, without flags, and with the bits that "
-                      "cudaCreateChannelDesc() gives the format");
+    const bool is_known = !flags || flags == cudaArrayLayered || flags == cudaArrayCubemap ||
+                          flags == cudaArrayTextureGather;
+    if (!extent->height)
+        return flags ? SIM_REFUSE(cudaErrorNotSupported,
+                                  "the simulator has no compressed layers of one dimension")
+                     : SIM_REFUSE(cudaErrorInvalidValue,
+                                  "the height is 0, and a compressed array has two dimensions at "
+                                  "least");
+    return acu_sim_compressed_is_described(desc) && is_known
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator has no such compressed array: only those with no flags "
+                            "or one of cudaArrayLayered, cudaArrayCubemap and "
+                            "cudaArrayTextureGather, and with the bits that "
+                            "cudaCreateChannelDesc() gives the format");
 }
 
 cudaError_t acu_sim_array_validate(const acu_sim_device *device,

@@ -56,14 +56,22 @@ size_t acu_sim_compressed_size(enum cudaChannelFormatKind kind) {
     return format_of(kind).size;
 }
 
-bool acu_sim_compressed_is_described(const struct cudaChannelFormatDesc *d) {
+size_t acu_sim_compressed_count(enum cudaChannelFormatKind kind, size_t texels) {
+    return format_of(kind).size ? (texels + SIM_BLOCK - 1) / SIM_BLOCK : texels;
+}
+
+struct cudaChannelFormatDesc acu_sim_compressed_describe(enum cudaChannelFormatKind kind) {
     static const unsigned char channels[] = {[BC1] = 4, [BC2] = 4,  [BC3] = 4, [BC4] = 1,
                                              [BC5] = 2, [BC6H] = 3, [BC7] = 4};
-    const int bits = acu_sim_compressed_is_half(d->f) ? 16 : 8, has[4] = {d->x, d->y, d->z, d->w};
-    for (int i = 0; i < 4; i++)
-        if (has[i] != (i < channels[format_of(d->f).family] ? bits : 0))
-            return false;
-    return true;
+    const int bits = acu_sim_compressed_is_half(kind) ? 16 : 8,
+              count = channels[format_of(kind).family];
+    return (struct cudaChannelFormatDesc){bits, count > 1 ? bits : 0, count > 2 ? bits : 0,
+                                          count > 3 ? bits : 0, kind};
+}
+
+bool acu_sim_compressed_is_described(const struct cudaChannelFormatDesc *d) {
+    const struct cudaChannelFormatDesc is = acu_sim_compressed_describe(d->f);
+    return d->x == is.x && d->y == is.y && d->z == is.z && d->w == is.w;
 }
 
 bool acu_sim_compressed_is_srgb(enum cudaChannelFormatKind kind) {

@@ -10,6 +10,11 @@ enum { SIM_BLOCK = 4 }; /* texels along a side of a block */
 
 /* Returns the bytes of a block; 0 if the format is not compressed. */
 size_t acu_sim_compressed_size(enum cudaChannelFormatKind kind);
+/* Returns how many blocks, or texels where the format is not compressed, a number of texels takes.
+ */
+size_t acu_sim_compressed_count(enum cudaChannelFormatKind kind, size_t texels);
+/* Returns the description of a compressed format that cudaCreateChannelDesc() gives. */
+struct cudaChannelFormatDesc acu_sim_compressed_describe(enum cudaChannelFormatKind kind);
 /* Returns whether the channels have the bits that cudaCreateChannelDesc() gives the format. */
 bool acu_sim_compressed_is_described(const struct cudaChannelFormatDesc *desc);
 /* Returns whether the colors are those of sRGB. */

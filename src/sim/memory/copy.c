@@ -67,8 +67,8 @@ static struct cudaMemcpy3DParms in_elements(const struct cudaMemcpy3DParms *copy
     struct cudaMemcpy3DParms c = *copy;
     if (!in_blocks)
         return c;
-    c.extent.width /= SIM_BLOCK;
-    c.extent.height /= SIM_BLOCK;
+    c.extent.width = (c.extent.width + SIM_BLOCK - 1) / SIM_BLOCK;
+    c.extent.height = (c.extent.height + SIM_BLOCK - 1) / SIM_BLOCK;
     c.dstPos.x /= SIM_BLOCK;
     c.dstPos.y /= SIM_BLOCK;
     c.srcPos.x /= SIM_BLOCK;
@@ -80,7 +80,22 @@ static bool is_start(const struct cudaPos *pos) {
     return !pos->x && !pos->y && !pos->z;
 }
 
-/* GPUs were asked to copy whole compressed arrays from memory. */
+/* Returns whether texels are whole blocks; the last one may end behind the array. */
+static bool are_blocks(size_t at, size_t length, size_t all) {
+    return at % SIM_BLOCK == 0 && (length % SIM_BLOCK == 0 || at + length == all);
+}
+
+/* Returns whether whole blocks of an array are copied, or memory from its start on. */
+static bool is_of_blocks(cudaArray_const_t handle, const struct cudaPos *at,
+                         const struct cudaExtent *extent) {
+    const acu_sim_array *array = acu_sim_array_of(handle);
+    if (!array)
+        return is_start(at);
+    return are_blocks(at->x, extent->width, array->extent.width) &&
+           are_blocks(at->y, extent->height, array->extent.height);
+}
+
+/* GPUs were asked to copy whole blocks of compressed arrays. */
 static cudaError_t validate_blocks(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     const bool to = is_compressed(copy->dstArray), from = is_compressed(copy->srcArray);
     if (!to && !from)
@@ -89,13 +104,12 @@ static cudaError_t validate_blocks(const struct cudaMemcpy3DParms *copy, bool in
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the simulator copies compressed arrays in texels, not in bytes, and not "
                           "from or to arrays that are not compressed");
-    if ((copy->extent.width | copy->extent.height | copy->dstPos.x | copy->dstPos.y |
-         copy->srcPos.x | copy->srcPos.y) %
-            SIM_BLOCK ||
-        (!to && !is_start(&copy->dstPos)) || (!from && !is_start(&copy->srcPos)))
+    if (!is_of_blocks(copy->dstArray, &copy->dstPos, &copy->extent) ||
+        !is_of_blocks(copy->srcArray, &copy->srcPos, &copy->extent))
         return SIM_REFUSE(cudaErrorNotSupported,
                           "the simulator copies whole blocks of compressed arrays, whose extents "
-                          "and positions are multiples of 4, and to or from the start of memory");
+                          "and positions are multiples of 4, but at the arrays' edges, and to or "
+                          "from the start of memory");
     return cudaSuccess;
 }
 

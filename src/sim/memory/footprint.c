@@ -2,8 +2,7 @@
  * What a pixel covers, and the level of a mipmap, which is the logarithm of how long that is, or of
  * how wide, if samples may be taken all along. A GPU computes neither length nor logarithm exactly.
  * What is here gives each level that an H200 and an H100 returned for 14,000 random derivatives in
- * one to three dimensions and on cubes. With anisotropy nine of ten levels in two dimensions are
- * the same, and the others differ by up to 4/256.
+ * one to three dimensions and on cubes, and for 9,000 with anisotropy in two dimensions.
  *
  * Numbers have 10 bits, and what has more is cut off. The length of a vector is about the largest
  * of its parts and 11/32 of the next one; the footprint is the longest one of both derivatives and
@@ -13,6 +12,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { BITS = 10, PARTS = 3 };
 
@@ -78,8 +78,11 @@ static double length_of(const double vector[PARTS]) {
     return add(v[0], add(scale(v[1], 11, 32, 4), v[2] / 4));
 }
 
-/* Returns 11/16 of the length of a sum or difference, whose parts are not negative. */
-static double diagonal_of(double v[PARTS]) {
+/* Returns 11/16 of the length of a sum or difference. */
+static double diagonal_of(const double vector[PARTS]) {
+    double v[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        v[i] = fabs(vector[i]);
     sort(v);
     return add(scale(v[0], 11, 16, 4), add(scale(v[1], 121, 512, 32), scale(v[2], 11, 64, 4)));
 }
@@ -88,42 +91,69 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* Sets the way to a part of both derivatives. */
-static void set_way(const double x[PARTS], const double y[PARTS], double of_x, double of_y,
-                    double way[PARTS]) {
-    for (int i = 0; i < PARTS; i++)
-        way[i] = of_x * x[i] + of_y * y[i];
+/* Returns a size with the sign of another number. */
+static double signed_as(double size, double sign) {
+    return sign < 0 ? -size : size;
+}
+
+/* Sets both diagonals; a part has the sign of the derivative that is larger there. */
+static void set_diagonals(const double x[PARTS], const double y[PARTS], double sum[PARTS],
+                          double difference[PARTS]) {
+    for (int i = 0; i < PARTS; i++) {
+        const double a = cut(size_of(x[i])), b = cut(size_of(y[i]));
+        const bool is_opposite = (x[i] < 0) != (y[i] < 0), is_first = a >= b;
+        sum[i] = signed_as(combine(a, b, 1, is_opposite), is_first ? x[i] : y[i]);
+        difference[i] = signed_as(combine(a, b, 1, !is_opposite), is_first ? x[i] : -y[i]);
+    }
+}
+
+/* Returns the part of a way that the longest one of four is: of x, the sum, y, and the difference,
+ * of which the first one is taken where several are as long. The difference leads from the shorter
+ * derivative to the longer one. */
+static double part_of(const double lengths[4], double longest, const double parts[4]) {
+    const bool is_turned = lengths[1] > lengths[0];
+    if (longest == lengths[0])
+        return signed_as(cut(size_of(parts[0])), parts[0]);
+    if (longest == lengths[2])
+        return signed_as(scale(fabs(parts[2]), 11, 16, 4), parts[2]);
+    if (longest == lengths[1])
+        return signed_as(cut(size_of(parts[1])), parts[1]);
+    return signed_as(scale(fabs(parts[3]), 11, 16, 4), is_turned ? -parts[3] : parts[3]);
 }
 
 /* Returns the length, and the longest way. */
 static double longest_of(const double x[PARTS], const double y[PARTS], double way[PARTS]) {
-    const double part = 11.0 / 16;
     double sum[PARTS], difference[PARTS];
-    for (int i = 0; i < PARTS; i++) {
-        const double a = cut(size_of(x[i])), b = cut(size_of(y[i]));
-        const bool is_opposite = (x[i] < 0) != (y[i] < 0);
-        sum[i] = combine(a, b, 1, is_opposite);
-        difference[i] = combine(a, b, 1, !is_opposite);
-    }
+    set_diagonals(x, y, sum, difference);
     const double lengths[4] = {length_of(x), length_of(y), diagonal_of(sum),
                                diagonal_of(difference)};
     const double longest = larger(larger(lengths[0], lengths[1]), larger(lengths[2], lengths[3]));
-    if (longest == lengths[0])
-        set_way(x, y, 1, 0, way);
-    else if (longest == lengths[1])
-        set_way(x, y, 0, 1, way);
-    else
-        set_way(x, y, part, longest == lengths[2] ? part : -part, way);
+    for (int i = 0; i < PARTS; i++)
+        way[i] = part_of(lengths, longest, (double[4]){x[i], y[i], sum[i], difference[i]});
     return longest;
 }
 
+/* Returns a product of numbers of 10 bits. Of the products of their bits the six lowest columns are
+ * left out, and a constant is added instead. */
+static double multiply(double a, double b) {
+    enum { KEPT = ~63, REST = 448 };
+    if (!(a > 0) || !(b > 0))
+        return 0;
+    const double unit = last_bit(a, BITS) * last_bit(b, BITS);
+    const int first = (int)(a / last_bit(a, BITS)), second = (int)(b / last_bit(b, BITS));
+    int sum = REST;
+    for (int i = 0; i < BITS; i++)
+        if (second >> i & 1)
+            sum += first * (1 << i) & KEPT;
+    return cut(sum * unit);
+}
+
 /* Returns the area of the square that two derivatives in two directions span. */
-static double area_of(const double x[PARTS], const double y[PARTS], int first, int second) {
-    const double a = cut(size_of(x[first])) * cut(size_of(y[second])),
-                 b = cut(size_of(x[second])) * cut(size_of(y[first]));
-    const bool is_a_negative = (x[first] < 0) != (y[second] < 0),
-               is_b_negative = (x[second] < 0) != (y[first] < 0);
-    return is_a_negative == is_b_negative ? fabs(a - b) : a + b;
+static double area_of(const double x[PARTS], const double y[PARTS]) {
+    const double a = multiply(cut(size_of(x[0])), cut(size_of(y[1]))),
+                 b = multiply(cut(size_of(x[1])), cut(size_of(y[0])));
+    const bool is_a_negative = (x[0] < 0) != (y[1] < 0), is_b_negative = (x[1] < 0) != (y[0] < 0);
+    return combine(a, b, 1, is_a_negative == is_b_negative);
 }
 
 /* ---- levels ---- */
@@ -152,22 +182,6 @@ static int steps_of(double x) {
     return (exponent - 1) * STEPS + (fraction == 0 ? 0 : step > 255 ? 255 : step);
 }
 
-double acu_sim_footprint_power(int steps) {
-    const double x = (double)(steps % STEPS) / STEPS; /* 0 to 1: the power of that, nearly */
-    return ldexp(1 + x * (0.6951 + x * (0.2265 + x * 0.0784)), steps / STEPS);
-}
-
-/* Returns a footprint of this length; its width is the area divided by that, and at least a texel.
- */
-static acu_sim_footprint make(double length, double area, unsigned most) {
-    const int steps = steps_of(length), limit = most > 1 ? steps_of(most > 16 ? 16 : most) : 0;
-    int longer = steps > 0 ? 2 * steps - steps_of(area) : 0;
-    longer = longer > steps ? steps : longer;
-    longer = longer < 0 ? 0 : longer > limit ? limit : longer;
-    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS,
-                               .ratio = acu_sim_footprint_power(longer)};
-}
-
 /* Returns the square root, by Newton's steps from a power of two. */
 static double root(double x) {
     int exponent;
@@ -178,20 +192,61 @@ static double root(double x) {
     return y;
 }
 
-/* Sets what one texel along the way is. */
-static void set_texel(acu_sim_footprint *f, const double way[PARTS], double scale) {
-    double square = 0;
-    for (int i = 0; i < PARTS; i++)
-        square += way[i] * way[i];
-    for (int i = 0; i < PARTS && f->ratio > 1; i++)
-        f->way[i] = way[i] / root(square) * scale;
+double acu_sim_footprint_power(int steps) {
+    double power = 1, part = 2;
+    for (int bit = STEPS / 2; bit; bit /= 2) {
+        part = root(part);
+        power *= steps % STEPS & bit ? part : 1;
+    }
+    return ldexp(power, steps / STEPS);
+}
+
+/* ---- footprints ---- */
+
+/* Returns the logarithm of the largest ratio that a GPU has and that is not more than `most`, in
+ * steps. Of 10 no GPU was asked. */
+static int limit_of(unsigned most) {
+    static const struct {
+        unsigned short ratio, steps;
+    } limits[] = {{16, 1024}, {12, 912}, {10, 848}, {8, 768}, {6, 656}, {4, 512}, {2, 256}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (most >= limits[i].ratio)
+            return limits[i].steps;
+    return 0;
+}
+
+/* Returns a footprint of this length; its width is the area divided by that, and at least a texel.
+ */
+static acu_sim_footprint make(double length, double area, unsigned most) {
+    const int steps = steps_of(length), limit = limit_of(most);
+    int longer = steps > 0 ? 2 * steps - steps_of(area) : 0;
+    longer = longer > steps ? steps : longer;
+    longer = longer < 0 ? 0 : longer > limit ? limit : longer;
+    return (acu_sim_footprint){.level = (float)(steps - longer) / STEPS, .longer = longer};
+}
+
+/* Sets the direction. Only 3 bits of its parts behind the highest one of the larger one count, and
+ * the middle of what has the same ones is taken; less than a quarter of the last bit is 0. */
+static void set_way(acu_sim_footprint *f, const double way[PARTS]) {
+    int exponent;
+    double middle[2] = {0};
+    (void)frexp(larger(fabs(way[0]), fabs(way[1])), &exponent);
+    for (int i = 0; i < 2; i++) {
+        const double part = ldexp(fabs(way[i]), 4 - exponent);
+        if (part >= 0.25)
+            middle[i] = cut_at(part, 1) + 0.5;
+    }
+    const double length = root(middle[0] * middle[0] + middle[1] * middle[1]);
+    for (int i = 0; i < 2; i++)
+        f->way[i] = (int)signed_as(cut_at(middle[i] / length * ACU_SIM_WAY + 0.5, 1), way[i]);
 }
 
 acu_sim_footprint acu_sim_footprint_of(const double dx[3], const double dy[3], unsigned most) {
     double way[PARTS];
     const double length = longest_of(dx, dy, way);
-    acu_sim_footprint f = make(length, area_of(dx, dy, 0, 1), most);
-    set_texel(&f, way, 1);
+    acu_sim_footprint f = make(length, area_of(dx, dy), most);
+    if (f.longer)
+        set_way(&f, way);
     return f;
 }
 
@@ -230,6 +285,15 @@ static void set_way_to(const spot *from, const spot *to, double half, double way
         add(cut((1 - from->at[across] * side) * half), cut((1 - to->at[from->axis] * up) * half));
 }
 
+/* Makes a way across a face one of two dimensions, in the directions of the face's texels. */
+static void flatten(const spot *from, double way[PARTS]) {
+    const double side = from->at[from->axis] < 0 ? -1 : 1;
+    const double s = from->axis == 0 ? -way[2] * side : from->axis == 1 ? way[0] : way[0] * side;
+    way[1] = from->axis == 1 ? way[2] * side : -way[1];
+    way[0] = s;
+    way[2] = 0;
+}
+
 acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3], const float dy[3],
                                             double size, unsigned most) {
     const spot here = spot_of((double)at[0], (double)at[1], (double)at[2]),
@@ -237,15 +301,12 @@ acu_sim_footprint acu_sim_footprint_of_cube(const float at[3], const float dx[3]
                                (double)(at[2] + dx[2])),
                below = spot_of((double)(at[0] + dy[0]), (double)(at[1] + dy[1]),
                                (double)(at[2] + dy[2]));
-    const double along = size_of((double)at[here.axis]);
-    double x[PARTS], y[PARTS], way[PARTS];
+    double x[PARTS], y[PARTS];
     set_way_to(&here, &right, size / 2, x);
     set_way_to(&here, &below, size / 2, y);
     if (!is_same_face(&here, &right) || !is_same_face(&here, &below))
         return make(larger(length_of(x), length_of(y)), 0, 1);
-    const double length = longest_of(x, y, way);
-    acu_sim_footprint f =
-        make(length, area_of(x, y, (here.axis + 1) % 3, (here.axis + 2) % 3), most);
-    set_texel(&f, way, along / (size / 2));
-    return f;
+    flatten(&here, x);
+    flatten(&here, y);
+    return acu_sim_footprint_of(x, y, most);
 }

@@ -2,10 +2,13 @@
 #ifndef ACU_SIM_MEMORY_FOOTPRINT_H
 #define ACU_SIM_MEMORY_FOOTPRINT_H
 
+enum { ACU_SIM_WAY = 64 }; /* parts of a texel */
+
 typedef struct acu_sim_footprint {
-    float level;   /* of the mipmap */
-    double ratio;  /* of length to width, as far as more than 1 is allowed; 1: it is not regarded */
-    double way[3]; /* one texel along, in what the derivatives count */
+    float level; /* of the mipmap */
+    int longer;  /* the logarithm to base 2 of length to width, as far as more than 1 is allowed, in
+                    steps of 1/256 */
+    int way[2];  /* one texel along, in parts of a texel; set if `longer` is more than 0 */
 } acu_sim_footprint;
 
 /* Returns two to the power of steps of 1/256. */

@@ -24,10 +24,11 @@ typedef struct axis {
     bool is_outside[2]; /* the texel is the border */
 } axis;
 
-/* Returns the largest whole number that is not more; numbers beyond 2^60 are that. */
+/* Returns the largest whole number that is not more; numbers beyond 2^60 are that, and what is no
+ * number is -2^60. */
 static long long floor_of(double x) {
     const double most = 0x1p60;
-    const double within = x > most ? most : x < -most ? -most : x;
+    const double within = x > most ? most : x >= -most ? x : -most;
     const long long whole = (long long)within;
     return whole - ((double)whole > within);
 }
@@ -65,6 +66,11 @@ static long long texels_of(double at, size_t size, enum cudaTextureAddressMode m
     return x * (long long)size;
 }
 
+/* Returns what remains of a number divided by a size, and is not negative. */
+static long long remainder_of(long long x, long long size) {
+    return (x % size + size) % size;
+}
+
 /* Brings a texel beyond the edge back, or marks the border. */
 static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mode) {
     long long *x = &a->texel[i];
@@ -74,21 +80,24 @@ static void fold(axis *a, int i, long long size, enum cudaTextureAddressMode mod
     if (mode == cudaAddressModeBorder)
         a->is_outside[i] = true;
     if (mode == cudaAddressModeWrap)
-        *x = *x < 0 ? *x + size : *x - size;
-    if (mode == cudaAddressModeMirror && *x >= size)
-        *x = 2 * size - 1 - *x;
+        *x = remainder_of(*x, size);
+    if (mode == cudaAddressModeMirror) {
+        const long long both = remainder_of(*x, 2 * size);
+        *x = both < size ? both : 2 * size - 1 - both;
+    }
     *x = *x < 0 ? 0 : *x >= size ? size - 1 : *x;
 }
 
-static axis place_on(float at, size_t size, enum cudaTextureAddressMode mode, bool normalized,
-                     bool mixes) {
+/* Returns the texels, some 1/256 of a texel beside a coordinate if they are mixed. */
+static axis place_on(float at, int beside, size_t size, enum cudaTextureAddressMode mode,
+                     bool normalized, bool mixes) {
     axis a = {0, {0, 0}, 0, {false, false}};
     unsigned bits;
     if (!normalized && mode != cudaAddressModeBorder)
         mode = cudaAddressModeClamp;
     long long x = texels_of(clean(at), size, mode, normalized, !mixes, &bits);
     if (mixes) {
-        x = (x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8);
+        x = ((x - (1ll << (bits - 1)) + (1ll << (bits - 9))) >> (bits - 8)) + beside;
         a.weight = (int)(x & (ONE - 1));
         x >>= 8;
     } else {
@@ -189,12 +198,18 @@ static size_t slice_of(const acu_sim_image *image, acu_sim_geometry geometry, un
     return image->first_layer + from * faces + face;
 }
 
-/* Returns the color of the border, of which a texture has as many channels as its texels. */
+/* Returns the color of the border, of which a texture has as many channels as its texels. A
+ * compressed one has an alpha of 1 where its texels have none; and where they have 8 bits, so has
+ * the border, with a half rounded down. Of the latter a GPU was asked for BC1. */
 static acu_sim_texel border_of(const acu_sim_texture *t, const acu_sim_image *image) {
     const struct cudaChannelFormatDesc *f = &image->format;
     const int channels = 1 + (f->y != 0) + (f->z != 0) + (f->w != 0);
+    const bool is_compressed = acu_sim_compressed_size(f->f) > 0;
     acu_sim_texel texel = {{0}};
+    texel.f[3] = is_compressed ? 1 : 0;
     memcpy(texel.f, t->texture.borderColor, (size_t)channels * sizeof *texel.f);
+    for (int i = 0; i < 4 && is_compressed && channels == 4; i++)
+        texel.f[i] = (float)-floor_of(0.5 - (double)texel.f[i] * 255) / 255;
     return texel;
 }
 
@@ -274,7 +289,7 @@ static void read_seamless(const acu_sim_image *image, const acu_sim_place *place
     axis axes[2];
     int missing = -1;
     for (int i = 0; i < 2; i++) /* in a border nothing is brought back */
-        axes[i] = place_on(at[i], size.width, cudaAddressModeBorder, true, true);
+        axes[i] = place_on(at[i], place->beside[i], size.width, cudaAddressModeBorder, true, true);
     c->count = 4;
     set_weights_2d(c, axes[0].weight, axes[1].weight, of);
     for (int k = 0; k < 4; k++) {
@@ -309,13 +324,13 @@ static void read_corners(const acu_sim_texture *t, const acu_sim_image *image,
     const size_t sizes[3] = {size.width, size.height, size.depth};
     float at[3] = {place->at[0], place->geometry == ACU_SIM_1D ? 0 : place->at[1], place->at[2]};
     const bool cube = is_cube(place->geometry);
-    const unsigned face = !cube ? 0 : place->keeps_face ? place->face : choose_face(at);
+    const unsigned face = cube ? choose_face(at) : 0;
     if (cube)
         place_on_face(face, at);
     const size_t slice = slice_of(image, place->geometry, place->layer, face);
     axis axes[3] = {{0, {0, 0}, 0, {false, false}}};
     for (unsigned i = 0; i < dimensions; i++)
-        axes[i] = place_on(at[i], sizes[i], t->texture.addressMode[i],
+        axes[i] = place_on(at[i], i < 2 ? place->beside[i] : 0, sizes[i], t->texture.addressMode[i],
                            t->texture.normalizedCoords != 0, mixes);
     c->count = mixes ? 1u << dimensions : 1;
     if (dimensions == 3)
@@ -347,39 +362,39 @@ static float nearest(double sum) {
 }
 
 /* Returns the integer that means 1 where texels are mixed: that of signed bytes has 8 bits. */
-static double own_most(const acu_sim_image *image) {
-    const double most = acu_sim_image_most(image);
+static double own_most(const acu_sim_image *image, int component) {
+    const double most = acu_sim_image_most(image, component);
     const bool is_block = acu_sim_compressed_size(image->format.f) > 0;
     return most == 32767 && image->format.x == 8 && !is_block ? 127 : most;
 }
 
 /* Rounds what was mixed as a GPU does: fractions to 16 bits, and halves and sRGB to halves. */
-static float round_as(const acu_sim_image *image, double sum) {
-    const double most = acu_sim_image_most(image);
+static float round_as(const acu_sim_image *image, int component, double sum) {
+    const double most = acu_sim_image_most(image, component);
     if (most > 0)
-        return (float)((double)floor_of(sum * (most / own_most(image)) + 0.5) / most);
+        return (float)((double)floor_of(sum * (most / own_most(image, component)) + 0.5) / most);
     if (image->srgb && image->format.x == 8)
         return acu_sim_image_half(sum);
     return image->format.x == 16 ? acu_sim_image_half(sum) : nearest(sum);
 }
 
 /* Returns what is mixed for a component: of fractions the integer. */
-static double component_of(const acu_sim_image *image, float component) {
-    const double most = own_most(image);
-    return most > 0 ? (double)floor_of((double)component * most + 0.5) : (double)component;
+static double component_of(const acu_sim_image *image, const acu_sim_texel *texel, int component) {
+    const double most = own_most(image, component), x = (double)texel->f[component];
+    return most > 0 ? (double)floor_of(x * most + 0.5) : x;
 }
 
-/* Adds what the corners weigh together. */
-static void add_corners(const acu_sim_image *image, const corners *c, double sums[4]) {
+/* Adds what the corners weigh together, each `part` of its weight. */
+static void add_corners(const acu_sim_image *image, const corners *c, double part, double sums[4]) {
     for (int i = 0; i < 4; i++)
         for (unsigned k = 0; k < c->count; k++)
-            sums[i] += component_of(image, c->texel[k].f[i]) * c->weight[k];
+            sums[i] += component_of(image, &c->texel[k], i) * c->weight[k] * part;
 }
 
 static acu_sim_texel mix(const acu_sim_image *image, const double sums[4]) {
     acu_sim_texel out;
     for (int i = 0; i < 4; i++)
-        out.f[i] = round_as(image, sums[i] / ONE);
+        out.f[i] = round_as(image, i, sums[i] / ONE);
     return out;
 }
 
@@ -395,7 +410,7 @@ static acu_sim_texel sample_one(const acu_sim_texture *t, const acu_sim_image *i
     read_corners(t, image, place, level, mixes, (share){0, false}, &c);
     if (!mixes)
         return c.texel[0];
-    add_corners(image, &c, sums);
+    add_corners(image, &c, 1, sums);
     return mix(image, sums);
 }
 
@@ -408,15 +423,14 @@ static acu_sim_texel sample_two(const acu_sim_texture *t, const acu_sim_image *i
         for (int second = 0; second < 2; second++) {
             read_corners(t, image, place, level + (unsigned)second, true,
                          (share){weight, second != 0}, &c);
-            add_corners(image, &c, sums);
+            add_corners(image, &c, 1, sums);
         }
         return mix(image, sums);
     }
     const acu_sim_texel a = sample_one(t, image, place, level),
                         b = sample_one(t, image, place, level + 1);
     for (int i = 0; i < 4; i++)
-        sums[i] =
-            component_of(image, a.f[i]) * (ONE - weight) + component_of(image, b.f[i]) * weight;
+        sums[i] = component_of(image, &a, i) * (ONE - weight) + component_of(image, &b, i) * weight;
     return mix(image, sums);
 }
 
@@ -443,14 +457,29 @@ static long long clamp_level(const acu_sim_texture *t, const acu_sim_image *imag
 }
 
 /* Brings a level nearer to a whole one, as GPUs do with anisotropy unless the sampler says that
- * they must not: an H100 was asked for 4 and 16. */
+ * they must not: the part above a whole one grows faster, and from later on, the more is allowed.
+ */
 static long long snap(const acu_sim_texture *t, long long parts) {
     const unsigned most = t->texture.maxAnisotropy;
     if (most < 2 || t->texture.disableTrilinearOptimization)
         return parts;
-    const long long rest = parts % ONE, lower = parts - rest;
-    const long long part = most < 8 ? (rest * 7 - 378) / 4 : rest * 2 - 128;
-    return lower + (part < 0 || rest < 55 ? 0 : part > ONE ? ONE : part);
+    const long long start = most < 4   ? 42
+                            : most < 8 ? 54
+                                       : 64,
+                    quarters = most < 4   ? 6
+                               : most < 8 ? 7
+                                          : 8;
+    const long long rest = parts % ONE, part = (rest - start) * quarters / 4;
+    return parts - rest + (part < 0 ? 0 : part > ONE ? ONE : part);
+}
+
+/* Returns the level that derivatives give, in parts of one. */
+static long long level_of(const acu_sim_texture *t, const acu_sim_image *image, float level,
+                          bool by_footprint) {
+    const long long parts = image->levels ? clamp_level(t, image, level) : 0;
+    if (image->levels && t->texture.mipmapFilterMode == cudaFilterModePoint)
+        return (parts + ONE / 2) / ONE * ONE;
+    return by_footprint ? snap(t, parts) : parts;
 }
 
 static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place *place, float level,
@@ -461,10 +490,7 @@ static acu_sim_texel sample_level(const acu_sim_texture *t, const acu_sim_place 
         return (acu_sim_texel){{0}};
     if (!image.levels)
         return sample_one(t, &image, place, 0);
-    long long parts = clamp_level(t, &image, level);
-    if (t->texture.mipmapFilterMode == cudaFilterModePoint)
-        return sample_one(t, &image, place, (unsigned)((parts + ONE / 2) / ONE));
-    parts = by_footprint ? snap(t, parts) : parts;
+    const long long parts = level_of(t, &image, level, by_footprint);
     const unsigned lower = (unsigned)(parts / ONE);
     const int weight = (int)(parts % ONE);
     return weight ? sample_two(t, &image, place, lower, weight)
@@ -489,50 +515,92 @@ static acu_sim_footprint footprint_of(const acu_sim_texture *t, const acu_sim_im
     const acu_sim_size size = acu_sim_image_size(image, 0);
     const double sizes[3] = {(double)size.width, (double)size.height, (double)size.depth};
     const unsigned most = anisotropy_of(t, place->geometry);
-    double x[3] = {0}, y[3] = {0}, scale[3] = {1, 1, 1};
+    double x[3] = {0}, y[3] = {0};
     if (is_cube(place->geometry))
         return acu_sim_footprint_of_cube(place->at, dx, dy, (double)size.width, most);
     for (unsigned i = 0; i < dimensions_of(place->geometry); i++) {
-        scale[i] = t->texture.normalizedCoords ? sizes[i] : 1;
-        x[i] = (double)dx[i] * scale[i];
-        y[i] = (double)dy[i] * scale[i];
+        const double scale = t->texture.normalizedCoords ? sizes[i] : 1;
+        x[i] = (double)dx[i] * scale;
+        y[i] = (double)dy[i] * scale;
     }
-    acu_sim_footprint f = acu_sim_footprint_of(x, y, most);
-    for (unsigned i = 0; i < 3; i++)
-        f.way[i] /= scale[i];
-    return f;
+    return acu_sim_footprint_of(x, y, most);
 }
 
-/* Adds the samples on both sides of the middle, some texels away. */
-static void add_pair(const acu_sim_texture *t, const acu_sim_image *image,
-                     const acu_sim_place *place, const acu_sim_footprint *f, double texels,
-                     double weight, double sums[4]) {
+/* What the samples along a footprint have in common, of one level. */
+typedef struct row {
+    const acu_sim_texture *t;
+    const acu_sim_image *image;
+    const acu_sim_place *place;
+    unsigned level;
+    share of;       /* the level's */
+    const int *way; /* one texel along, in parts of a texel */
+    int stretch;    /* how long that texel is, in parts of one */
+} row;
+
+/* Adds the samples on both sides of the middle, `half` 1/128 of a texel away, each with a part of
+ * its weight. */
+static void add_pair(const row *r, const int half[2], share of, double part, double sums[4]) {
     for (int side = -1; side <= 1; side += 2) {
-        acu_sim_place beside = *place;
-        beside.keeps_face = is_cube(place->geometry);
-        beside.face = choose_face(place->at);
-        for (int i = 0; i < 3; i++)
-            beside.at[i] += (float)(f->way[i] * texels * side);
-        const acu_sim_texel texel = sample_level(t, &beside, f->level, true);
-        for (int i = 0; i < 4; i++)
-            sums[i] += component_of(image, texel.f[i]) * weight;
+        corners c;
+        acu_sim_place place = *r->place;
+        for (int i = 0; i < 2; i++)
+            place.beside[i] =
+                2 * side * (int)floor_of((double)(half[i] * r->stretch) / ACU_SIM_WAY);
+        read_corners(r->t, r->image, &place, r->level, true, of, &c);
+        add_corners(r->image, &c, part, sums);
     }
 }
 
-/* Samples all along a footprint: pairs as far apart as it is wide, of which the outer one counts as
- * far as the footprint reaches; or one pair, which is nearer. */
+/* Adds one pair, which is the nearer to the middle the less length and width differ. */
+static void add_near_pair(const row *r, int longer, double sums[4]) {
+    const int away = longer > 0 ? ONE - (int)(ONE / acu_sim_footprint_power(longer) + 0.5) : 0;
+    int half[2];
+    for (int i = 0; i < 2; i++)
+        half[i] = (int)floor_of((double)(away * r->way[i]) / (2 * ACU_SIM_WAY) + 0.5);
+    add_pair(r, half, r->of, 0.5, sums);
+}
+
+/* Adds pairs as far apart as a texel is long, of the same weight, but the last one has the rest. */
+static void add_pairs(const row *r, int longer, double sums[4]) {
+    const int all = longer < 2 * ONE ? ONE : 2 * ONE, halvings = longer / ONE - 2,
+              each = (int)(ONE / acu_sim_footprint_power(longer % ONE) + 0.5) >>
+                     (halvings > 0 ? halvings : 0),
+              level = r->of.is_second ? r->of.weight : ONE - r->of.weight;
+    int left = level * all / ONE;
+    for (int i = 0, rest = all; rest > 0; i++, rest -= each) {
+        const int weight = rest > each ? product(each, level) : left, half = 2 * i + 1;
+        left -= weight;
+        if (weight != 0) /* a share of 0 is all */
+            add_pair(r, (int[2]){half * r->way[0], half * r->way[1]},
+                     weight == ONE ? (share){0, false} : (share){weight, true}, ONE / (2.0 * all),
+                     sums);
+    }
+}
+
+/* Adds what a level is sampled along a footprint. */
+static void add_along(const row *r, int longer, double sums[4]) {
+    if (longer < ONE)
+        add_near_pair(r, longer, sums);
+    else
+        add_pairs(r, longer, sums);
+}
+
+/* Samples all along a footprint, which is in the next level half as long. The first level's texels
+ * count as if they were as long as those of the level between both. */
 static acu_sim_texel sample_along(const acu_sim_texture *t, const acu_sim_image *image,
                                   const acu_sim_place *place, const acu_sim_footprint *f) {
-    const double half = f->ratio / 2;
-    const long long parts = image->levels ? snap(t, parts_of(f->level)) : parts_of(f->level);
-    const double width = acu_sim_footprint_power((int)(parts < 0 ? 0 : parts));
+    const long long parts = level_of(t, image, f->level, true);
+    const int weight = (int)(parts % ONE),
+              stretch = ((int)(ONE * acu_sim_footprint_power(weight)) + 1) / (ONE / ACU_SIM_WAY);
     double sums[4] = {0};
-    if (half < 1)
-        add_pair(t, image, place, f, width * (1 - 1 / f->ratio), half, sums);
-    for (int i = 0; i < half && half >= 1; i++)
-        add_pair(t, image, place, f, width * (i + 0.5), half - i < 1 ? half - i : 1, sums);
-    for (int i = 0; i < 4; i++)
-        sums[i] *= ONE / f->ratio;
+    row r = {t, image, place, (unsigned)(parts / ONE), {weight, false}, f->way, stretch};
+    add_along(&r, f->longer, sums);
+    if (weight) {
+        r.level++;
+        r.of.is_second = true;
+        r.stretch = ACU_SIM_WAY;
+        add_along(&r, f->longer + weight - ONE, sums);
+    }
     return mix(image, sums);
 }
 
@@ -541,8 +609,8 @@ acu_sim_texel acu_sim_sample_grad(const acu_sim_texture *t, const acu_sim_place 
     acu_sim_image image;
     acu_sim_image_of(t, &image);
     const acu_sim_footprint f = footprint_of(t, &image, place, dx, dy);
-    return f.ratio > 1 && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
-                                              : sample_level(t, place, f.level, true);
+    return f.longer && is_mixed(t, &image) ? sample_along(t, &image, place, &f)
+                                           : sample_level(t, place, f.level, true);
 }
 
 acu_sim_texel acu_sim_sample_fetch(const acu_sim_texture *t, const acu_sim_place *place,

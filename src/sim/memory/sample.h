@@ -12,9 +12,8 @@ typedef struct acu_sim_place {
     acu_sim_geometry geometry;
     unsigned layer;
     float at[3];
-    int texel[3];    /* the same, of a fetch */
-    bool keeps_face; /* the direction leads to this face of a cube, if that is not seamless */
-    unsigned face;
+    int texel[3];  /* the same, of a fetch */
+    int beside[2]; /* how far beside that, in 1/256 of the level's texels, on the same face */
 } acu_sim_place;
 
 /* Samples with the level of detail that is given, or that derivatives give. */

@@ -10,9 +10,26 @@
 
 /* ---- where they are ---- */
 
+static struct cudaChannelFormatDesc compressed_view(enum cudaResourceViewFormat view) {
+    static const int kinds[] = {cudaChannelFormatKindUnsignedBlockCompressed1,
+                                cudaChannelFormatKindUnsignedBlockCompressed2,
+                                cudaChannelFormatKindUnsignedBlockCompressed3,
+                                cudaChannelFormatKindUnsignedBlockCompressed4,
+                                cudaChannelFormatKindSignedBlockCompressed4,
+                                cudaChannelFormatKindUnsignedBlockCompressed5,
+                                cudaChannelFormatKindSignedBlockCompressed5,
+                                cudaChannelFormatKindUnsignedBlockCompressed6H,
+                                cudaChannelFormatKindSignedBlockCompressed6H,
+                                cudaChannelFormatKindUnsignedBlockCompressed7};
+    const unsigned number = (unsigned)view - cudaResViewFormatUnsignedBlockCompressed1;
+    return acu_sim_compressed_describe((enum cudaChannelFormatKind)kinds[number]);
+}
+
 /* Returns what a view's format is as an array's; CUDA's numbers are of 1, 2 and 4 channels of each
  * type. */
 static struct cudaChannelFormatDesc format_of_view(enum cudaResourceViewFormat view) {
+    if (view >= cudaResViewFormatUnsignedBlockCompressed1)
+        return compressed_view(view);
     static const struct {
         unsigned char bits, kind;
     } types[] = {{8, cudaChannelFormatKindUnsigned},  {8, cudaChannelFormatKindSigned},
@@ -28,7 +45,7 @@ static struct cudaChannelFormatDesc format_of_view(enum cudaResourceViewFormat v
 
 /* Restricts the image to a view: its format, levels and layers. */
 static void apply_view(const struct cudaResourceViewDesc *view, acu_sim_image *image) {
-    if (view->format > cudaResViewFormatNone && view->format <= cudaResViewFormatFloat4)
+    if (view->format > cudaResViewFormatNone)
         image->format = format_of_view(view->format);
     if (image->levels && view->firstMipmapLevel < image->level_count) {
         const unsigned last = view->lastMipmapLevel < image->level_count ? view->lastMipmapLevel
@@ -82,9 +99,13 @@ void acu_sim_image_of(const acu_sim_texture *t, acu_sim_image *image) {
 
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level) {
     const acu_sim_array *a = image->levels ? image->levels[level] : image->only;
-    const size_t side = a && acu_sim_compressed_size(a->desc.f) ? SIM_BLOCK : 1;
-    return a ? (acu_sim_size){a->width * side, a->height * side, a->depth}
-             : (acu_sim_size){image->width, image->height, 1};
+    if (!a)
+        return (acu_sim_size){image->width, image->height, 1};
+    /* A compressed view makes each element of the array a block. */
+    const bool is_view =
+        acu_sim_compressed_size(image->format.f) && !acu_sim_compressed_size(a->desc.f);
+    const size_t side = is_view ? SIM_BLOCK : 1, height = a->extent.height ? a->extent.height : 1;
+    return (acu_sim_size){a->extent.width * side, height * side, a->depth};
 }
 
 static const void *missing; /* under the simulator's lock */
@@ -158,11 +179,12 @@ bool acu_sim_image_is_float(const acu_sim_image *image) {
     return meaning_of(image) >= REAL;
 }
 
-double acu_sim_image_most(const acu_sim_image *image) {
+double acu_sim_image_most(const acu_sim_image *image, int component) {
     const meaning means = meaning_of(image);
-    return means == FRACTION_UNSIGNED && !image->srgb ? 65535
-           : means == FRACTION_SIGNED                 ? 32767
-                                                      : 0;
+    const bool is_alpha = component == 3 && image->format.x == 8; /* which is not sRGB's */
+    return means == FRACTION_UNSIGNED && (!image->srgb || is_alpha) ? 65535
+           : means == FRACTION_SIGNED                               ? 32767
+                                                                    : 0;
 }
 
 /* Such numbers have 11 bits, and none less than 2^-24. In the middle of two the one further away

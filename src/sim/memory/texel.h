@@ -27,9 +27,9 @@ void acu_sim_image_of(const acu_sim_texture *texture, acu_sim_image *image);
 acu_sim_size acu_sim_image_size(const acu_sim_image *image, unsigned level);
 /* Returns whether texels are floats, or become floats, so that they can be mixed. */
 bool acu_sim_image_is_float(const acu_sim_image *image);
-/* Returns the integer that means 1, in the 16 bits in which fractions are mixed; 0 where texels are
- * mixed as floats. */
-double acu_sim_image_most(const acu_sim_image *image);
+/* Returns the integer that means 1, in the 16 bits in which fractions of a component are mixed; 0
+ * where they are mixed as floats. */
+double acu_sim_image_most(const acu_sim_image *image, int component);
 /* Returns the number that 16 bits represent. */
 float acu_sim_half_to_float(unsigned half);
 /* Rounds to a number that 16 bits can represent. */

@@ -169,13 +169,14 @@ static cudaError_t validate_resource(const struct cudaResourceDesc *resource) {
     return cudaErrorInvalidValue;
 }
 
-/* GPUs were asked for halves as elements, for others as fractions, and for sRGB where the format
- * has it. */
+/* GPUs were asked for halves as elements, for others as fractions, for sRGB where the format has
+ * it, and of BC1 where the format has it not. */
 static cudaError_t validate_compressed_reading(const struct cudaTextureDesc *t,
                                                enum cudaChannelFormatKind kind) {
-    const bool as_elements = t->readMode == cudaReadModeElementType;
+    const bool as_elements = t->readMode == cudaReadModeElementType, as_srgb = t->sRGB != 0;
     return as_elements == acu_sim_compressed_is_half(kind) &&
-                   (t->sRGB != 0) == acu_sim_compressed_is_srgb(kind)
+                   (as_srgb == acu_sim_compressed_is_srgb(kind) ||
+                    (as_srgb && (int)kind == cudaChannelFormatKindUnsignedBlockCompressed1))
                ? cudaSuccess
                : SIM_REFUSE(cudaErrorNotSupported,
                             "the simulator reads compressed texels as fractions, but those of BC6H "
@@ -284,21 +285,26 @@ static cudaError_t validate_plain_view(const struct cudaResourceViewDesc *view,
                             "before the first one");
 }
 
-/* No GPU was asked what a compressed view makes of an array, nor what any view makes of a
- * compressed one. CUDA ignores the view of memory that is no array. */
+/* A GPU was asked what a compressed view makes of an array of two dimensions, and none what any
+ * view makes of a compressed array. CUDA ignores the view of memory that is no array. */
 static cudaError_t validate_view(const struct cudaResourceViewDesc *view,
                                  const struct cudaResourceDesc *resource) {
     const acu_sim_array *array = array_of(resource);
-    const bool is_compressed = array && acu_sim_compressed_size(array->desc.f);
     if (!view || !array)
         return cudaSuccess;
-    if (!is_compressed)
-        SIM_TRY(validate_plain_view(view, array));
-    if (!is_compressed && view->format < cudaResViewFormatUnsignedBlockCompressed1)
-        return cudaSuccess;
-    return SIM_REFUSE(cudaErrorNotSupported,
-                      "the simulator has neither compressed views nor views of compressed arrays: "
-                      "make the array with the format that the texture shall have");
+    const bool is_compressed = acu_sim_compressed_size(array->desc.f) > 0,
+               is_flat = resource->resType == cudaResourceTypeArray && array->extent.height &&
+                         !array->extent.depth;
+    if (is_compressed)
+        return SIM_REFUSE(cudaErrorNotSupported,
+                          "the simulator has no views of compressed arrays: make the array with "
+                          "the format that the texture shall have");
+    SIM_TRY(validate_plain_view(view, array));
+    return is_flat || view->format < cudaResViewFormatUnsignedBlockCompressed1
+               ? cudaSuccess
+               : SIM_REFUSE(cudaErrorNotSupported,
+                            "the simulator has compressed views only of arrays of two dimensions "
+                            "without layers and levels");
 }
 
 static cudaError_t validate_memory(const acu_sim_device *device,

@@ -84,9 +84,8 @@ static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where
     cudaError_t why = !device ? cudaErrorInvalidDevice : cudaSuccess;
     if (!why && !execution)
         why = cudaErrorMemoryAllocation;
-    if (!why && (!acu_sim_descriptor_read(desc, &execution->device, &execution->processors,
-                                          &execution->queues) ||
-                 execution->device != device))
+    const acu_sim_resources *has = acu_sim_descriptor_read(desc);
+    if (!why && (!has || has->device != device))
         why = cudaErrorInvalidValue;
     const bool of_runtime = device && device->of_runtime;
     if (!why)
@@ -99,6 +98,11 @@ static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where
     }
     device->of_runtime = of_runtime;
     device->retained++;
+    execution->device = device;
+    execution->processors = has->processors;
+    execution->queues = has->queues;
+    execution->together = has->together;
+    execution->flags = has->flags;
     execution->id = acu_sim_context_new_id();
     execution->where = where;
     execution->next = contexts;
@@ -204,7 +208,8 @@ cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
 
 static cudaError_t resource_of(const acu_sim_execution_context *execution,
                                enum cudaDevResourceType type, cudaDevResource *resource) {
-    const acu_sim_resources all = {execution->device, execution->processors, execution->queues};
+    const acu_sim_resources all = {execution->device, execution->processors, execution->queues,
+                                   execution->together, execution->flags};
     return acu_sim_resource_get(&all, type, resource);
 }
 

@@ -16,9 +16,10 @@ struct acu_sim_execution_context {
     acu_sim_context *context; /* the context whose streams it has; NULL: it is green */
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
-    acu_sim_op *barrier;     /* never submitted: later work waits for what it waits for; or NULL */
-    acu_sim_stream *records; /* the stream in which its events are recorded; NULL: none was */
-    const void *where;       /* where the program created it */
+    unsigned together, flags; /* as of acu_sim_resources */
+    acu_sim_op *barrier;      /* never submitted: later work waits for what it waits for; or NULL */
+    acu_sim_stream *records;  /* the stream in which its events are recorded; NULL: none was */
+    const void *where;        /* where the program created it */
     acu_sim_execution_context *next;
 };
 
