@@ -16,9 +16,9 @@ VERBS = set(
         r"\w+",
         """add adopt advise allocate attach begin bind call capture clear clone compile copy create describe destroy
         disable discard draw enable end enter export fail fill find forget fork free freeze grow import instantiate join
-        keep launch leave load map mark open parse pop prefetch prepare print profile push query read receive record
-        register reinterpret release remove reserve reset retain run send shrink signal slice split start stop
-        synchronize thaw trim unbind unmap update upload wait wrap write zero""",
+        keep launch leave link load map mark open parse pop prefetch prepare print profile push query read receive
+        record register reinterpret release remove reserve reset retain run send shrink signal slice split start
+        stop synchronize thaw trim unbind unmap update upload wait wrap write zero""",
     )
 )
 NOUNS = sorted(
