@@ -55,7 +55,7 @@ static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
         uint64_t bit = (uint64_t)type->values[i].value;
         if (bit == 0 || (bit & bits) != bit)
             continue;
-        acu_line_print(out, "%s", between);
+        acu_line_put(out, between);
         acu_line_put(out, acu_part_name(type->name, i));
         bits &= ~bit;
         between = "|";
