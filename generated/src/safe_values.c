@@ -103,6 +103,18 @@ SAME(ACU_VALUE_LACKS_BITS, CU_STREAM_WAIT_VALUE_NOR);
 
 /* acu_value_action */
 
+/* acu_stream_info */
+HAS(acu_stream_info, window);
+HAS(acu_stream_info, sync_policy);
+HAS(acu_stream_info, priority);
+HAS(acu_stream_info, memory_domain);
+HAS(acu_stream_info, memory_domains);
+HAS(acu_stream_info, nvlink_centric);
+
+/* acu_host_wait */
+SAME(ACU_HOST_BLOCK, cudaHostTaskBlocking);
+SAME(ACU_HOST_SPIN, cudaHostTaskSpinWait);
+
 /* acu_part_flag */
 SAME(ACU_PART_BACKFILL, cudaDevSmResourceGroupBackfill);
 SAME(ACU_PART_IN_DOMAIN, cudaDevSmResourceGroupLocalityDomainId);
@@ -246,6 +258,25 @@ SAME(ACU_TENSOR_PROMOTION_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE);
 SAME(ACU_TENSOR_PROMOTION_64B, CU_TENSOR_MAP_L2_PROMOTION_L2_64B);
 SAME(ACU_TENSOR_PROMOTION_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
 SAME(ACU_TENSOR_PROMOTION_256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+
+/* acu_grid_more */
+HAS(acu_grid_more, memory_domains);
+HAS(acu_grid_more, carveout);
+HAS(acu_grid_more, nvlink_centric);
+HAS(acu_grid_more, clusters);
+HAS(acu_grid_more, shared_memory);
+
+/* acu_portability */
+SAME(ACU_PORTABILITY_DEFAULT, cudaSharedMemoryModeDefault);
+SAME(ACU_PORTABILITY_REQUIRED, cudaSharedMemoryModeRequirePortable);
+SAME(ACU_PORTABILITY_NOT_NEEDED, cudaSharedMemoryModeAllowNonPortable);
+SAME(ACU_PORTABILITY_OVERSIZED, cudaSharedMemoryModeAllowOversizedSharedMemory);
+SAME(ACU_PORTABILITY_PREFER_OVERSIZED, cudaSharedMemoryModePreferOversizedSharedMemory);
+
+/* acu_portability */
+SAME(ACU_PORTABILITY_DEFAULT, cudaLaunchPortableClusterModeDefault);
+SAME(ACU_PORTABILITY_REQUIRED, cudaLaunchPortableClusterModeRequirePortable);
+SAME(ACU_PORTABILITY_NOT_NEEDED, cudaLaunchPortableClusterModeAllowNonPortable);
 
 /* acu_loading_mode */
 SAME(ACU_LOADING_EAGER, CU_MODULE_EAGER_LOADING);
